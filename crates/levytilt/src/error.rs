@@ -1,0 +1,66 @@
+//! Say what was wrong with an input, where, and what would be right.
+
+/// What can go wrong. Every variant names the value and the place.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A parameter outside its domain.
+    #[error("{name} = {value} is not allowed: {expected}")]
+    Parameter {
+        /// Name of the parameter as users write it.
+        name: String,
+        /// The value given.
+        value: f64,
+        /// The domain, in words.
+        expected: &'static str,
+    },
+    /// A time or value of a series that cannot be used.
+    #[error("{place}: {problem}")]
+    Series {
+        /// Where: "observation 17", "time 3".
+        place: String,
+        /// What is wrong and what to do.
+        problem: String,
+    },
+    /// Lengths or shapes that do not fit together.
+    #[error("{what} has {got}, expected {expected}")]
+    Shape {
+        /// The array in question.
+        what: &'static str,
+        /// Its length or shape.
+        got: String,
+        /// The length or shape needed.
+        expected: String,
+    },
+    /// A computation that cannot be done to the promised accuracy for this input.
+    #[error("{what}: {why}")]
+    Numerical {
+        /// The computation.
+        what: &'static str,
+        /// Why it cannot be done and what would help.
+        why: String,
+    },
+}
+
+/// Result with this crate's [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Check that a parameter is finite and positive.
+pub(crate) fn positive(name: &str, value: f64) -> Result<f64> {
+    check(name, value, value > 0.0, "must be a finite number greater than 0")
+}
+
+/// Check that a parameter is finite and not negative.
+pub(crate) fn non_negative(name: &str, value: f64) -> Result<f64> {
+    check(name, value, value >= 0.0, "must be a finite number, 0 or greater")
+}
+
+/// Check that a parameter is finite.
+pub(crate) fn finite(name: &str, value: f64) -> Result<f64> {
+    check(name, value, true, "must be a finite number")
+}
+
+/// Check a parameter against a condition; NaN and infinities never pass.
+pub(crate) fn check(name: &str, value: f64, ok: bool, expected: &'static str) -> Result<f64> {
+    if ok && value.is_finite() { Ok(value) } else { Err(Error::Parameter { name: name.to_string(), value, expected }) }
+}

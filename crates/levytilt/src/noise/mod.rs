@@ -1,0 +1,42 @@
+//! Turn a jump law into variances: over a step of length Δ the increment is J = √S·Z, Z ~ N(0,1), S a random variance.
+//!
+//! A family is one file that says what the law of S is; [`Nodes`] is what the rest of the crate sees of it.
+
+mod cache;
+mod condense;
+mod nodes;
+
+pub use cache::NodeCache;
+pub use nodes::{LogDensity, NodeDerivative, Nodes};
+
+use crate::{Result, StreamRng};
+
+/// A symmetric noise whose increments are Gaussian scale mixtures.
+pub trait Noise: std::fmt::Debug + Send + Sync {
+    /// Name of the family as users write it, e.g. `stable`.
+    fn family(&self) -> &'static str;
+
+    /// Names and values of the parameters that can be learned, in the order of [`Nodes::derivatives`].
+    fn parameters(&self) -> Vec<(&'static str, f64)>;
+
+    /// The same family with other parameter values, in the order of [`Noise::parameters`].
+    fn with_parameters(&self, values: &[f64]) -> Result<Box<dyn Noise>>;
+
+    /// Variances S_k and weights w_k of a step of length `dt`, with their derivatives in the parameters.
+    fn nodes(&self, dt: f64) -> Result<Nodes>;
+
+    /// An exact draw of the variance S of a step of length `dt` (not through the nodes).
+    fn sample_variance(&self, dt: f64, rng: &mut StreamRng) -> f64;
+
+    /// ln E exp(iuJ) of an increment over `dt`; real, because the law is symmetric.
+    fn log_characteristic(&self, dt: f64, u: f64) -> f64;
+
+    /// Whether increments have a finite variance.
+    fn has_variance(&self) -> bool;
+
+    /// An exact draw of the increment over `dt`.
+    fn sample(&self, dt: f64, rng: &mut StreamRng) -> f64 {
+        let z: f64 = rand_distr::Distribution::sample(&rand_distr::StandardNormal, rng);
+        self.sample_variance(dt, rng).sqrt() * z
+    }
+}

@@ -1,0 +1,151 @@
+//! Hold the variances and weights of one step and answer questions about its mixture density.
+
+use crate::{Error, Result};
+use std::f64::consts::PI;
+
+/// Derivative of the nodes in one parameter p: of each variance at fixed weight, and of each weight at fixed variance.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NodeDerivative {
+    /// Name of the parameter.
+    pub name: &'static str,
+    /// ∂S_k/∂p.
+    pub variances: Vec<f64>,
+    /// ∂w_k/∂p; sums to zero.
+    pub weights: Vec<f64>,
+}
+
+/// Nodes of one step: the increment has density Σ_k w_k N(·; 0, S_k).
+///
+/// Variances increase strictly and are ≥ 0 (zero is an atom: no movement); weights are positive and sum to one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Nodes {
+    variances: Vec<f64>,
+    weights: Vec<f64>,
+    derivatives: Vec<NodeDerivative>,
+}
+
+/// Log-density of an increment with its derivatives.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogDensity {
+    /// ln p(x).
+    pub value: f64,
+    /// ∂ ln p/∂x.
+    pub dx: f64,
+    /// ∂ ln p/∂p for each parameter, in the order of [`Nodes::derivatives`].
+    pub parameters: Vec<f64>,
+}
+
+impl Nodes {
+    /// Nodes from variances and weights; weights are normalised to sum to one.
+    pub fn new(variances: Vec<f64>, weights: Vec<f64>, derivatives: Vec<NodeDerivative>) -> Result<Self> {
+        if variances.is_empty() || variances.len() != weights.len() {
+            return Err(Error::Shape {
+                what: "node weights",
+                got: weights.len().to_string(),
+                expected: format!("{} (one per variance, at least one)", variances.len()),
+            });
+        }
+        let increasing = variances.windows(2).all(|pair| pair[0] < pair[1]);
+        let bounded = variances[0] >= 0.0 && variances[variances.len() - 1].is_finite();
+        let positive = weights.iter().all(|&w| w > 0.0 && w.is_finite());
+        if !(increasing && bounded && positive) {
+            return Err(Error::Numerical {
+                what: "nodes of a step",
+                why: format!(
+                    "need finite variances that increase from 0 or more and positive weights, got variances {:?} … {:?}; \
+                     the step or a parameter is too extreme for this noise",
+                    variances[0],
+                    variances[variances.len() - 1]
+                ),
+            });
+        }
+        let total: f64 = weights.iter().sum();
+        let weights = weights.iter().map(|w| w / total).collect();
+        Ok(Self { variances, weights, derivatives })
+    }
+
+    /// Variances S_k, increasing.
+    pub fn variances(&self) -> &[f64] {
+        &self.variances
+    }
+
+    /// Weights w_k.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// Derivatives of the nodes, one entry per parameter of the noise.
+    pub fn derivatives(&self) -> &[NodeDerivative] {
+        &self.derivatives
+    }
+
+    /// Number of nodes.
+    pub fn len(&self) -> usize {
+        self.variances.len()
+    }
+
+    /// Never true: there is at least one node.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// E exp(iuJ) = Σ w_k exp(−S_k u²/2).
+    pub fn characteristic(&self, u: f64) -> f64 {
+        self.sum(|s| (-0.5 * s * u * u).exp())
+    }
+
+    /// P(J ≤ x) = Σ w_k Φ(x/√S_k); the atom at S = 0 counts from x = 0 on.
+    pub fn cdf(&self, x: f64) -> f64 {
+        self.sum(|s| {
+            if s > 0.0 {
+                0.5 * libm::erfc(-x / (2.0 * s).sqrt())
+            } else if x >= 0.0 {
+                1.0
+            } else {
+                0.0
+            }
+        })
+    }
+
+    /// ln of the mixture density at `x`, with derivatives in x and in every parameter.
+    ///
+    /// Computed relative to the largest term, so it neither underflows nor overflows for finite `x`. An atom at S = 0
+    /// has no density: it is left out, so that away from 0 this is the density of the continuous part.
+    pub fn log_density(&self, x: f64) -> LogDensity {
+        let log_terms: Vec<f64> =
+            self.variances.iter().zip(&self.weights).map(|(&s, &w)| w.ln() + log_gaussian(x, s)).collect();
+        let top = log_terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if top == f64::NEG_INFINITY {
+            return LogDensity { value: top, dx: 0.0, parameters: vec![0.0; self.derivatives.len()] };
+        }
+        let terms: Vec<f64> = log_terms.iter().map(|t| (t - top).exp()).collect();
+        let total: f64 = terms.iter().sum();
+        // Responsibility r_k of each node for x, without the nodes that have no density there.
+        let live: Vec<(usize, f64)> =
+            terms.iter().enumerate().filter(|(k, _)| self.variances[*k] > 0.0).map(|(k, t)| (k, t / total)).collect();
+        let dx = live.iter().map(|&(k, r)| -r * x / self.variances[k]).sum();
+        let parameters = self
+            .derivatives
+            .iter()
+            .map(|d| {
+                live.iter()
+                    .map(|&(k, r)| {
+                        let s = self.variances[k];
+                        // ∂ ln N(x; 0, s)/∂s = (x²/s − 1)/(2s)
+                        r * (d.weights[k] / self.weights[k] + d.variances[k] * (x * x / s - 1.0) / (2.0 * s))
+                    })
+                    .sum()
+            })
+            .collect();
+        LogDensity { value: top + total.ln(), dx, parameters }
+    }
+
+    fn sum(&self, f: impl Fn(f64) -> f64) -> f64 {
+        self.variances.iter().zip(&self.weights).map(|(&s, &w)| w * f(s)).sum()
+    }
+}
+
+/// ln N(x; 0, s); minus infinity for s = 0.
+fn log_gaussian(x: f64, s: f64) -> f64 {
+    if s > 0.0 { -0.5 * (x * x / s + (2.0 * PI * s).ln()) } else { f64::NEG_INFINITY }
+}
