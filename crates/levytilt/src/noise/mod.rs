@@ -5,11 +5,15 @@
 mod cache;
 mod condense;
 mod nodes;
+mod positive_stable;
+mod quadrature;
+mod stable;
 
 pub use cache::NodeCache;
 pub use nodes::{LogDensity, NodeDerivative, Nodes};
+pub use stable::Stable;
 
-use crate::{Result, StreamRng};
+use crate::{Error, Result, StreamRng};
 
 /// A symmetric noise whose increments are Gaussian scale mixtures.
 pub trait Noise: std::fmt::Debug + Send + Sync {
@@ -39,4 +43,9 @@ pub trait Noise: std::fmt::Debug + Send + Sync {
         let z: f64 = rand_distr::Distribution::sample(&rand_distr::StandardNormal, rng);
         self.sample_variance(dt, rng).sqrt() * z
     }
+}
+
+/// The error of [`Noise::with_parameters`] for a wrong number of values.
+fn wrong_count(got: usize, expected: usize) -> Error {
+    Error::Shape { what: "noise parameter values", got: got.to_string(), expected: expected.to_string() }
 }

@@ -14,6 +14,14 @@ pub struct NodeDerivative {
     pub weights: Vec<f64>,
 }
 
+impl NodeDerivative {
+    /// Derivative in a parameter that multiplies the increment: S_k ∝ p², weights fixed.
+    pub(crate) fn scaling(name: &'static str, value: f64, variances: &[f64]) -> Self {
+        let variances: Vec<f64> = variances.iter().map(|s| 2.0 * s / value).collect();
+        Self { name, weights: vec![0.0; variances.len()], variances }
+    }
+}
+
 /// Nodes of one step: the increment has density Σ_k w_k N(·; 0, S_k).
 ///
 /// Variances increase strictly and are ≥ 0 (zero is an atom: no movement); weights are positive and sum to one.

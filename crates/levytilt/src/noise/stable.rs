@@ -1,0 +1,111 @@
+//! Symmetric α-stable noise: E e^{iuJ} = exp(−Δ η^α |u|^α); S = 2 Δ^{2/α} η² times a positive α/2-stable variable.
+
+use super::condense::{Condensed, FineLaw, STANDARD, condense};
+use super::positive_stable::{PositiveStable, lowest};
+use super::{NodeDerivative, Nodes, Noise, wrong_count};
+use crate::error::{check, positive};
+use crate::{Result, StreamRng};
+
+/// Symmetric α-stable noise with index α in (0, 2] and scale η.
+///
+/// α = 2 is Brownian motion with standard deviation √2·η per √time; there the only parameter that can be learned is the
+/// scale, because α is at its bound.
+#[derive(Debug, Clone)]
+pub struct Stable {
+    alpha: f64,
+    scale: f64,
+    /// Nodes of the positive α/2-stable variable: every step length is a rescaling of them.
+    unit: Condensed,
+}
+
+impl Stable {
+    /// Stable noise; an error names α outside (0, 2] or a scale that is not positive.
+    pub fn new(alpha: f64, scale: f64) -> Result<Self> {
+        check("alpha", alpha, alpha > 0.0 && alpha <= 2.0, "must lie in (0, 2]")?;
+        positive("scale", scale)?;
+        Ok(Self { alpha, scale, unit: unit_nodes(0.5 * alpha) })
+    }
+
+    /// Index α.
+    pub fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    /// Scale η: the increment over Δ has stable scale Δ^{1/α} η.
+    pub fn scale(&self) -> f64 {
+        self.scale
+    }
+}
+
+/// Nodes of the positive ρ-stable variable with the derivative of the weights in ρ.
+fn unit_nodes(rho: f64) -> Condensed {
+    if rho >= 1.0 {
+        return Condensed { variances: vec![1.0], weights: vec![1.0], derivatives: Vec::new() };
+    }
+    let low = lowest(rho, 40.0);
+    let law = PositiveStable::new(rho, low);
+    // Reach increments of 10⁶ scales (s = 10^{13.5}), and a tail mass of 1e-5 where that lies farther out (small α).
+    let high = law.tail(1e-5).max(31.0);
+    let mut fine = FineLaw { derivatives: vec![Vec::new()], ..FineLaw::default() };
+    for (u, weight) in law.points(low, high) {
+        let density = law.log_mass(u);
+        let mass = weight * density.value.exp();
+        fine.u.push(u);
+        fine.mass.push(mass);
+        fine.derivatives[0].push(mass * density.by_rho);
+    }
+    fine.close(high + 1.0 / rho);
+    condense(&fine, STANDARD)
+}
+
+impl Noise for Stable {
+    fn family(&self) -> &'static str {
+        "stable"
+    }
+
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        match self.alpha < 2.0 {
+            true => vec![("alpha", self.alpha), ("scale", self.scale)],
+            false => vec![("scale", self.scale)],
+        }
+    }
+
+    fn with_parameters(&self, values: &[f64]) -> Result<Box<dyn Noise>> {
+        match *values {
+            [alpha, scale] if self.alpha < 2.0 => Ok(Box::new(Self::new(alpha, scale)?)),
+            [scale] if self.alpha == 2.0 => Ok(Box::new(Self::new(2.0, scale)?)),
+            _ => Err(wrong_count(values.len(), self.parameters().len())),
+        }
+    }
+
+    fn nodes(&self, dt: f64) -> Result<Nodes> {
+        let (alpha, scale) = (self.alpha, self.scale);
+        let factor = 2.0 * dt.powf(2.0 / alpha) * scale * scale;
+        let variances: Vec<f64> = self.unit.variances.iter().map(|s| factor * s).collect();
+        let mut derivatives = Vec::with_capacity(2);
+        if let Some(by_rho) = self.unit.derivatives.first() {
+            // The factor moves with α as well: ∂ ln Δ^{2/α}/∂α = −2 ln Δ/α².
+            let slide = -2.0 * dt.ln() / (alpha * alpha);
+            derivatives.push(NodeDerivative {
+                name: "alpha",
+                variances: variances.iter().map(|s| slide * s).collect(),
+                weights: by_rho.iter().map(|w| 0.5 * w).collect(),
+            });
+        }
+        derivatives.push(NodeDerivative::scaling("scale", scale, &variances));
+        Nodes::new(variances, self.unit.weights.clone(), derivatives)
+    }
+
+    fn sample_variance(&self, dt: f64, rng: &mut StreamRng) -> f64 {
+        let unit = if self.alpha < 2.0 { PositiveStable::sample(0.5 * self.alpha, rng) } else { 1.0 };
+        2.0 * dt.powf(2.0 / self.alpha) * self.scale * self.scale * unit
+    }
+
+    fn log_characteristic(&self, dt: f64, u: f64) -> f64 {
+        -dt * (self.scale * u.abs()).powf(self.alpha)
+    }
+
+    fn has_variance(&self) -> bool {
+        self.alpha == 2.0
+    }
+}
