@@ -11,6 +11,7 @@ mod stable;
 
 pub use cache::NodeCache;
 pub use nodes::{LogDensity, NodeDerivative, Nodes};
+pub(crate) use quadrature::panel_points;
 pub use stable::Stable;
 
 use crate::{Error, Result, StreamRng};

@@ -29,6 +29,7 @@ impl NodeDerivative {
 pub struct Nodes {
     variances: Vec<f64>,
     weights: Vec<f64>,
+    log_weights: Vec<f64>,
     derivatives: Vec<NodeDerivative>,
 }
 
@@ -68,8 +69,9 @@ impl Nodes {
             });
         }
         let total: f64 = weights.iter().sum();
-        let weights = weights.iter().map(|w| w / total).collect();
-        Ok(Self { variances, weights, derivatives })
+        let weights: Vec<f64> = weights.iter().map(|w| w / total).collect();
+        let log_weights = weights.iter().map(|w| w.ln()).collect();
+        Ok(Self { variances, weights, log_weights, derivatives })
     }
 
     /// Variances S_k, increasing.
@@ -80,6 +82,11 @@ impl Nodes {
     /// Weights w_k.
     pub fn weights(&self) -> &[f64] {
         &self.weights
+    }
+
+    /// ln w_k.
+    pub fn log_weights(&self) -> &[f64] {
+        &self.log_weights
     }
 
     /// Derivatives of the nodes, one entry per parameter of the noise.
@@ -121,7 +128,7 @@ impl Nodes {
     /// has no density: it is left out, so that away from 0 this is the density of the continuous part.
     pub fn log_density(&self, x: f64) -> LogDensity {
         let log_terms: Vec<f64> =
-            self.variances.iter().zip(&self.weights).map(|(&s, &w)| w.ln() + log_gaussian(x, s)).collect();
+            self.variances.iter().zip(&self.log_weights).map(|(&s, l)| l + log_gaussian(x, s)).collect();
         let top = log_terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         if top == f64::NEG_INFINITY {
             return LogDensity { value: top, dx: 0.0, parameters: vec![0.0; self.derivatives.len()] };
