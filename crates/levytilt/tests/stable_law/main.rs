@@ -1,7 +1,10 @@
 //! Check the symmetric stable law in three tiers: identities, golden constants, statistics.
 
+#[path = "../common/mod.rs"]
+mod common;
 mod golden;
 mod identities;
+mod statistics;
 
 use levytilt::law::StableLaw;
 
