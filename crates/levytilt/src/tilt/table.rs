@@ -144,6 +144,19 @@ impl TiltTable {
         sum.value()
     }
 
+    /// ∂ ln Z/∂x̃ = 2a(c − x̃) E_q[g], the pull of the potential on the state before the noise.
+    pub fn pull(&self, x: f64) -> f64 {
+        let kappa = self.step.kappa(x);
+        let tabulated = self.interval(kappa).and_then(|interval| {
+            let series = interval.series.as_ref()?;
+            // E_q[g] at κ = ḡ − P'(h)/P(h)
+            let h = kappa - interval.middle;
+            Some(interval.mean_g - series.slope(h) / series.value(h))
+        });
+        let mean_g = tabulated.unwrap_or_else(|| self.step.evaluate(x).mean_g);
+        2.0 * self.step.potential.a() * (self.step.potential.c() - x) * mean_g
+    }
+
     /// Draw the node and the next state from x̃; the law is exactly that of [`TiltedStep::draw`].
     pub fn draw(&self, x: f64, rng: &mut StreamRng) -> Draw {
         let mut sum = LogSum::default();
@@ -300,6 +313,12 @@ fn next_moments(powers: &mut [f64], deviations: &[f64]) -> (f64, f64) {
 }
 
 impl Series {
+    /// P'(h).
+    fn slope(&self, h: f64) -> f64 {
+        let used = &self.coefficients[1..=4 * self.groups];
+        used.iter().enumerate().rev().fold(0.0, |sum, (m, p)| sum * h + (m + 1) as f64 * p)
+    }
+
     /// Σ p_m h^m, four coefficients at a time so that a processor can work on them in parallel.
     #[inline]
     fn value(&self, h: f64) -> f64 {
