@@ -88,15 +88,22 @@ pub trait Drift: std::fmt::Debug + Send + Sync {
         by_parameter: &mut [f64],
     ) {
         let (d, p) = (self.dim(), by_parameter.len());
-        let mut state = vec![0.0; d * d];
-        let mut parameter = vec![0.0; d * p];
-        self.flow_jacobian(t, dt, x, out, &mut state, &mut parameter);
-        by_state.fill(0.0);
-        for (i, &weight) in lambda.iter().enumerate() {
-            add_scaled(weight, &state[i * d..(i + 1) * d], by_state);
-            add_scaled(weight, &parameter[i * p..(i + 1) * p], by_parameter);
-        }
+        JACOBIAN.with_borrow_mut(|space| {
+            space.resize(d * (d + p), 0.0);
+            let (state, parameter) = space.split_at_mut(d * d);
+            self.flow_jacobian(t, dt, x, out, state, parameter);
+            by_state.fill(0.0);
+            for (i, &weight) in lambda.iter().enumerate() {
+                add_scaled(weight, &state[i * d..(i + 1) * d], by_state);
+                add_scaled(weight, &parameter[i * p..(i + 1) * p], by_parameter);
+            }
+        });
     }
+}
+
+thread_local! {
+    /// Working space of [`Drift::pullback`]: it is called for every step of every path, which must not allocate.
+    static JACOBIAN: std::cell::RefCell<Vec<f64>> = const { std::cell::RefCell::new(Vec::new()) };
 }
 
 /// `sum` += `factor` · `terms`.

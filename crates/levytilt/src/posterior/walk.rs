@@ -62,6 +62,16 @@ impl Paths {
         self.blocks.iter().map(move |b| b.at(j, self.dim))
     }
 
+    /// Blocks of paths as (block, first path, number of paths), for work that is done block by block.
+    pub(crate) fn block_ranges(&self) -> Vec<(usize, usize, usize)> {
+        self.blocks.iter().enumerate().map(|(b, block)| (b, b * BLOCK, block.sums.len())).collect()
+    }
+
+    /// State at time `j` of a path counted within its block.
+    pub(crate) fn state(&self, block: usize, path: usize, j: usize) -> &[f64] {
+        &self.blocks[block].at(j, self.dim)[path * self.dim..(path + 1) * self.dim]
+    }
+
     /// The value of dimension `i` at time `j`, path by path.
     pub fn column(&self, i: usize, j: usize) -> impl Iterator<Item = f64> {
         self.states(j).flat_map(move |s| s.iter().skip(i).step_by(self.dim).copied())
