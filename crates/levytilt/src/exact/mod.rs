@@ -1,1 +1,3 @@
-//! (to be written)
+//! Compute one-dimensional posteriors without approximation, as the yardstick for everything else.
+
+pub mod kalman;

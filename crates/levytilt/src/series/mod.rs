@@ -1,1 +1,67 @@
-//! (to be written)
+//! Hold observed series and the latent times they are explained on.
+
+mod grid;
+mod observations;
+
+pub use grid::TimeGrid;
+pub use observations::Observations;
+
+use crate::{Error, Result};
+
+/// Largest magnitude of a value: its square, and the square of a difference, stay far from overflow.
+pub(crate) const LARGEST_VALUE: f64 = 1e150;
+
+/// Check that there are at least two times, all finite and strictly increasing.
+fn check_times(times: &[f64]) -> Result<()> {
+    let fail = |place: String, problem: String| Err(Error::Series { place, problem });
+    match times.len() {
+        0 => return fail("series".into(), "is empty; at least two observations are needed".into()),
+        1 => {
+            return fail(
+                format!("time {}", times[0]),
+                "is the only one; a single observation says nothing about motion, at least two are needed".into(),
+            );
+        }
+        _ => {}
+    }
+    for (i, &t) in times.iter().enumerate() {
+        if !t.is_finite() {
+            return fail(format!("observation {}", i + 1), format!("time {t} is not a finite number"));
+        }
+    }
+    for (i, pair) in times.windows(2).enumerate() {
+        let place = || format!("observation {}", i + 2);
+        if pair[1] == pair[0] {
+            return fail(place(), format!("time {} occurs twice; times must differ", pair[1]));
+        }
+        if pair[1] < pair[0] {
+            return fail(place(), format!("time {} comes after time {}; times must increase", pair[1], pair[0]));
+        }
+        if !(pair[1] - pair[0]).is_finite() {
+            return fail(place(), format!("time {} is too far from time {}", pair[1], pair[0]));
+        }
+    }
+    if !(times[times.len() - 1] - times[0]).is_finite() {
+        return fail("series".into(), format!("times from {} to {} span too much", times[0], times[times.len() - 1]));
+    }
+    Ok(())
+}
+
+/// Check one column of values: finite up to 1e150 or missing (NaN), and not all missing.
+pub(crate) fn check_values(name: &str, values: &[f64]) -> Result<()> {
+    for (i, &value) in values.iter().enumerate() {
+        if !value.is_nan() && value.abs() > LARGEST_VALUE {
+            return Err(Error::Series {
+                place: format!("observation {} of {name}", i + 1),
+                problem: format!("value {value:e} is beyond ±{LARGEST_VALUE:e}; rescale the series or mark it missing"),
+            });
+        }
+    }
+    if values.iter().all(|value| value.is_nan()) {
+        return Err(Error::Series {
+            place: name.to_string(),
+            problem: format!("all {} values are missing; there is nothing to learn from", values.len()),
+        });
+    }
+    Ok(())
+}
