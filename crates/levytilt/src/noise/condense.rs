@@ -23,17 +23,18 @@ pub(crate) struct FineLaw {
 }
 
 impl FineLaw {
-    /// Put the mass that is missing to one (a tail beyond the table) on a last point `u`.
+    /// Put the mass that is missing to one (a tail beyond the table, on either side) on a new outermost point `u`.
     pub(crate) fn close(&mut self, u: f64) {
         let rest = 1.0 - self.atom - self.mass.iter().sum::<f64>();
         if rest > 0.0 {
-            self.u.push(u);
-            self.mass.push(rest);
+            let place = if self.u.first().is_some_and(|&first| u < first) { 0 } else { self.u.len() };
+            self.u.insert(place, u);
+            self.mass.insert(place, rest);
             for (d, atom) in
                 self.derivatives.iter_mut().zip(self.atom_derivatives.iter().chain(std::iter::repeat(&0.0)))
             {
                 let sum: f64 = d.iter().sum();
-                d.push(-sum - atom);
+                d.insert(place, -sum - atom);
             }
         }
     }
@@ -50,13 +51,24 @@ pub(crate) struct Layout {
     pub tail_width: f64,
     /// Mass on either side of the bulk.
     pub tail_mass: f64,
+    /// How far below its upper end the bulk goes at most; what lies lower is tail however much mass it has.
+    pub reach: f64,
+    /// Largest fall of ln P(S > s) over a panel. An increment in the far tail of a light-tailed noise comes from
+    /// variances that are themselves in the tail, where the Gauss rule of a panel must not be ruled by its near end.
+    pub fall: f64,
 }
 
 /// Density within 1e-4 between the 0.0005 and 0.9995 quantiles of the increment, within 1% beyond.
-pub(crate) const STANDARD: Layout = Layout { most: 96, bulk_width: 1.6, tail_width: 4.0, tail_mass: 2e-4 };
+pub(crate) const STANDARD: Layout =
+    Layout { most: 96, bulk_width: 1.6, tail_width: 4.0, tail_mass: 2e-4, reach: f64::INFINITY, fall: f64::INFINITY };
+
+/// For laws whose upper tail may fall fast: density within 1e-3 out to 1e-12 of its maximum.
+pub(crate) const LIGHT: Layout =
+    Layout { most: 96, bulk_width: 1.4, tail_width: 2.8, tail_mass: 1e-9, reach: f64::INFINITY, fall: 0.6 };
 
 /// For laws that are convolved again and again before they are used.
-pub(crate) const FINE: Layout = Layout { most: 400, bulk_width: 1.0, tail_width: 2.0, tail_mass: 1e-9 };
+pub(crate) const FINE: Layout =
+    Layout { most: 400, bulk_width: 1.0, tail_width: 2.0, tail_mass: 1e-9, reach: f64::INFINITY, fall: f64::INFINITY };
 
 /// Condensed law: variances (increasing), weights and, per shape parameter, derivatives of the weights.
 #[derive(Debug, Clone)]
@@ -80,8 +92,18 @@ pub(crate) fn condense(law: &FineLaw, layout: Layout) -> Condensed {
             d.push(atom);
         }
     }
-    for (begin, end) in fitting_panels(law, layout) {
-        let rule = gauss_rule(&law.u[begin..end], &law.mass[begin..end], rule_size(law.u[end - 1] - law.u[begin]));
+    // Few points are their own condensation.
+    if law.u.len() <= layout.most && law.mass.iter().all(|&m| m > 0.0) {
+        out.variances.extend(law.u.iter().map(|u| u.exp()));
+        out.weights.extend(&law.mass);
+        for (target, source) in out.derivatives.iter_mut().zip(&law.derivatives) {
+            target.extend(source);
+        }
+        return out;
+    }
+    for panel in fitting_panels(law, layout) {
+        let Panel { begin, end, .. } = panel;
+        let rule = gauss_rule(&law.u[begin..end], &law.mass[begin..end], panel.size(law));
         for (&u, &w) in rule.points.iter().zip(&rule.weights) {
             out.variances.push(u.exp());
             out.weights.push(w);
@@ -93,63 +115,120 @@ pub(crate) fn condense(law: &FineLaw, layout: Layout) -> Condensed {
     out
 }
 
-/// Gauss nodes for a panel of some width: four for a full one; the error falls with width^{2n}, so narrow ones need fewer.
-fn rule_size(width: f64) -> usize {
-    match width {
-        w if w > 0.8 => 4,
-        w if w > 0.2 => 3,
-        _ => 2,
+/// A range of points that share a Gauss rule.
+#[derive(Debug, Clone, Copy)]
+struct Panel {
+    begin: usize,
+    end: usize,
+    /// How much the density of an increment may vary over the panel in ways its width does not tell.
+    fall: f64,
+}
+
+/// ln of the density, below its maximum, up to which the far tail of a light-tailed noise is promised (1e-12).
+const FAR: f64 = 27.6;
+
+impl Panel {
+    fn width(&self, law: &FineLaw) -> f64 {
+        law.u[self.end - 1] - law.u[self.begin]
+    }
+
+    /// Gauss nodes of the panel: four for a full one; the error falls with width^{2n}, so narrow ones need fewer.
+    fn size(&self, law: &FineLaw) -> usize {
+        match (self.width(law), self.fall) {
+            (w, f) if w > 0.8 || f > 0.4 => 4,
+            (w, f) if w > 0.2 || f > 0.15 => 3,
+            _ => 2,
+        }
+        .min(self.end - self.begin)
+    }
+
+    /// Cut the panel into parts with equal steps of depth, none larger than `most`.
+    fn split(self, law: &FineLaw, depth: &[f64], most: f64) -> Vec<Panel> {
+        if most.is_infinite() {
+            return vec![self];
+        }
+        // ln N(x; 0, s) varies by at most x²/(2s)·width: a narrow panel may fall as it likes.
+        let fall = |b: usize, e: usize| (depth[e - 1] - depth[b]).min(0.2 * FAR * (law.u[e - 1] - law.u[b]));
+        let parts = (fall(self.begin, self.end) / most).ceil().max(1.0);
+        let step = (depth[self.end - 1] - depth[self.begin]) / parts;
+        let mut panels = Vec::with_capacity(parts as usize);
+        let mut begin = self.begin;
+        for part in 1..=parts as usize {
+            let level = depth[self.begin] + step * part as f64;
+            let end = match part == parts as usize {
+                true => self.end,
+                false => begin + depth[begin..self.end].partition_point(|&d| d < level),
+            };
+            if end > begin {
+                panels.push(Panel { begin, end, fall: fall(begin, end) });
+                begin = end;
+            }
+        }
+        panels
     }
 }
 
 /// Panels with at most `layout.most` nodes.
-fn fitting_panels(law: &FineLaw, layout: Layout) -> Vec<(usize, usize)> {
+fn fitting_panels(law: &FineLaw, layout: Layout) -> Vec<Panel> {
     let mut layout = layout;
     loop {
-        let ranges = panels(law, layout);
-        let nodes: usize = ranges.iter().map(|&(b, e)| rule_size(law.u[e - 1] - law.u[b]).min(e - b)).sum();
+        let panels = panels(law, layout);
+        let nodes: usize = panels.iter().map(|panel| panel.size(law)).sum();
         if nodes <= layout.most {
-            return ranges;
+            return panels;
         }
-        let factor = (nodes as f64 / layout.most as f64).max(1.02);
+        let factor = (nodes as f64 / layout.most as f64).clamp(1.02, 1.1);
         layout.bulk_width *= factor;
         layout.tail_width *= factor;
+        layout.fall *= factor;
     }
 }
 
-/// Cut the points into panels: even widths over the bulk, wider ones outside; returns index ranges, none of them empty.
-fn panels(law: &FineLaw, layout: Layout) -> Vec<(usize, usize)> {
+/// Cut the points into panels: even widths over the bulk, wider ones outside; none of them is without mass.
+fn panels(law: &FineLaw, layout: Layout) -> Vec<Panel> {
     let n = law.u.len();
-    let total: f64 = law.mass.iter().sum();
-    let tail = layout.tail_mass * total;
-    let low = crossing(law.mass.iter().copied(), tail).min(n.saturating_sub(1));
-    let high = n.saturating_sub(1 + crossing(law.mass.iter().rev().copied(), tail));
-    // Where the masses end for good; beyond, points only add to the outermost panel.
-    let first = crossing(law.mass.iter().copied(), NEGLIGIBLE * total);
-    let last = n.saturating_sub(1 + crossing(law.mass.iter().rev().copied(), NEGLIGIBLE * total));
     if n == 0 {
         return Vec::new();
     }
-    let (bulk_low, bulk_high) = (law.u[low], law.u[high.max(low)]);
-    let mut edges = even_edges(bulk_low, bulk_high, layout.bulk_width);
-    edges.splice(0..1, even_edges(law.u[first.min(low)], bulk_low, layout.tail_width));
-    edges.pop();
-    edges.extend(even_edges(bulk_high, law.u[last.max(high)], layout.tail_width));
+    let total: f64 = law.mass.iter().sum();
+    let from_below = |share: f64| crossing(law.mass.iter().copied(), share * total).min(n - 1);
+    let from_above = |share: f64| (n - 1).saturating_sub(crossing(law.mass.iter().rev().copied(), share * total));
+    let high = law.u[from_above(layout.tail_mass)];
+    let low = law.u[from_below(layout.tail_mass)].max(high - layout.reach).min(high);
+    // Where the masses end for good; beyond, points only add to the outermost panel.
+    let (first, last) = (law.u[from_below(NEGLIGIBLE)].min(low), law.u[from_above(NEGLIGIBLE)].max(high));
+    let mut edges = even_edges(first, low, layout.tail_width);
+    edges.extend(even_edges(low, high, layout.bulk_width));
+    edges.extend(even_edges(high, last, layout.tail_width));
     edges.dedup();
-    let mut ranges = Vec::with_capacity(edges.len());
+    let depth = depths(&law.mass);
+    let mut panels = Vec::with_capacity(edges.len());
     let mut begin = 0;
     for (i, &edge) in edges.iter().enumerate().skip(1) {
         let end = if i + 1 == edges.len() { n } else { begin + law.u[begin..].partition_point(|&u| u < edge) };
         if end > begin {
-            ranges.push((begin, end));
+            panels.extend(Panel { begin, end, fall: 0.0 }.split(law, &depth, layout.fall));
             begin = end;
         }
     }
     if begin < n {
-        ranges.push((begin, n));
+        panels.push(Panel { begin, end: n, fall: 0.0 });
     }
-    ranges.retain(|&(b, e)| law.mass[b..e].iter().sum::<f64>() > 0.0);
-    ranges
+    panels.retain(|panel| law.mass[panel.begin..panel.end].iter().sum::<f64>() > 0.0);
+    panels
+}
+
+/// √(−ln P(S ≥ s)) at each point, summed from the small end, so that it is accurate in the tail.
+///
+/// The increments of a light-tailed noise that are D nats below the maximum of their density come from a range of
+/// variances over which ln P(S ≥ s) varies like √D, so equal steps in this root resolve them equally well.
+fn depths(mass: &[f64]) -> Vec<f64> {
+    let mut sums = mass.to_vec();
+    for i in (1..sums.len()).rev() {
+        sums[i - 1] += sums[i];
+    }
+    let total = sums[0];
+    sums.iter().map(|sum| (total / sum).ln().max(0.0).sqrt()).collect()
 }
 
 /// Index at which the running sum first exceeds `level`.

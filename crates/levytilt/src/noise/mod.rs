@@ -2,16 +2,31 @@
 //!
 //! A family is one file that says what the law of S is; [`Nodes`] is what the rest of the crate sees of it.
 
+mod bessel;
 mod cache;
+mod compound_poisson;
 mod condense;
+mod gamma;
+mod gaussian;
+mod log_law;
+mod nig;
 mod nodes;
+mod plus_brownian;
 mod positive_stable;
 mod quadrature;
 mod stable;
+mod student;
+mod variance_gamma;
 
 pub use cache::NodeCache;
+pub use compound_poisson::CompoundPoisson;
+pub use gaussian::Gaussian;
+pub use nig::Nig;
 pub use nodes::{LogDensity, NodeDerivative, Nodes};
+pub use plus_brownian::PlusBrownian;
 pub use stable::Stable;
+pub use student::Student;
+pub use variance_gamma::VarianceGamma;
 
 use crate::{Error, Result, StreamRng};
 

@@ -1,0 +1,145 @@
+//! Tabulate a law of the variance from its log-density in u = ln s, and move it with its shape parameters.
+//!
+//! A law changes with a parameter in two ways: it slides along ln s and it changes its shape. The part that is a slide
+//! moves the nodes, only the rest changes their weights; the split is the one that leaves the least to the weights.
+
+use super::condense::{Condensed, FineLaw, Layout, condense};
+use super::quadrature::even_points;
+use super::{NodeDerivative, Nodes};
+use crate::{Error, Result};
+
+/// ln density of u = ln s at a point, with its derivatives in u and in P shape parameters.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LogPoint<const P: usize> {
+    pub value: f64,
+    pub by_u: f64,
+    pub by_shape: [f64; P],
+}
+
+/// Log-density below its maximum at which a law is cut off: e^{−40} = 4e-18.
+const DEPTH: f64 = 40.0;
+
+/// Where a unimodal law lives: its mode, and the ends at which the density has fallen by e^{−40}.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Range {
+    pub low: f64,
+    pub high: f64,
+}
+
+impl Range {
+    /// Range of the law with the log-density `f`, which has one maximum; `start` is a guess of it.
+    pub(crate) fn of<const P: usize>(f: impl Fn(f64) -> LogPoint<P>, start: f64) -> Result<Self> {
+        let rising = |u: f64| f(u).by_u > 0.0;
+        let from = if rising(start) {
+            (start, last(&rising, start, 1.0)?)
+        } else {
+            (start, last(&|u| !rising(u), start, -1.0)?)
+        };
+        let mode = from.1;
+        let level = f(mode).value - DEPTH;
+        let above = |u: f64| f(u).value > level;
+        Ok(Self { low: last(&above, mode, -1.0)?, high: last(&above, mode, 1.0)? })
+    }
+
+    /// Ten points per panel; panels no wider than 0.5 and, for a narrow law, than about one standard deviation.
+    pub(crate) fn points(self) -> Vec<(f64, f64)> {
+        even_points(self.low, self.high, 0.5f64.min((self.high - self.low) / 16.0))
+    }
+}
+
+/// The farthest point from `start` in the direction of `sign` up to which `holds` is true, to about 1e-3 of the way.
+fn last(holds: &impl Fn(f64) -> bool, start: f64, sign: f64) -> Result<f64> {
+    let mut step = 1e-9;
+    while holds(start + sign * step) {
+        step *= 2.0;
+        if step > 1e6 {
+            return Err(Error::Numerical {
+                what: "law of the step variance",
+                why: "it has no end on the scale of e^{1e6}; use a less extreme parameter or step length".to_string(),
+            });
+        }
+    }
+    let (mut inside, mut outside) = (0.0, step);
+    for _ in 0..12 {
+        let middle = 0.5 * (inside + outside);
+        if holds(start + sign * middle) { inside = middle } else { outside = middle }
+    }
+    Ok(start + sign * inside)
+}
+
+/// A tabulated law with the slide ∂u/∂p of each of its P shape parameters.
+#[derive(Debug, Clone)]
+pub(crate) struct SlidingLaw<const P: usize> {
+    pub fine: FineLaw,
+    pub slides: [f64; P],
+}
+
+impl<const P: usize> SlidingLaw<P> {
+    /// The law with log-density `f` on points (u, quadrature weight).
+    pub(crate) fn new(points: &[(f64, f64)], f: impl Fn(f64) -> LogPoint<P>) -> Self {
+        let table: Vec<(f64, f64, LogPoint<P>)> = points
+            .iter()
+            .map(|&(u, weight)| {
+                let point = f(u);
+                (u, weight * point.value.exp(), point)
+            })
+            .collect();
+        let square: f64 = table.iter().map(|(_, m, p)| m * p.by_u * p.by_u).sum();
+        // Least squares: ∂f/∂p + slide·∂f/∂u as small as possible under the law.
+        let slides =
+            std::array::from_fn(|j| -table.iter().map(|(_, m, p)| m * p.by_shape[j] * p.by_u).sum::<f64>() / square);
+        let fine = FineLaw {
+            u: table.iter().map(|row| row.0).collect(),
+            mass: table.iter().map(|row| row.1).collect(),
+            derivatives: (0..P)
+                .map(|j| table.iter().map(|(_, m, p)| m * (p.by_shape[j] + slides[j] * p.by_u)).collect())
+                .collect(),
+            ..FineLaw::default()
+        };
+        Self { fine, slides }
+    }
+
+    /// A few nodes that stand for the law.
+    pub(crate) fn condense(&self, layout: Layout) -> SlidingNodes<P> {
+        SlidingNodes { nodes: condense(&self.fine, layout), slides: self.slides }
+    }
+}
+
+/// Nodes of a law with P shape parameters.
+#[derive(Debug, Clone)]
+pub(crate) struct SlidingNodes<const P: usize> {
+    pub nodes: Condensed,
+    pub slides: [f64; P],
+}
+
+/// How a parameter of a family acts on a law: it stretches S, and it changes the shape.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Action<const P: usize> {
+    /// Name of the parameter p.
+    pub name: &'static str,
+    /// ∂ ln factor/∂p, S = factor × (variable of the law).
+    pub stretch: f64,
+    /// ∂ shape/∂p.
+    pub shape: [f64; P],
+}
+
+impl<const P: usize> SlidingNodes<P> {
+    /// Nodes of S = factor × (variable of the law), with derivatives by the chain rule.
+    pub(crate) fn scaled(self, factor: f64, actions: &[Action<P>]) -> Result<Nodes> {
+        let variances: Vec<f64> = self.nodes.variances.iter().map(|s| factor * s).collect();
+        let derivatives = actions
+            .iter()
+            .map(|action| {
+                let slide = action.stretch + action.shape.iter().zip(&self.slides).map(|(a, b)| a * b).sum::<f64>();
+                NodeDerivative {
+                    name: action.name,
+                    variances: variances.iter().map(|s| slide * s).collect(),
+                    weights: (0..variances.len())
+                        .map(|k| action.shape.iter().zip(&self.nodes.derivatives).map(|(a, d)| a * d[k]).sum())
+                        .collect(),
+                }
+            })
+            .collect();
+        Nodes::new(variances, self.nodes.weights, derivatives)
+    }
+}
