@@ -13,8 +13,10 @@ pub mod noise;
 pub mod potential;
 mod rng;
 pub mod series;
+mod simulate;
 pub mod tilt;
 
 pub use error::{Error, Result};
 pub use model::{Model, Start};
 pub use rng::{StreamRng, stream};
+pub use simulate::{Simulated, simulate};
