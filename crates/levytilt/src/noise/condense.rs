@@ -66,10 +66,6 @@ pub(crate) const STANDARD: Layout =
 pub(crate) const LIGHT: Layout =
     Layout { most: 96, bulk_width: 1.4, tail_width: 2.8, tail_mass: 1e-9, reach: f64::INFINITY, fall: 0.6 };
 
-/// For laws that are convolved again and again before they are used.
-pub(crate) const FINE: Layout =
-    Layout { most: 400, bulk_width: 1.0, tail_width: 2.0, tail_mass: 1e-9, reach: f64::INFINITY, fall: f64::INFINITY };
-
 /// Condensed law: variances (increasing), weights and, per shape parameter, derivatives of the weights.
 #[derive(Debug, Clone)]
 pub(crate) struct Condensed {
@@ -214,8 +210,28 @@ fn panels(law: &FineLaw, layout: Layout) -> Vec<Panel> {
     if begin < n {
         panels.push(Panel { begin, end: n, fall: 0.0 });
     }
-    panels.retain(|panel| law.mass[panel.begin..panel.end].iter().sum::<f64>() > 0.0);
-    panels
+    join_empty(panels, &law.mass)
+}
+
+/// Panels without mass cannot have a rule but may have derivatives: they join the panel before them (or the next one).
+fn join_empty(panels: Vec<Panel>, mass: &[f64]) -> Vec<Panel> {
+    let mut joined: Vec<Panel> = Vec::with_capacity(panels.len());
+    let mut begin = 0;
+    for panel in panels {
+        let has_mass = mass[panel.begin..panel.end].iter().any(|&m| m > 0.0);
+        match joined.last_mut() {
+            _ if has_mass => {
+                joined.push(Panel { begin, ..panel });
+                begin = panel.end;
+            }
+            Some(last) => {
+                last.end = panel.end;
+                begin = panel.end;
+            }
+            None => {}
+        }
+    }
+    joined
 }
 
 /// √(−ln P(S ≥ s)) at each point, summed from the small end, so that it is accurate in the tail.

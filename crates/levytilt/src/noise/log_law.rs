@@ -48,7 +48,7 @@ impl Range {
 }
 
 /// The farthest point from `start` in the direction of `sign` up to which `holds` is true, to about 1e-3 of the way.
-fn last(holds: &impl Fn(f64) -> bool, start: f64, sign: f64) -> Result<f64> {
+pub(crate) fn last(holds: &impl Fn(f64) -> bool, start: f64, sign: f64) -> Result<f64> {
     let mut step = 1e-9;
     while holds(start + sign * step) {
         step *= 2.0;

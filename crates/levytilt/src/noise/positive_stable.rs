@@ -11,10 +11,11 @@ use rand::RngExt;
 use rand_distr::{Distribution, Exp1};
 use std::f64::consts::PI;
 
-/// Log-density of u = ln S at a point, with its derivative in ρ.
+/// Log-density of u = ln S at a point, with its derivatives in u and in ρ.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LogMass {
     pub value: f64,
+    pub by_u: f64,
     pub by_rho: f64,
 }
 
@@ -44,14 +45,20 @@ struct Angle {
 impl PositiveStable {
     /// The law for 0 < ρ < 1, to be evaluated from `lowest` = ln s upwards.
     pub(crate) fn new(rho: f64, lowest: f64) -> Self {
+        Self::between(rho, lowest, f64::INFINITY)
+    }
+
+    /// The law for 0 < ρ < 1, to be evaluated between `lowest` and `highest`, however deep in the lower tail.
+    pub(crate) fn between(rho: f64, lowest: f64, highest: f64) -> Self {
         let c = 1.0 - rho;
         let floor = rho / c * rho.ln() + c.ln();
         // Near ρ = 1 the spike at s = 1 has width 1−ρ and the series may start right behind it.
         let series_from = (20.0 * c).clamp(0.004, 0.4);
-        let highest = (series_from * rho / c - floor).max(1.0) + 4.5;
+        let top = highest.min(series_from) * rho / c - floor;
         let deepest = (floor - lowest * rho / c).max(0.0);
+        // Heights up to which exp(−e^{−w}), w = top − height, is more than e^{−90} of its value at height 0.
+        let z_max = (top.max(0.0) + (90.0 * top.min(0.0).exp()).ln_1p()).sqrt();
         // Gumbel's density has to be resolved at both ends: width 1/(2z) at the top, e^{−w/2} at the bottom.
-        let z_max = highest.sqrt();
         let dz = (0.12 / z_max).min(0.25 * (-0.5 * deepest).exp()).min(0.1);
         let mut theta = 0.0;
         let mut angles = Vec::with_capacity((z_max / dz) as usize + 2);
@@ -68,7 +75,7 @@ impl PositiveStable {
         Self { rho, floor, series_from, angles }
     }
 
-    /// ln of the density of ln S at `u`, and its derivative in ρ.
+    /// ln of the density of ln S at `u`, and its derivatives in u and ρ.
     pub(crate) fn log_mass(&self, u: f64) -> LogMass {
         if u >= self.series_from { self.by_series(u) } else { self.by_convolution(u) }
     }
@@ -97,13 +104,17 @@ impl PositiveStable {
         }
         // d/dρ of ln(c·G(c·u; ρ)) with dc/dρ = 1/(1−ρ)².
         let odds_by_rho = 1.0 / ((1.0 - rho) * (1.0 - rho));
-        LogMass { value: odds.ln() + peak + g.ln(), by_rho: odds_by_rho / odds + (by_v * odds_by_rho * u + by_rho) / g }
+        LogMass {
+            value: odds.ln() + peak + g.ln(),
+            by_u: odds * by_v / g,
+            by_rho: odds_by_rho / odds + (by_v * odds_by_rho * u + by_rho) / g,
+        }
     }
 
     /// s·f(s) = (1/π) Σ_k (−1)^{k+1} Γ(kρ+1)/k! sin(πkρ) s^{−kρ}, with its derivative term by term.
     fn by_series(&self, u: f64) -> LogMass {
         let rho = self.rho;
-        let (mut sum, mut by_rho) = (0.0, 0.0);
+        let (mut sum, mut by_u, mut by_rho) = (0.0, 0.0, 0.0);
         let mut largest: f64 = 0.0;
         for k in 1..200_000 {
             let kf = k as f64;
@@ -111,13 +122,14 @@ impl PositiveStable {
             // sin(πkρ)·(−1)^{k+1} = sin(πk(1−ρ)), accurate for ρ near 1.
             let (sin, cos) = (PI * ((kf * (1.0 - rho)) % 2.0)).sin_cos();
             sum += size * sin;
+            by_u -= size * sin * kf * rho;
             by_rho += size * kf * (sin * (digamma(kf * rho + 1.0) - u) - PI * cos);
             largest = largest.max(size);
             if kf * size < 1e-19 * largest {
                 break;
             }
         }
-        LogMass { value: (sum / PI).ln(), by_rho: by_rho / sum }
+        LogMass { value: (sum / PI).ln(), by_u: by_u / sum, by_rho: by_rho / sum }
     }
 
     /// ln s beyond which the tail P(S > s) ~ s^{−ρ}/Γ(1−ρ) holds at most `mass`.
@@ -125,15 +137,15 @@ impl PositiveStable {
         -(mass.ln() + libm::lgamma(1.0 - self.rho)) / self.rho
     }
 
-    /// Points and quadrature weights in ln s that resolve the law between `low` and `high`.
-    pub(crate) fn points(&self, low: f64, high: f64) -> Vec<(f64, f64)> {
+    /// Points and quadrature weights in ln s that resolve the law between `low` and `high`, in panels up to `widest`.
+    pub(crate) fn points(&self, low: f64, high: f64, widest: f64) -> Vec<(f64, f64)> {
         let unit = (1.0 - self.rho) / self.rho;
-        // Panels of two Gumbel widths through the spike, then growing with the distance to it, never over 0.5 in ln s.
+        // Panels of two Gumbel widths through the spike, then growing with the distance to it, never over the widest.
         let mut edges = vec![low];
         let spike = unit * (self.floor + 4.0);
         while edges[edges.len() - 1] < high {
             let u = edges[edges.len() - 1];
-            let width = (2.0 * unit + 0.35 * (u - spike).max(0.0)).min(0.5);
+            let width = (2.0 * unit + 0.35 * (u - spike).max(0.0)).min(widest);
             edges.push((u + width).min(high));
         }
         panel_points(&edges)

@@ -47,7 +47,7 @@ fn unit_nodes(rho: f64) -> Condensed {
     // Reach increments of 10⁶ scales (s = 10^{13.5}), and a tail mass of 1e-5 where that lies farther out (small α).
     let high = law.tail(1e-5).max(31.0);
     let mut fine = FineLaw { derivatives: vec![Vec::new()], ..FineLaw::default() };
-    for (u, weight) in law.points(low, high) {
+    for (u, weight) in law.points(low, high, 0.5) {
         let density = law.log_mass(u);
         let mass = weight * density.value.exp();
         fine.u.push(u);
