@@ -1,0 +1,112 @@
+//! Put the mixture density of one step on the grid: K_m ≈ h Σ_k w_k N(mh; 0, S_k).
+
+use super::lagrange::{NARROW, REACH, narrow_gaussian};
+use crate::noise::Nodes;
+use std::f64::consts::PI;
+
+/// Smallest exponent kept: e^{−700} is still a normal number with room for weights and spacings.
+const DEEPEST: f64 = 700.0;
+/// Cells between two fresh exponentials; in between a recurrence runs, with rounding below 32² ulp.
+const BLOCK: usize = 32;
+
+/// The kernel of one step length on a grid of one spacing, symmetric in the offset m.
+///
+/// Nodes wider than about one cell are sampled; a narrower one (or an atom at 0) is a stencil with its moments, so that
+/// smooth functions are convolved to high order however narrow it is. The kernel sums to one over all offsets.
+#[derive(Debug)]
+pub(super) struct Kernel {
+    stencil: [f64; REACH + 1],
+    /// Factor w h/√(2πS) and rate h²/(2S) of each sampled node.
+    sampled: Vec<(f64, f64)>,
+}
+
+impl Kernel {
+    /// Kernel of `nodes` on a grid with the given spacing.
+    pub fn new(nodes: &Nodes, spacing: f64) -> Self {
+        let mut stencil = [0.0; REACH + 1];
+        let mut sampled = Vec::new();
+        for (&s, &w) in nodes.variances().iter().zip(nodes.weights()) {
+            let variance = s / (spacing * spacing);
+            if variance < NARROW {
+                let taps = narrow_gaussian(variance);
+                stencil.iter_mut().zip(taps).for_each(|(total, tap)| *total += w * tap);
+            } else {
+                sampled.push((w / (2.0 * PI * variance).sqrt(), 0.5 / variance));
+            }
+        }
+        Self { stencil, sampled }
+    }
+
+    /// Offset from which on the kernel is zero to the last representable digit.
+    pub fn reach(&self) -> u64 {
+        let widest = self.sampled.iter().map(|&(_, rate)| (DEEPEST / rate).sqrt()).fold(0.0, f64::max);
+        (widest.min(1e18) as u64 + 1).max(REACH as u64 + 1)
+    }
+
+    /// Write K_m for m = `first`, `first` + 1, … (`first` ≥ 0).
+    pub fn fill(&self, first: u64, out: &mut [f64]) {
+        out.fill(0.0);
+        for (block, values) in out.chunks_mut(BLOCK).enumerate() {
+            let m = (first + (block * BLOCK) as u64) as f64;
+            for &(factor, rate) in &self.sampled {
+                let exponent = rate * m * m;
+                if exponent > DEEPEST {
+                    continue;
+                }
+                // e^{−rate(m+1)²} = e^{−rate m²} e^{−rate(2m+1)}, and the last factor shrinks by e^{−2rate} per cell.
+                let mut value = factor * (-exponent).exp();
+                let mut ratio = (-rate * (2.0 * m + 1.0)).exp();
+                let shrink = (-2.0 * rate).exp();
+                for cell in values.iter_mut() {
+                    *cell += value;
+                    value *= ratio;
+                    ratio *= shrink;
+                }
+            }
+            for (cell, k) in values.iter_mut().zip(first + (block * BLOCK) as u64..) {
+                // Products far below this only cost time: arithmetic with denormal numbers is slow.
+                if *cell < 1e-300 {
+                    *cell = 0.0;
+                }
+                if k <= REACH as u64 {
+                    *cell += self.stencil[k as usize];
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nodes() -> Nodes {
+        Nodes::new(vec![0.0, 1e-9, 2e-3, 0.3, 40.0, 1e6], vec![0.1, 0.1, 0.2, 0.3, 0.2, 0.1], vec![]).unwrap()
+    }
+
+    #[test]
+    fn samples_are_the_mixture_density() {
+        let h = 0.05;
+        let kernel = Kernel::new(&nodes(), h);
+        for first in [7u64, 100, 5000, 123_456] {
+            let mut values = vec![0.0; 100];
+            kernel.fill(first, &mut values);
+            for (value, m) in values.iter().zip(first..) {
+                let expected = h * nodes().log_density(m as f64 * h).value.exp();
+                // The atom and the two narrow nodes have no density out here.
+                assert!((value - expected).abs() <= 1e-12 * expected, "{m}: {value} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn kernel_sums_to_one() {
+        let narrow = Nodes::new(vec![0.0, 1e-4, 0.3, 4.0], vec![0.25; 4], vec![]).unwrap();
+        let kernel = Kernel::new(&narrow, 0.1);
+        let mut values = vec![0.0; kernel.reach() as usize + 2];
+        kernel.fill(0, &mut values);
+        let total = 2.0 * values.iter().sum::<f64>() - values[0];
+        assert!((total - 1.0).abs() < 1e-12, "{total}");
+        assert_eq!(values[values.len() - 1], 0.0);
+    }
+}

@@ -1,0 +1,144 @@
+//! Decide which cells of the grid each time needs.
+
+use super::problem::Problem;
+use crate::{Error, Result, Start};
+
+/// Half-width, in standard deviations, of the cells kept around an observation: e^{−37²/2} ≈ 1e-297 is the smallest
+/// likelihood, relative to its peak, that can still be multiplied with other numbers.
+pub(super) const DEPTH: f64 = 37.0;
+/// Spacings per standard deviation of a Gaussian start that is narrower than the grid.
+const START_POINTS: f64 = 6.0;
+
+/// Cells `first` … `first` + `len` − 1 of the grid.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Support {
+    pub first: i64,
+    pub len: usize,
+}
+
+/// The grid x_i = origin + i·spacing and the cells of it that each time needs.
+///
+/// A time with an observation needs the cells within [`DEPTH`] standard deviations of it; other times need the whole
+/// domain. The first time has points of its own, because a start may be narrower than a cell.
+#[derive(Debug)]
+pub(super) struct Layout {
+    pub origin: f64,
+    pub spacing: f64,
+    supports: Vec<Support>,
+    start: Points,
+}
+
+/// Evenly spaced points with the probability mass of the start at each.
+#[derive(Debug)]
+struct Points {
+    first: f64,
+    spacing: f64,
+    masses: Vec<f64>,
+}
+
+impl Layout {
+    /// The layout of a problem for a spacing and a domain.
+    pub fn new(problem: &Problem, spacing: f64, domain: (f64, f64), max_cells: usize) -> Result<Self> {
+        let (lo, hi) = domain;
+        let cells = (hi - lo) / spacing + 1.0;
+        let largest = problem.magnitude().max(lo.abs()).max(hi.abs());
+        if spacing < 1e-11 * largest || cells.is_nan() {
+            return Err(Error::Numerical {
+                what: "exact reference",
+                why: format!(
+                    "a spacing of {spacing:.3e} cannot be resolved next to values of {largest:.3e}; subtract a \
+                     constant from the series or use a larger observation_std"
+                ),
+            });
+        }
+        let full = Support { first: 0, len: if cells < 1e15 { cells.ceil() as usize } else { usize::MAX } };
+        let start = Points::new(problem, spacing, domain)?;
+        let radius = DEPTH * problem.model.observation_std;
+        let supports: Vec<Support> = problem
+            .values
+            .iter()
+            .enumerate()
+            .map(|(j, &y)| match (j, y.is_nan()) {
+                (0, _) => Support { first: 0, len: start.masses.len() },
+                (_, true) => full,
+                (_, false) => {
+                    let first = ((y - radius - lo) / spacing).floor();
+                    Support { first: first as i64, len: (2.0 * radius / spacing).ceil() as usize + 1 }
+                }
+            })
+            .collect();
+        let most = supports.iter().map(|support| support.len).max().unwrap_or(0);
+        if most > max_cells {
+            let (lo, hi) = if most == full.len { domain } else { (lo.min(hi), lo.min(hi) + most as f64 * spacing) };
+            return Err(Error::Numerical {
+                what: "exact reference",
+                why: format!(
+                    "states from {lo:.6} to {hi:.6} with a spacing of {spacing:.3e} need {:.3e} cells, more than the \
+                     {max_cells} allowed; give a wider spacing, a narrower domain or a larger limit",
+                    cells.max(most as f64)
+                ),
+            });
+        }
+        Ok(Self { origin: lo, spacing, supports, start })
+    }
+
+    /// Cells at time `j`.
+    pub fn support(&self, j: usize) -> Support {
+        self.supports[j]
+    }
+
+    /// Most cells at any one time.
+    pub fn widest(&self) -> usize {
+        self.supports.iter().map(|support| support.len).max().unwrap_or(0)
+    }
+
+    /// State of cell number `i` (counted from the first) of time `j`, with the distance to the next.
+    pub fn cell(&self, j: usize, i: usize) -> f64 {
+        let (first, spacing) = self.points(j);
+        first + i as f64 * spacing
+    }
+
+    /// First state and spacing of the cells of time `j`.
+    pub fn points(&self, j: usize) -> (f64, f64) {
+        if j == 0 {
+            (self.start.first, self.start.spacing)
+        } else {
+            (self.origin + self.supports[j].first as f64 * self.spacing, self.spacing)
+        }
+    }
+
+    /// Probability mass of the start at the cells of time 0.
+    pub fn start(&self) -> &[f64] {
+        &self.start.masses
+    }
+}
+
+impl Points {
+    fn new(problem: &Problem, spacing: f64, domain: (f64, f64)) -> Result<Self> {
+        let (mean, std) = match problem.model.start {
+            Start::Fixed(x0) => return Ok(Self { first: x0, spacing: 0.0, masses: vec![1.0] }),
+            Start::Gaussian { mean, std } => (mean, std),
+        };
+        let (mut lo, mut hi) = (mean - DEPTH * std, mean + DEPTH * std);
+        let (y, radius) = (problem.values[0], DEPTH * problem.model.observation_std);
+        if y.is_nan() {
+            (lo, hi) = (lo.max(domain.0 - 3.0 * std), hi.min(domain.1 + 3.0 * std));
+        } else {
+            (lo, hi) = (lo.max(y - radius), hi.min(y + radius));
+        }
+        if lo > hi {
+            return Err(problem.impossible(0, "the start and the first observation are too far apart"));
+        }
+        let spacing = spacing.min(std / START_POINTS);
+        let count = ((hi - lo) / spacing).ceil().min(1e15) as usize + 1;
+        // A count beyond any limit is reported by the layout; it must not be allocated first.
+        let masses = if count > 1 << 30 { Vec::new() } else { vec![0.0; count] };
+        let density = spacing / (std * (2.0 * std::f64::consts::PI).sqrt());
+        let masses = masses
+            .iter()
+            .enumerate()
+            .map(|(i, _)| density * (-0.5 * ((lo + i as f64 * spacing - mean) / std).powi(2)).exp())
+            .collect();
+        Ok(Self { first: lo, spacing, masses })
+    }
+}

@@ -1,0 +1,242 @@
+//! Run on finer grids and wider domains until neither matters, and say in words what was done.
+
+use super::forward::{self, Run};
+use super::layout::Layout;
+use super::problem::Problem;
+use super::{Options, choose};
+use crate::{Error, Result};
+
+/// Largest change of the log evidence by the last halving of the spacing. The error falls by 2¹² per halving, so what
+/// is left is about 1e-6.
+const RESOLVED: f64 = 2e-3;
+/// Halvings of the spacing tried.
+const HALVINGS: usize = 8;
+/// Relative error of the evidence by FFT rounding above which the run is repeated without FFTs.
+const LOSS: f64 = 1e-6;
+/// Multiplications that a run without FFTs may cost: minutes.
+const DEAREST: f64 = 3e11;
+
+/// Cells beyond which the domain is not widened for the sake of a standard deviation alone.
+const MODERATE: f64 = 3e4;
+
+/// A finished run with the grid it was made on.
+#[derive(Debug)]
+pub(super) struct Solution {
+    pub run: Run,
+    pub spacing: f64,
+    pub domain: (f64, f64),
+    pub cells: usize,
+    pub notes: Vec<String>,
+}
+
+/// Solve `problem`: with `marginals`, or for the evidence alone.
+pub(super) fn solve(problem: &Problem, options: &Options, marginals: bool) -> Result<Solution> {
+    options.check(problem)?;
+    let mut search = Search::new(problem, options)?;
+    let levels = marginals.then_some(options.quantiles.as_slice());
+    if options.spacing.is_none() {
+        search.refine(levels)?;
+    } else {
+        search.run(levels, true)?;
+    }
+    search.finish()
+}
+
+/// The state of the search for a good grid.
+struct Search<'a> {
+    problem: &'a Problem<'a>,
+    options: &'a Options,
+    spacing: f64,
+    domain: (f64, f64),
+    first_domain: (f64, f64),
+    /// Whether rounding forced runs without FFTs; finer grids need them too.
+    careful: bool,
+    best: Option<(Run, usize)>,
+    notes: Vec<String>,
+}
+
+impl<'a> Search<'a> {
+    fn new(problem: &'a Problem<'a>, options: &'a Options) -> Result<Self> {
+        let spacing = match options.spacing {
+            Some(spacing) => spacing,
+            None => choose::spacing(problem)?,
+        };
+        let domain = match options.domain {
+            Some(domain) => domain,
+            None => choose::domain(problem)?,
+        };
+        let (first_domain, careful, best) = (domain, false, None);
+        Ok(Self { problem, options, spacing, domain, first_domain, careful, best, notes: Vec::new() })
+    }
+
+    /// Halve the spacing until the log evidence stands still.
+    fn refine(&mut self, levels: Option<&[f64]>) -> Result<()> {
+        let finest = self.spacing;
+        // Settle the domain on the coarse grid, where a run is cheap.
+        self.spacing = 2.0 * finest;
+        let mut coarse = self.run(None, true)?;
+        for halving in 0..=HALVINGS {
+            self.spacing = finest * 0.5f64.powi(halving as i32);
+            let fine = self.run(levels, false)?;
+            let change = (fine - coarse).abs();
+            if change < RESOLVED {
+                if halving > 0 {
+                    self.notes.push(format!("spacing refined to {:.3e} to resolve the posterior", self.spacing));
+                }
+                return Ok(());
+            }
+            coarse = fine;
+        }
+        Err(Error::Numerical {
+            what: "exact reference",
+            why: format!("the log evidence still changes when the spacing is {:.3e}; give a spacing", self.spacing),
+        })
+    }
+
+    /// Run at the present spacing, widening the domain as long as needed; returns the log evidence.
+    ///
+    /// Without `levels` and with a settled domain only the evidence is computed.
+    fn run(&mut self, levels: Option<&[f64]>, widen: bool) -> Result<f64> {
+        let judge = self.options.domain.is_none() && self.problem.has_missing();
+        let judge = judge && (widen || levels.is_some());
+        loop {
+            let layout = Layout::new(self.problem, self.spacing, self.domain, self.options.max_cells)?;
+            let full = judge || levels.is_some();
+            let run = self.checked(&layout, full.then_some(levels.unwrap_or(&[])))?;
+            let log_evidence = run.log_evidence;
+            let wanted = judge.then(|| self.wider(&run)).flatten();
+            if let Some(domain) = wanted
+                && self.affordable(domain, &run)?
+            {
+                self.domain = domain;
+                continue;
+            }
+            self.best = Some((run, layout.widest()));
+            return Ok(log_evidence);
+        }
+    }
+
+    /// The domain with the ends moved out that press against mass, or none.
+    fn wider(&self, run: &Run) -> Option<(f64, f64)> {
+        let (lo, hi) = self.domain;
+        let step = 0.5 * (hi - lo);
+        match choose::too_narrow(run, (hi - lo) / self.spacing < MODERATE) {
+            [false, false] => None,
+            [low, high] => Some((if low { lo - step } else { lo }, if high { hi + step } else { hi })),
+        }
+    }
+
+    /// Whether a wider domain fits into the limit; if not, say what is missing, or fail if it is too much.
+    fn affordable(&mut self, (lo, hi): (f64, f64), run: &Run) -> Result<bool> {
+        // The final spacing is half of the one on which the domain is settled.
+        let cells = 2.0 * (hi - lo) / self.spacing;
+        if cells <= self.options.max_cells as f64 {
+            return Ok(true);
+        }
+        let mass = run.edges[0].mass + run.edges[1].mass;
+        let missing = format!(
+            "states from {lo:.6} to {hi:.6} with a spacing of {:.3e} would need more than {} cells; posterior mass \
+             expected outside the domain {mass:.1e}, after the last observation {:.1e}",
+            self.spacing,
+            self.options.max_cells,
+            run.edges[0].lost + run.edges[1].lost
+        );
+        if mass > 1e-2 {
+            return Err(Error::Numerical { what: "exact reference", why: missing });
+        }
+        let note = format!("domain kept at [{:.6}, {:.6}]: {missing}", self.domain.0, self.domain.1);
+        self.notes.retain(|old| !old.starts_with("domain kept"));
+        self.notes.push(note);
+        Ok(false)
+    }
+
+    /// A run whose rounding error is known to be small: with FFTs if they suffice, else without.
+    fn checked(&mut self, layout: &Layout, levels: Option<&[f64]>) -> Result<Run> {
+        let run = |careful: bool| match levels {
+            Some(levels) => forward::smooth(self.problem, layout, levels, self.options.max_cells, careful),
+            None => forward::evidence(self.problem, layout, self.options.max_cells, careful),
+        };
+        let fast = run(self.careful)?;
+        if fast.loss < LOSS || self.careful {
+            return Ok(fast);
+        }
+        let cost: f64 = (1..self.problem.values.len())
+            .map(|j| 3.0 * layout.support(j - 1).len as f64 * layout.support(j).len as f64)
+            .sum();
+        if cost < DEAREST {
+            self.careful = true;
+            self.notes
+                .push("convolved without FFTs, because the data lie so far out that their rounding mattered".into());
+            return run(true);
+        }
+        if fast.loss < 1e-3 {
+            self.notes.push(format!("rounding of FFTs may change the log evidence by {:.1e}", fast.loss));
+            return Ok(fast);
+        }
+        Err(Error::Numerical {
+            what: "exact reference",
+            why: "the model gives the data so little probability that it drowns in rounding; use a noise with heavier \
+                  tails, a larger observation_std, or a wider spacing"
+                .into(),
+        })
+    }
+
+    fn finish(mut self) -> Result<Solution> {
+        let (run, cells) = self.best.take().expect("every path of solve ends with a run");
+        if !run.log_evidence.is_finite() {
+            return Err(Error::Numerical {
+                what: "exact reference",
+                why: format!(
+                    "a spacing of {:.3e} is too wide to resolve the posterior; give a smaller one",
+                    self.spacing
+                ),
+            });
+        }
+        let ((lo, hi), first) = (self.domain, self.first_domain);
+        if (lo, hi) != first {
+            self.notes.push(format!(
+                "domain widened from [{:.6}, {:.6}] to [{lo:.6}, {hi:.6}] because heavy tails put mass near its ends",
+                first.0, first.1
+            ));
+        }
+        self.note_spread(&run);
+        self.note_prediction(&run);
+        Ok(Solution { run, spacing: self.spacing, domain: (lo, hi), cells, notes: self.notes })
+    }
+
+    fn note_spread(&mut self, run: &Run) {
+        let until = run.sd.len().min(self.problem.end + 1);
+        let infinite = run.sd[..until].iter().filter(|sd| sd.is_infinite()).count();
+        if infinite > 0 {
+            self.notes.push(format!(
+                "sd is infinite at {infinite} times without an observation: the drift brings states back from so far out \
+                 that the tails of the posterior are those of a jump; read the quantiles there"
+            ));
+        }
+        let share = run.edges[0].variance.max(run.edges[1].variance);
+        if share > 0.02 {
+            self.notes.push(format!("a share of about {share:.1e} of some variance lies outside the domain"));
+        }
+    }
+
+    fn note_prediction(&mut self, run: &Run) {
+        let (grid, end) = (self.problem.grid, self.problem.end);
+        if end == grid.steps() || run.sd.is_empty() {
+            return;
+        }
+        let time = grid.times()[end];
+        if !self.problem.model.noise.has_variance() {
+            self.notes.push(format!(
+                "after the last observation, at time {time}, the prediction has no variance: sd is infinite there and \
+                 the mean is taken symmetrically about the median"
+            ));
+        }
+        let outside = run.edges[0].lost + run.edges[1].lost;
+        if outside > 1e-6 {
+            self.notes.push(format!(
+                "after the last observation, at time {time}, up to {outside:.1e} of the predicted mass lies outside \
+                 the domain and counts as tails of the quantiles"
+            ));
+        }
+    }
+}
