@@ -16,6 +16,7 @@ pub mod posterior;
 pub mod potential;
 mod rng;
 pub mod series;
+mod simulate;
 pub mod solve;
 pub mod tilt;
 
@@ -23,3 +24,4 @@ pub use chain::Chain;
 pub use error::{Error, Result};
 pub use model::{Dimension, Model, Start};
 pub use rng::{StreamRng, stream};
+pub use simulate::{Simulated, simulate};

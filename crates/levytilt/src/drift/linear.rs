@@ -62,6 +62,12 @@ impl Linear {
         Ok(drift)
     }
 
+    /// The one-dimensional drift dx = (`slope`·x + `offset`) dt.
+    pub fn line(slope: f64, offset: f64) -> Result<Self> {
+        finite("slope", slope)?;
+        Self::new(DMatrix::from_element(1, 1, slope), DVector::from_element(1, offset))
+    }
+
     /// The step of length `dt`, from the store or new. The key is the exact length, so that what a thread gets does not
     /// depend on which thread came first.
     fn step(&self, dt: f64) -> Arc<Step> {
