@@ -10,7 +10,7 @@ pub(crate) struct PointLaw {
     pub points: Vec<(f64, f64)>,
 }
 
-/// Pairs lighter than this carry nothing, even all of them together.
+/// Points lighter than this share of all carry nothing, even all of them together.
 const NOTHING: f64 = 1e-24;
 
 impl PointLaw {
@@ -85,8 +85,10 @@ fn log_sum(u: f64, v: f64) -> f64 {
     u.max(v) + (-(u - v).abs()).exp().ln_1p()
 }
 
+/// The points that matter, in order.
 fn sorted(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-    points.retain(|p| p.1 > NOTHING);
+    let total: f64 = points.iter().map(|p| p.1).sum();
+    points.retain(|p| p.1 > NOTHING * total);
     points.sort_unstable_by(|p, q| p.0.total_cmp(&q.0));
     points
 }

@@ -133,8 +133,8 @@ impl PositiveStable {
     }
 
     /// ln s beyond which the tail P(S > s) ~ s^{−ρ}/Γ(1−ρ) holds at most `mass`.
-    pub(crate) fn tail(&self, mass: f64) -> f64 {
-        -(mass.ln() + libm::lgamma(1.0 - self.rho)) / self.rho
+    pub(crate) fn tail(rho: f64, mass: f64) -> f64 {
+        -(mass.ln() + libm::lgamma(1.0 - rho)) / rho
     }
 
     /// Points and quadrature weights in ln s that resolve the law between `low` and `high`, in panels up to `widest`.

@@ -37,15 +37,11 @@ fn unit_nodes(k: f64) -> Result<SlidingNodes<1>> {
         let mirror = gamma_point(k, -u);
         LogPoint { value: mirror.value, by_u: -mirror.by_u, by_shape: mirror.by_shape }
     };
-    let mut range = Range::of(point, 0.0)?;
     // Reach increments of 10⁶ scales, and a tail mass of 1e-5 where that lies farther out (few degrees of freedom).
     let ceiling = (11.5 / k).max(31.0);
-    let cut = range.high > ceiling;
-    if cut {
-        range.high = ceiling;
-    }
+    let range = Range::between(point, 0.0, f64::NEG_INFINITY, ceiling)?;
     let mut law = SlidingLaw::new(&range.points(), point);
-    if cut {
+    if range.high == ceiling {
         law.fine.close(ceiling + 1.0 / k);
     }
     Ok(law.condense(LIGHT))

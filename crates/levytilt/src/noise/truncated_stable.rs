@@ -3,7 +3,7 @@
 use super::compound_poisson::sample_poisson;
 use super::condense::{FineLaw, Layout, STANDARD, condense};
 use super::convolution::{PointLaw, for_pairs};
-use super::log_law::{Action, SlidingNodes};
+use super::log_law::{Action, Range, SlidingNodes};
 use super::quadrature::even_points;
 use super::{Nodes, Noise, wrong_count};
 use crate::error::{check, positive};
@@ -96,9 +96,10 @@ fn compound(jump: &PointLaw, mean: f64) -> PointLaw {
 }
 
 /// Nodes of the sum of a Poisson number of Pareto variables, with shape parameters Λ (mean number) and ρ (index).
-fn unit_nodes(mean: f64, rho: f64) -> SlidingNodes<2> {
+fn unit_nodes(mean: f64, rho: f64) -> Result<SlidingNodes<2>> {
     // As far beyond a typical sum, Λ^{1/ρ}, as the stable noise reaches.
-    let jump = Jump::new(rho, mean.ln().max(0.0) / rho + (11.5 / rho).max(31.0));
+    let range = Range { low: 0.0, high: mean.ln().max(0.0) / rho + (11.5 / rho).max(31.0) }.checked()?;
+    let jump = Jump::new(rho, range.high);
     let law = compound(&jump.law, mean);
     // (ln s, mass, ∂/∂Λ, ∂/∂ρ): ∂m/∂Λ = m∗f − m and ∂m/∂ρ = Λ·m∗ḟ have points of their own, without mass. Both m are
     // the condensed one: for many jumps the two terms nearly cancel and must not differ in anything else.
@@ -121,7 +122,7 @@ fn unit_nodes(mean: f64, rho: f64) -> SlidingNodes<2> {
     };
     // Very heavy tails need all the nodes for their length.
     let layout = if rho < 0.45 { Layout { most: 95, ..STANDARD } } else { FINAL };
-    SlidingNodes { nodes: condense(&fine, layout), slides: [0.0, 0.0] }
+    Ok(SlidingNodes { nodes: condense(&fine, layout), slides: [0.0, 0.0] })
 }
 
 impl Noise for TruncatedStable {
@@ -144,8 +145,14 @@ impl Noise for TruncatedStable {
         positive("step length", dt)?;
         let Self { alpha, scale, tau, sigma_g } = *self;
         let mean = self.jumps(dt);
-        check("jumps per step 2·step/(alpha·tau^alpha)", mean, mean <= MOST_JUMPS, "must be at most 1e9: raise tau")?;
-        unit_nodes(mean, 0.5 * alpha).scaled(
+        let few = mean > 0.0 && mean <= MOST_JUMPS;
+        check(
+            "jumps per step 2·step/(alpha·tau^alpha)",
+            mean,
+            few,
+            "must be over 0 and at most 1e9: raise or lower tau",
+        )?;
+        unit_nodes(mean, 0.5 * alpha)?.scaled(
             self.smallest(),
             &[
                 Action { name: "alpha", stretch: 0.0, shape: [-mean * (1.0 / alpha + tau.ln()), 0.5] },
