@@ -8,6 +8,7 @@
 pub mod drift;
 mod error;
 pub mod exact;
+pub mod law;
 mod model;
 pub mod noise;
 pub mod potential;
