@@ -22,24 +22,6 @@ pub(crate) struct FineLaw {
     pub derivatives: Vec<Vec<f64>>,
 }
 
-impl FineLaw {
-    /// Put the mass that is missing to one (a tail beyond the table, on either side) on a new outermost point `u`.
-    pub(crate) fn close(&mut self, u: f64) {
-        let rest = 1.0 - self.atom - self.mass.iter().sum::<f64>();
-        if rest > 0.0 {
-            let place = if self.u.first().is_some_and(|&first| u < first) { 0 } else { self.u.len() };
-            self.u.insert(place, u);
-            self.mass.insert(place, rest);
-            for (d, atom) in
-                self.derivatives.iter_mut().zip(self.atom_derivatives.iter().chain(std::iter::repeat(&0.0)))
-            {
-                let sum: f64 = d.iter().sum();
-                d.insert(place, -sum - atom);
-            }
-        }
-    }
-}
-
 /// How fine the nodes are.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Layout {

@@ -133,6 +133,24 @@ impl<const P: usize> SlidingLaw<P> {
         Self { fine, slides }
     }
 
+    /// Add the mass of a tail beyond the table as one point at `u`: `tail` is ln of the mass beyond a bound, with its
+    /// derivatives in that bound and in the shape.
+    ///
+    /// The caller knows it in closed form; one minus the rest would be rounding error where the tail is light.
+    pub(crate) fn add_tail(&mut self, u: f64, tail: LogPoint<P>) {
+        let fine = &mut self.fine;
+        let place = if fine.u.first().is_some_and(|&first| u < first) { 0 } else { fine.u.len() };
+        let mass = tail.value.exp();
+        // A tail that underflows is not there.
+        if mass > 0.0 {
+            fine.u.insert(place, u);
+            fine.mass.insert(place, mass);
+            for (j, derivative) in fine.derivatives.iter_mut().enumerate() {
+                derivative.insert(place, mass * (tail.by_shape[j] + self.slides[j] * tail.by_u));
+            }
+        }
+    }
+
     /// A few nodes that stand for the law.
     pub(crate) fn condense(&self, layout: Layout) -> SlidingNodes<P> {
         SlidingNodes { nodes: condense(&self.fine, layout), slides: self.slides }

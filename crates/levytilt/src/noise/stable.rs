@@ -1,7 +1,7 @@
 //! Symmetric α-stable noise: E e^{iuJ} = exp(−Δ η^α |u|^α); S = 2 Δ^{2/α} η² times a positive α/2-stable variable.
 
-use super::condense::{Condensed, STANDARD};
-use super::log_law::{Action, LogPoint, Range, SlidingLaw, SlidingNodes};
+use super::condense::{Condensed, Layout, STANDARD};
+use super::log_law::{Action, Range, SlidingLaw, SlidingNodes};
 use super::positive_stable::{PositiveStable, lowest};
 use super::{Nodes, Noise, wrong_count};
 use crate::error::{check, positive};
@@ -17,6 +17,17 @@ pub struct Stable {
     scale: f64,
     /// Nodes of the positive α/2-stable variable: every step length is a rescaling of them.
     unit: SlidingNodes<1>,
+}
+
+/// Layout of the nodes of the positive ρ-stable variable.
+fn layout(rho: f64) -> Layout {
+    match rho {
+        // The tail is so long that there are no nodes to spare.
+        r if r < 0.33 => Layout { tail_width: 5.0, tail_mass: 4e-4, ..STANDARD },
+        r if r < 0.75 => Layout { tail_width: 3.0, tail_mass: 2e-5, ..STANDARD },
+        // Behind the spike at s = 1 the law falls steeply before its tail begins.
+        _ => Layout { tail_width: 3.0, tail_mass: 2e-5, fall: 0.8, ..STANDARD },
+    }
 }
 
 impl Stable {
@@ -49,12 +60,9 @@ fn unit_nodes(rho: f64) -> Result<SlidingNodes<1>> {
     let Range { low, high } =
         Range { low: lowest(rho, 40.0), high: PositiveStable::tail(rho, 1e-5).max(31.0) }.checked()?;
     let law = PositiveStable::new(rho, low);
-    let mut table = SlidingLaw::new(&law.points(low, high, 0.5), |u| {
-        let point = law.log_mass(u);
-        LogPoint { value: point.value, by_u: point.by_u, by_shape: [point.by_rho] }
-    });
-    table.fine.close(high + 1.0 / rho);
-    Ok(table.condense(STANDARD))
+    let mut table = SlidingLaw::new(&law.points(low, high, 0.5), |u| law.log_mass(u));
+    table.add_tail(high + 1.0 / rho, PositiveStable::log_tail(rho, high));
+    Ok(table.condense(layout(rho)))
 }
 
 impl Noise for Stable {

@@ -55,7 +55,7 @@ fn unit_nodes(rho: f64, log_h: f64) -> Result<SlidingNodes<2>> {
         LogPoint {
             value: stable.value - pull + tilt,
             by_u: stable.by_u - pull,
-            by_shape: [stable.by_rho + tilt * log_h, rho * tilt - pull],
+            by_shape: [stable.by_shape[0] + tilt * log_h, rho * tilt - pull],
         }
     };
     // Without a tilt to speak of the maximum is that of the stable law, at ln y of about ln A/c.
@@ -84,8 +84,7 @@ impl Noise for TemperedStable {
         positive("step length", dt)?;
         let Self { alpha, scale, tempering } = *self;
         let tilt = self.tilt(dt);
-        // Written so that what is not a number is an error, too.
-        if !(tilt <= MOST_TILT) {
+        if tilt.is_nan() || tilt > MOST_TILT {
             return Err(Error::Numerical {
                 what: "tempered stable law of a step",
                 why: format!(

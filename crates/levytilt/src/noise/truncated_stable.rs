@@ -31,7 +31,7 @@ const BETWEEN: Layout =
     Layout { most: 160, bulk_width: 1.2, tail_width: 2.4, tail_mass: 1e-7, reach: f64::INFINITY, fall: f64::INFINITY };
 
 /// Derivatives lean on interpolation over whole panels, which asks for narrower ones than the law itself.
-const FINAL: Layout = Layout { most: 95, bulk_width: 1.2, tail_width: 2.0, tail_mass: 1e-6, ..STANDARD };
+const FINAL: Layout = Layout { most: 95, bulk_width: 1.2, tail_width: 2.2, tail_mass: 1e-6, fall: 0.7, ..STANDARD };
 
 impl TruncatedStable {
     /// Truncated stable noise; an error names α outside (0, 2), or another parameter that is not a positive number.
@@ -62,12 +62,18 @@ struct Jump {
 
 impl Jump {
     fn new(rho: f64, high: f64) -> Self {
-        let points = even_points(0.0, high, 0.4);
-        let mass: Vec<f64> = points.iter().map(|&(u, weight)| weight * rho * (-rho * u).exp()).collect();
-        let by_rho = points.iter().zip(&mass).map(|(p, m)| m * (1.0 / rho - p.0)).collect();
-        let u = points.iter().map(|p| p.0).collect();
-        let mut fine = FineLaw { u, mass, derivatives: vec![by_rho], ..FineLaw::default() };
-        fine.close(high + 1.0 / rho);
+        // Density ρe^{−ρu} of u = ln s, and all that is beyond on one point.
+        let mut rows: Vec<(f64, f64, f64)> = even_points(0.0, high, 0.4)
+            .into_iter()
+            .map(|(u, weight)| (u, weight * rho * (-rho * u).exp(), 1.0 / rho - u))
+            .collect();
+        rows.push((high + 1.0 / rho, (-rho * high).exp(), -high));
+        let fine = FineLaw {
+            u: rows.iter().map(|row| row.0).collect(),
+            mass: rows.iter().map(|row| row.1).collect(),
+            derivatives: vec![rows.iter().map(|row| row.1 * row.2).collect()],
+            ..FineLaw::default()
+        };
         let mut few = condense(&fine, BETWEEN);
         Self { law: PointLaw::from_condensed(&few), by_rho: few.derivatives.swap_remove(0) }
     }

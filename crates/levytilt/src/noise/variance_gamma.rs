@@ -1,7 +1,7 @@
 //! Variance gamma noise: E e^{iuJ} = (1 + u²·scale²·ν/2)^{−Δ/ν}; S = scale²·ν times a gamma variable of shape Δ/ν.
 
 use super::condense::{LIGHT, Layout};
-use super::gamma::{gamma_point, sample_gamma};
+use super::gamma::{gamma_point, gamma_tail, sample_gamma};
 use super::log_law::{Action, Range, SlidingLaw, SlidingNodes};
 use super::{Nodes, Noise, wrong_count};
 use crate::error::positive;
@@ -40,7 +40,7 @@ fn unit_nodes(a: f64) -> Result<SlidingNodes<1>> {
     let range = Range::between(point, floor.max(0.0), floor, f64::INFINITY)?;
     let mut law = SlidingLaw::new(&range.points(), point);
     if range.low == floor {
-        law.fine.close(floor);
+        law.add_tail(floor, gamma_tail(a, floor));
     }
     Ok(law.condense(BURSTS))
 }
