@@ -76,7 +76,6 @@ const GOLDEN: &[Row] = &[
 fn tolerances(family: &str, dt: f64, log_density: f64) -> (f64, f64) {
     match log_density > -9.0 {
         _ if family == "variance-gamma" && dt < 0.1 => (2e-3, 1e-2),
-        _ if family == "truncated-stable" => (1e-4, 1e-2),
         true => (1e-4, 2e-3),
         false => (1e-3, 5e-3),
     }

@@ -37,7 +37,7 @@ fn cases() -> Vec<Case> {
         case(CompoundPoisson::new(3.0, 1.0), 1e-13, 1e-3),
         case(CompoundPoisson::new(800.0, 0.1), 1e-9, 1e-3),
         case(TruncatedStable::new(1.5, 1.0, 0.1, 1.0), 2e-6, 2e-2),
-        case(TruncatedStable::new(1.9, 1.0, 0.01, 1.0), 2e-6, 0.1),
+        case(TruncatedStable::new(1.9, 1.0, 0.01, 1.0), 2e-6, 2e-2),
         case(TruncatedStable::new(0.9, 2.0, 0.2, 0.5), 5e-6, 2e-2),
         case(PlusBrownian::new(Box::new(Nig::new(1.0, 1.0).unwrap()), 0.5), 1e-6, 5e-3),
         case(PlusBrownian::new(Box::new(VarianceGamma::new(1.0, 0.5).unwrap()), 0.1), 1e-6, 1e-2),

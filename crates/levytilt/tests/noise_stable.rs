@@ -31,8 +31,8 @@ fn golden_density_and_distribution_of_the_law_between_the_outer_quantiles() {
         let law = StableLaw::new(alpha, 1.0).unwrap();
         let nodes = Stable::new(alpha, 1.0).unwrap().nodes(1.0).unwrap();
         assert!(nodes.len() <= 96, "{alpha}: {}", nodes.len());
-        for i in 0..=200 {
-            let p = 0.5 + 0.4995 * f64::from(i) / 200.0;
+        for i in 0..=400 {
+            let p = 0.5 + 0.4995 * f64::from(i) / 400.0;
             let x = law.quantile(p).unwrap();
             let density = nodes.log_density(x).value - law.log_pdf(x);
             assert!(density.abs() < 1e-4, "α {alpha} x {x}: density off by {density:e}");
@@ -66,13 +66,14 @@ fn golden_derivative_in_alpha_of_the_law() {
             // J = c·X with c = 0.8·Δ^{1/α}: ∂c/∂α = −c·ln Δ/α².
             let unit = 0.8 * f64::powf(dt, 1.0 / alpha);
             let slide = -dt.ln() / (alpha * alpha);
-            for (p, tolerance) in [(0.55, 2e-3), (0.75, 2e-3), (0.95, 2e-3), (0.9995, 1e-2), (0.99999, 5e-2)] {
+            for (p, tolerance) in [(0.55, 1e-3), (0.75, 1e-3), (0.95, 1e-3), (0.9995, 1e-3), (0.99999, 1e-2)] {
                 // Beyond a million scales nothing is promised.
                 let x = law.quantile(p).unwrap().min(1e6);
                 let exact = law.log_pdf_derivatives(x);
                 let expected = exact.dalpha - slide * (1.0 + x * exact.dx);
                 let got = nodes.log_density(unit * x).parameters[0];
-                let error = (got - expected).abs() / (1.0 + expected.abs());
+                // Far out the error of x·∂/∂x, times the slide, counts as well.
+                let error = (got - expected).abs() / (1.0 + expected.abs() + slide.abs());
                 assert!(error < tolerance, "α {alpha} Δ {dt} x {x}: {got} {expected}");
             }
         }
