@@ -8,12 +8,12 @@ use crate::{Result, Start};
 /// Spacings per posterior standard deviation. With 12-point interpolation the error of one step is then about
 /// 0.6·(√2/6)¹² ≈ 2e-8, and a fraction of that over many steps.
 const PER_SD: f64 = 6.0;
-/// Posterior mass expected outside the domain, summed over all times: it changes the log evidence by less than itself.
-const MASS: f64 = 1e-3;
-/// Share of a variance expected outside the domain: it changes a standard deviation by half of it.
+/// Error of the log evidence by states outside the domain that is let pass.
+const EVIDENCE: f64 = 5e-4;
+/// Relative error of a variance by states outside the domain that is let pass; a standard deviation has half of it.
 const VARIANCE: f64 = 2e-3;
-/// Mass outside the domain after the last observation: it moves quantiles by that much in level.
-const LOST: f64 = 1e-3;
+/// Mass outside the domain after the last observation that is let pass: it moves quantiles by that much in level.
+const OUTSIDE: f64 = 2e-4;
 
 /// A spacing that resolves the posterior.
 ///
@@ -55,7 +55,7 @@ pub(super) fn domain(problem: &Problem) -> Result<(f64, f64)> {
 ///
 /// With `moments` false only the evidence and the quantiles are at stake.
 pub(super) fn too_narrow(run: &Run, moments: bool) -> [bool; 2] {
-    run.edges.map(|edge| edge.mass > MASS || edge.lost > LOST || moments && edge.variance > VARIANCE)
+    run.edges.map(|edge| edge.evidence > EVIDENCE || edge.outside > OUTSIDE || moments && edge.variance > VARIANCE)
 }
 
 /// Typical size of an increment: the root of the median variance.

@@ -4,6 +4,7 @@
 //! largest result only. Both compute the same linear map.
 
 use super::kernel::Kernel;
+use super::lagrange::REACH;
 use crate::Result;
 use crate::noise::{NodeCache, Noise};
 use realfft::num_complex::Complex;
@@ -25,6 +26,8 @@ struct Entry {
     reach: u64,
     /// K_0, K_1, …
     values: Vec<f64>,
+    /// K_1 + K_2 + …, K_2 + K_3 + …, …
+    tails: Vec<f64>,
     /// Transform of the kernel wrapped around a circle of the given length.
     spectrum: Option<(usize, Vec<Complex<f64>>)>,
 }
@@ -98,17 +101,21 @@ impl<'a> Convolver<'a> {
         }
     }
 
-    /// Σ_{m ≥ i} K_m for i = 1 … `count`: the probability to move by i cells or more to one side.
-    pub fn tail_sums(&mut self, dt: f64, count: usize) -> Result<Vec<f64>> {
+    /// Σ_{m ≥ i} K_m for i = 1, 2, …, at least `count` of them: the probability to move by i cells or more to one side.
+    pub fn tails(&mut self, dt: f64, count: usize) -> Result<&[f64]> {
         self.prepare(dt)?;
         let entry = self.entries.get_mut(&dt.to_bits()).expect("prepared above");
-        let values = entry.stretch(0, count);
-        let first = 0.5 * (1.0 - values[0]);
-        let sums = values[1..].iter().scan(first, |tail, k| {
-            *tail -= k;
-            Some(*tail)
-        });
-        Ok([first].into_iter().chain(sums).collect())
+        if entry.tails.len() < count {
+            // Summed from the far end, so that each is accurate by itself.
+            let count = count + REACH;
+            entry.tails = entry.stretch(1, count);
+            let mut tail = entry.kernel.tail(count as u64 + 1);
+            for value in entry.tails.iter_mut().rev() {
+                tail += *value;
+                *value = tail;
+            }
+        }
+        Ok(&entry.tails)
     }
 
     fn prepare(&mut self, dt: f64) -> Result<()> {
@@ -120,7 +127,7 @@ impl<'a> Convolver<'a> {
             let nodes = self.nodes.nodes(dt)?;
             let kernel = Kernel::new(&nodes, self.spacing);
             let reach = kernel.reach();
-            self.entries.insert(key, Entry { kernel, reach, values: Vec::new(), spectrum: None });
+            self.entries.insert(key, Entry { kernel, reach, values: Vec::new(), tails: Vec::new(), spectrum: None });
         }
         Ok(())
     }

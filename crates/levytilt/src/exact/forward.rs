@@ -26,12 +26,12 @@ pub(super) struct Run {
 /// What presses against one end of the domain.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Edge {
-    /// Posterior mass expected outside, summed over the times up to the last observation.
-    pub mass: f64,
-    /// Share of a variance expected outside, the largest of all times whose variance exists.
+    /// Error of the log evidence to expect, summed over the times up to the last observation.
+    pub evidence: f64,
+    /// Error of a variance relative to it, the largest of all times whose variance exists.
     pub variance: f64,
-    /// Mass that left after the last observation.
-    pub lost: f64,
+    /// Mass outside after the last observation, the largest of these times.
+    pub outside: f64,
 }
 
 /// Slowest fall |x|^{−q} of a density that is still taken to have a variance; the limit is 3.
@@ -78,12 +78,19 @@ pub(super) fn smooth(
             run.disagreement = run.disagreement.max((log_evidence - run.log_evidence).abs());
             run.loss += loss;
             let joint: Vec<f64> = past.filtered.values.iter().zip(&future.values).map(|(a, b)| a * b).collect();
-            run.summarise(layout, j, &joint, levels);
-            if j > 0 && problem.values[j].is_nan() {
-                run.measure_edges(&joint, layout.spacing, problem.model.noise.has_variance());
+            let open = j > 0 && problem.values[j].is_nan();
+            run.summarise(layout.points(j), &joint, levels, open);
+            if open {
+                let has_variance = problem.model.noise.has_variance();
+                run.measure_edges(&joint, &future.values, layout.points(j), has_variance);
             }
             j += 1;
         }
+    }
+    // The drift decides it for all times alike, but near a second mode the tail may be too far out to be recognised.
+    if run.sd.iter().any(|sd| sd.is_infinite()) {
+        let missing = problem.values.iter().map(|value| value.is_nan());
+        run.sd.iter_mut().zip(missing).skip(1).filter(|(_, missing)| *missing).for_each(|(sd, _)| *sd = f64::INFINITY);
     }
     run.predict(&mut transition, past.filtered.values, levels)?;
     Ok(run)
@@ -136,67 +143,92 @@ impl Past {
 }
 
 impl Run {
-    fn summarise(&mut self, layout: &Layout, j: usize, masses: &[f64], levels: &[f64]) {
-        let (first, spacing) = layout.points(j);
-        let marginal = Marginal { first, spacing, masses, outside: (0.0, 0.0) };
-        let (mean, sd) = marginal.moments();
+    /// Add the moments and quantiles of one time; `open` if the first and the last cell stand for all beyond them.
+    fn summarise(&mut self, (first, spacing): (f64, f64), masses: &[f64], levels: &[f64], open: bool) {
+        let all = Marginal { first, spacing, masses, outside: (0.0, 0.0) };
+        let (mean, sd) = all.moments();
         self.mean.push(mean);
         self.sd.push(sd);
-        self.quantiles.push(marginal.quantiles(levels));
+        self.quantiles.push(if open { all.opened().quantiles(levels) } else { all.quantiles(levels) });
     }
 
-    /// Judge from the outermost 2% of the cells on each side how much lies beyond them.
-    ///
-    /// A posterior has no variance if its density falls like |x|^{−3} or slower. That happens between observations too:
-    /// a drift that brings any state back within a step leaves the prior tail of the last jump.
-    fn measure_edges(&mut self, masses: &[f64], spacing: f64, has_variance: bool) {
-        let (n, last) = (masses.len(), self.sd.len() - 1);
-        let outer = (n / 50).max(1);
+    /// Judge from the mass at the ends of the domain what the states beyond them change.
+    fn measure_edges(&mut self, masses: &[f64], future: &[f64], (first, spacing): (f64, f64), has_variance: bool) {
+        let (n, time) = (masses.len(), self.sd.len() - 1);
+        let centre = (((self.mean[time] - first) / spacing) as usize).min(n - 1);
         let total: f64 = masses.iter().sum();
-        let sum = |cells: &[f64]| cells.iter().map(|p| p.max(0.0)).sum::<f64>() / total;
-        let reach = 0.5 * n as f64 * spacing;
-        let sides = [(&masses[..outer], n / 4), (&masses[n - outer..], n - n / 4 - outer)];
-        let mut infinite = false;
+        let far = (0.5 * n as f64 * spacing / self.sd[time]).powi(2);
         let mut shares = [0.0; 2];
-        for ((edge, share), (cells, halfway)) in self.edges.iter_mut().zip(&mut shares).zip(sides) {
-            let near = sum(cells);
-            // A density that falls like |x|^{−3.5} has ten times the mass of the outer 2% beyond them; a lighter tail
-            // has less.
-            edge.mass += 10.0 * near;
-            *share = 10.0 * near * (reach / self.sd[last]).powi(2);
-            // Twice the distance from the middle; below the rounding of FFTs there is no fall to be seen.
-            let fall = (sum(&masses[halfway..halfway + outer]) / near).log2();
-            infinite |= !has_variance && near > 1e-13 && fall < SLOWEST && *share > 1e-6;
+        let mut slow = [None; 2];
+        for (side, end) in [0, n - 1].into_iter().enumerate() {
+            let outside = (masses[end] / total).abs();
+            let halfway = (centre + end) / 2;
+            // States beyond count as being at the end: wrong by as much as the message from the future changes there.
+            // A message that levels off like 1/x² changes by a third of what it did on the way from half the distance.
+            let (here, there) = (future[end].abs(), future[halfway].abs());
+            let change = 1.0 - here.min(there) / here.max(there).max(1e-300);
+            self.edges[side].evidence += outside * change * (1.0 + 2.0 * change) / 3.0;
+            shares[side] = outside * far;
+            if !has_variance && shares[side] > 1e-6 {
+                slow[side] = slow_fall(masses, total, centre, end).map(|falls| (falls, outside));
+            }
         }
-        if infinite {
-            self.sd[last] = f64::INFINITY;
-        } else {
+        if slow == [None; 2] {
             self.edges.iter_mut().zip(shares).for_each(|(edge, share)| edge.variance = edge.variance.max(share));
+            return;
+        }
+        self.sd[time] = f64::INFINITY;
+        for (end, fall) in [0, n - 1].into_iter().zip(slow) {
+            // Only a fall that has settled can be carried on beyond the end.
+            if let Some(([_, late], outside)) = fall.filter(|(q, _)| q[1] > 2.2 && (q[0] - q[1]).abs() < 0.1) {
+                // The mass beyond, counted at distance d, has its mean at d(q − 1)/(q − 2) under a fall like |x|^{−q}.
+                self.mean[time] += outside * spacing * (end as f64 - centre as f64) / (late - 2.0);
+            }
         }
     }
 
     /// Go on after the last observation, where the law is the plain prediction.
     fn predict(&mut self, transition: &mut Transition, mut masses: Vec<f64>, levels: &[f64]) -> Result<()> {
-        let total: f64 = masses.iter().sum();
-        masses.iter_mut().for_each(|mass| *mass /= total);
         let has_variance = transition.problem.model.noise.has_variance();
         for j in transition.problem.end..transition.problem.grid.steps() {
-            let (below, above) = transition.leaving(j, &masses)?;
             masses = transition.push(j, &masses)?.0;
-            self.edges[0].lost += below;
-            self.edges[1].lost += above;
             let (first, spacing) = transition.layout.points(j + 1);
-            let outside = (self.edges[0].lost, self.edges[1].lost);
-            let marginal = Marginal { first, spacing, masses: &masses, outside };
-            let (mean, sd) = if has_variance { marginal.moments() } else { (marginal.balanced_mean(), f64::INFINITY) };
-            if has_variance {
-                let far = (0.5 * masses.len() as f64 * spacing / sd).powi(2);
-                self.edges.iter_mut().for_each(|edge| edge.variance = edge.variance.max(edge.lost * far));
+            self.summarise((first, spacing), &masses, levels, true);
+            let total: f64 = masses.iter().sum();
+            let time = self.sd.len() - 1;
+            let far = (0.5 * masses.len() as f64 * spacing / self.sd[time]).powi(2);
+            for (edge, mass) in self.edges.iter_mut().zip([masses[0], masses[masses.len() - 1]]) {
+                edge.outside = edge.outside.max(mass / total);
+                if has_variance {
+                    edge.variance = edge.variance.max(mass / total * far);
+                }
             }
-            self.mean.push(mean);
-            self.sd.push(sd);
-            self.quantiles.push(marginal.quantiles(levels));
+            if !has_variance {
+                self.mean[time] =
+                    Marginal { first, spacing, masses: &masses, outside: (0.0, 0.0) }.opened().balanced_mean();
+                self.sd[time] = f64::INFINITY;
+            }
         }
         Ok(())
     }
+}
+
+/// Exponents q with which the masses from `centre` towards `end` fall like |x|^{−q}, if too slow for a variance.
+///
+/// That happens between observations too: a drift that brings any state back within a step leaves the tail of the last
+/// jump. Judged from a quarter to half and from half to three quarters of the distance (a second mode would show in one of
+/// them), away from the end that stands for all beyond it, and only where that is tail (little mass beyond) and not
+/// rounding.
+fn slow_fall(masses: &[f64], total: f64, centre: usize, end: usize) -> Option<[f64; 2]> {
+    let at = |part: f64| (centre as f64 + part * (end as f64 - centre as f64)) as usize;
+    let width = (masses.len() / 100).max(1);
+    let around = |part: f64| {
+        let cell = at(part);
+        masses[cell.saturating_sub(width)..(cell + width).min(masses.len())].iter().sum::<f64>() / total
+    };
+    let (quarter, half, late) = (around(0.25), around(0.5), around(0.75));
+    let beyond: f64 = masses[at(0.5).min(end)..=at(0.5).max(end)].iter().sum();
+    let falls = [(quarter / half).ln() / 2f64.ln(), (half / late).ln() / 1.5f64.ln()];
+    let slow = falls.iter().all(|fall| *fall < SLOWEST);
+    (slow && beyond < 1e-2 * total && late > 1e-13).then_some(falls)
 }

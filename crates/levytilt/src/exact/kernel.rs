@@ -43,6 +43,14 @@ impl Kernel {
         (widest.min(1e18) as u64 + 1).max(REACH as u64 + 1)
     }
 
+    /// Σ_{i ≥ m} K_i for `m` beyond the stencil: an integral from m − ½, corrected for the curvature within cells.
+    pub fn tail(&self, m: u64) -> f64 {
+        let edge = m as f64 - 0.5;
+        let integral = |(factor, rate): (f64, f64)| 0.5 * factor * (PI / rate).sqrt() * libm::erfc(edge * rate.sqrt());
+        let slope = |(factor, rate): (f64, f64)| -2.0 * rate * edge * factor * (-rate * edge * edge).exp();
+        self.sampled.iter().map(|&node| integral(node) + slope(node) / 24.0).sum()
+    }
+
     /// Write K_m for m = `first`, `first` + 1, … (`first` ≥ 0).
     pub fn fill(&self, first: u64, out: &mut [f64]) {
         out.fill(0.0);
@@ -108,5 +116,9 @@ mod tests {
         let total = 2.0 * values.iter().sum::<f64>() - values[0];
         assert!((total - 1.0).abs() < 1e-12, "{total}");
         assert_eq!(values[values.len() - 1], 0.0);
+        for m in [8, 20, 60] {
+            let sum: f64 = values[m..].iter().sum();
+            assert!((kernel.tail(m as u64) / sum - 1.0).abs() < 1e-4, "{m}: {} {sum}", kernel.tail(m as u64));
+        }
     }
 }

@@ -13,7 +13,20 @@ pub(super) struct Marginal<'a> {
     pub outside: (f64, f64),
 }
 
-impl Marginal<'_> {
+impl<'a> Marginal<'a> {
+    /// The same with the first and the last cell counted as lying outside.
+    pub fn opened(&self) -> Marginal<'a> {
+        match self.masses {
+            [low, inner @ .., high] if !inner.is_empty() => Marginal {
+                first: self.first + self.spacing,
+                spacing: self.spacing,
+                masses: inner,
+                outside: (self.outside.0 + low.max(0.0), self.outside.1 + high.max(0.0)),
+            },
+            _ => *self,
+        }
+    }
+
     /// Mean and standard deviation of the mass in the cells.
     pub fn moments(&self) -> (f64, f64) {
         self.moments_of(0, self.masses.len())

@@ -57,16 +57,18 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn new(problem: &'a Problem<'a>, options: &'a Options) -> Result<Self> {
-        let spacing = match options.spacing {
-            Some(spacing) => spacing,
-            None => choose::spacing(problem)?,
-        };
+        let resolving = choose::spacing(problem)?;
+        let spacing = options.spacing.unwrap_or(resolving);
+        let mut notes = Vec::new();
+        if spacing > 2.0 * resolving {
+            notes.push(format!("the given spacing {spacing:.3e} is wide: {resolving:.3e} would resolve the posterior"));
+        }
         let domain = match options.domain {
             Some(domain) => domain,
             None => choose::domain(problem)?,
         };
         let (first_domain, careful, best) = (domain, false, None);
-        Ok(Self { problem, options, spacing, domain, first_domain, careful, best, notes: Vec::new() })
+        Ok(Self { problem, options, spacing, domain, first_domain, careful, best, notes })
     }
 
     /// Halve the spacing until the log evidence stands still.
@@ -133,15 +135,15 @@ impl<'a> Search<'a> {
         if cells <= self.options.max_cells as f64 {
             return Ok(true);
         }
-        let mass = run.edges[0].mass + run.edges[1].mass;
+        let error = run.edges[0].evidence + run.edges[1].evidence;
         let missing = format!(
-            "states from {lo:.6} to {hi:.6} with a spacing of {:.3e} would need more than {} cells; posterior mass \
-             expected outside the domain {mass:.1e}, after the last observation {:.1e}",
+            "states from {lo:.6} to {hi:.6} with a spacing of {:.3e} would need more than {} cells; without them \
+             the log evidence is uncertain by {error:.1e}, and after the last observation {:.1e} of the mass is outside",
             self.spacing,
             self.options.max_cells,
-            run.edges[0].lost + run.edges[1].lost
+            run.edges[0].outside + run.edges[1].outside
         );
-        if mass > 1e-2 {
+        if error > 1e-2 {
             return Err(Error::Numerical { what: "exact reference", why: missing });
         }
         let note = format!("domain kept at [{:.6}, {:.6}]: {missing}", self.domain.0, self.domain.1);
@@ -231,7 +233,7 @@ impl<'a> Search<'a> {
                  the mean is taken symmetrically about the median"
             ));
         }
-        let outside = run.edges[0].lost + run.edges[1].lost;
+        let outside = run.edges[0].outside + run.edges[1].outside;
         if outside > 1e-6 {
             self.notes.push(format!(
                 "after the last observation, at time {time}, up to {outside:.1e} of the predicted mass lies outside \

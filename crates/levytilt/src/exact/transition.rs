@@ -3,6 +3,9 @@
 //! Backward: (pull b)(x) = Σ_m K_m-weighted b at flow(x): convolve with the kernel, then interpolate at the flow of each
 //! cell. Forward: spread each cell's mass with the same interpolation weights, then convolve. So ⟨a, pull b⟩ = ⟨push a, b⟩
 //! holds to rounding, and the evidence is the same at every time.
+//!
+//! At a time without an observation a state beyond the domain counts as being at its end: no mass is lost, the mass at
+//! the ends says how much lies outside, and a drift that brings far states back at once is served almost exactly.
 
 use super::convolve::Convolver;
 use super::lagrange::{LEFT, POINTS, weights};
@@ -42,7 +45,13 @@ impl<'a> Transition<'a> {
         let (first, len) = self.landing(j, &targets)?;
         let mut convolved = vec![0.0; len];
         let source = (self.layout.support(j + 1).first, b);
-        let floor = self.convolver.apply(self.problem.grid.step(j), source, (first, &mut convolved))?;
+        let dt = self.problem.grid.step(j);
+        let floor = self.convolver.apply(dt, source, (first, &mut convolved))?;
+        if let (Some(beyond), [low, .., high]) = (self.beyond(j, first, len)?, b) {
+            for (value, (below, above)) in convolved.iter_mut().zip(beyond) {
+                *value += low * below + high * above;
+            }
+        }
         let pulled = targets
             .iter()
             .map(|&target| {
@@ -60,24 +69,32 @@ impl<'a> Transition<'a> {
         let mut pushed = vec![0.0; support.len];
         let out = (support.first, pushed.as_mut_slice());
         let floor = self.convolver.apply(self.problem.grid.step(j), (first, &spread), out)?;
+        if let (Some(beyond), [low, .., high]) = (self.beyond(j, first, spread.len())?, pushed.as_mut_slice()) {
+            for (mass, (below, above)) in spread.iter().zip(beyond) {
+                *low += mass * below;
+                *high += mass * above;
+            }
+        }
         Ok((pushed, floor))
     }
 
-    /// Mass that a push of `a` sends below and above the cells of time `j` + 1.
-    pub fn leaving(&mut self, j: usize, a: &[f64]) -> Result<(f64, f64)> {
-        let (first, spread) = self.spread(j, a)?;
+    /// Probability to end below and above the domain, from each of `len` cells on, the first being `first`; none if
+    /// time `j` + 1 has an observation.
+    fn beyond(&mut self, j: usize, first: i64, len: usize) -> Result<Option<impl Iterator<Item = (f64, f64)> + '_>> {
+        if !self.problem.values[j + 1].is_nan() {
+            return Ok(None);
+        }
         let support = self.layout.support(j + 1);
-        let count = support.len + spread.len() + (first - support.first).unsigned_abs() as usize;
-        let tails = self.convolver.tail_sums(self.problem.grid.step(j), count)?;
-        // The mass of a cell outside already: all but the tail on the other side.
-        let beyond = |distance: i64| match distance {
+        let count = support.len + len + (first - support.first).unsigned_abs() as usize + 1;
+        let tails = self.convolver.tails(self.problem.grid.step(j), count)?;
+        // A cell outside already stays there unless it moves back.
+        let move_by = |distance: i64| match distance {
             1.. => tails[distance as usize - 1],
             _ => 1.0 - tails[(-distance) as usize],
         };
-        let last = support.first + support.len as i64 - 1;
-        Ok(spread.iter().zip(first..).fold((0.0, 0.0), |(below, above), (mass, cell)| {
-            (below + mass * beyond(cell - support.first + 1), above + mass * beyond(last - cell + 1))
-        }))
+        let end = support.first + support.len as i64;
+        let cells = first..first + len as i64;
+        Ok(Some(cells.map(move |cell| (move_by(cell - support.first + 1), move_by(end - cell)))))
     }
 
     /// Masses moved along the flow onto the grid, with the cell of the first.

@@ -24,9 +24,7 @@ fn differences(noise: f64, observation_std: f64, start: Start, grid: &TimeGrid, 
         .collect();
     let spread = grid.spread(values).unwrap();
     let expected = kalman::smooth(start, &steps, &spread, observation_std).unwrap();
-    let clock = std::time::Instant::now();
     let found = smooth(&model, grid, values, &Options::default()).unwrap();
-    let seconds = clock.elapsed().as_secs_f64();
     let alone = log_evidence(&model, grid, values, &Options::default()).unwrap();
     let largest = |a: &[f64], b: &[f64]| a.iter().zip(b).fold(0.0f64, |top, (a, b)| top.max((a - b).abs()));
     let out = [
@@ -34,10 +32,6 @@ fn differences(noise: f64, observation_std: f64, start: Start, grid: &TimeGrid, 
         largest(&found.mean, &expected.mean),
         largest(&found.sd, &expected.sd),
     ];
-    println!(
-        "{:.1e} {:.1e} {:.1e} spacing {:.2e} cells {} {seconds:.2} s {:?}",
-        out[0], out[1], out[2], found.spacing, found.cells, found.notes
-    );
     // Quantiles of a Gaussian.
     for (l, z) in [-1.6448536269514722, -0.6744897501960817, 0.0].into_iter().enumerate() {
         for j in 0..grid.len() {

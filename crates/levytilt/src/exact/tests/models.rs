@@ -18,7 +18,7 @@ pub struct Well(pub f64, pub f64);
 pub struct Tide;
 
 macro_rules! drift {
-    ($name:ty, $flow:expr) => {
+    ($name:ty, |$drift:pat_param, $t:pat_param, $dt:ident, $x:ident| $flow:expr) => {
         impl Drift for $name {
             fn kind(&self) -> &'static str {
                 "test"
@@ -33,8 +33,8 @@ macro_rules! drift {
                 unreachable!()
             }
             fn flow(&self, t: f64, dt: f64, x: &[f64], out: &mut [f64]) {
-                let flow: fn(&$name, f64, f64, f64) -> f64 = $flow;
-                out[0] = flow(self, t, dt, x[0]);
+                let ($drift, $t, $dt, $x) = (self, t, dt, x[0]);
+                out[0] = $flow;
             }
             fn flow_jacobian(&self, _: f64, _: f64, _: &[f64], _: &mut [f64], _: &mut [f64], _: &mut [f64]) {
                 unreachable!()
@@ -62,7 +62,7 @@ pub struct Student(pub f64, pub f64);
 pub struct Fixed(pub Vec<(f64, f64)>);
 
 macro_rules! noise {
-    ($name:ty, $nodes:expr, $variance:expr) => {
+    ($name:ty, |$noise:ident, $dt:pat_param| $nodes:expr, |$self:pat_param| $variance:expr) => {
         impl Noise for $name {
             fn family(&self) -> &'static str {
                 "test"
@@ -74,8 +74,9 @@ macro_rules! noise {
                 unreachable!()
             }
             fn nodes(&self, dt: f64) -> Result<Nodes> {
-                let nodes: fn(&$name, f64) -> Vec<(f64, f64)> = $nodes;
-                let (variances, weights) = nodes(self, dt).into_iter().unzip();
+                let ($noise, $dt) = (self, dt);
+                let nodes: Vec<(f64, f64)> = $nodes;
+                let (variances, weights) = nodes.into_iter().unzip();
                 Nodes::new(variances, weights, vec![])
             }
             fn sample_variance(&self, dt: f64, rng: &mut StreamRng) -> f64 {
@@ -93,8 +94,8 @@ macro_rules! noise {
                 self.nodes(dt).unwrap().characteristic(u).ln()
             }
             fn has_variance(&self) -> bool {
-                let variance: fn(&$name) -> bool = $variance;
-                variance(self)
+                let $self = self;
+                $variance
             }
         }
     };
@@ -108,7 +109,7 @@ noise!(
     |student, dt| {
         let half = 0.5 * student.0;
         let density = |z: f64| (-half * z - half * (-z).exp()).exp();
-        (0..90)
+        (0..160)
             .map(|k| -3.5 + 0.3 * k as f64)
             .map(|z| (student.1 * student.1 * dt * z.exp(), density(z)))
             .filter(|(_, w)| *w > 1e-18)
