@@ -5,7 +5,7 @@
 //! asks of a law (densities, distribution, tilted weights) is smooth in ln S on the scale of one unit, so panels of
 //! about that width are enough. Weights stay positive and the mass of a panel stays exact.
 
-use nalgebra::{DMatrix, SymmetricEigen};
+use super::gauss::{Rule, gauss_rule};
 
 /// A law of S as point masses in u = ln s (increasing) and an atom at S = 0, with derivatives of all masses.
 #[derive(Debug, Clone, Default)]
@@ -20,24 +20,6 @@ pub(crate) struct FineLaw {
     pub mass: Vec<f64>,
     /// Derivatives of the masses: one vector per shape parameter.
     pub derivatives: Vec<Vec<f64>>,
-}
-
-impl FineLaw {
-    /// Put the mass that is missing to one (a tail beyond the table, on either side) on a new outermost point `u`.
-    pub(crate) fn close(&mut self, u: f64) {
-        let rest = 1.0 - self.atom - self.mass.iter().sum::<f64>();
-        if rest > 0.0 {
-            let place = if self.u.first().is_some_and(|&first| u < first) { 0 } else { self.u.len() };
-            self.u.insert(place, u);
-            self.mass.insert(place, rest);
-            for (d, atom) in
-                self.derivatives.iter_mut().zip(self.atom_derivatives.iter().chain(std::iter::repeat(&0.0)))
-            {
-                let sum: f64 = d.iter().sum();
-                d.insert(place, -sum - atom);
-            }
-        }
-    }
 }
 
 /// How fine the nodes are.
@@ -97,18 +79,27 @@ pub(crate) fn condense(law: &FineLaw, layout: Layout) -> Condensed {
         }
         return out;
     }
-    for panel in fitting_panels(law, layout) {
-        let Panel { begin, end, .. } = panel;
-        let rule = gauss_rule(&law.u[begin..end], &law.mass[begin..end], panel.size(law));
-        for (&u, &w) in rule.points.iter().zip(&rule.weights) {
-            out.variances.push(u.exp());
-            out.weights.push(w);
-        }
+    for (panel, rule) in gauss_panels(law, layout) {
+        out.variances.extend(rule.points.iter().map(|u| u.exp()));
+        out.weights.extend(&rule.weights);
         for (target, source) in out.derivatives.iter_mut().zip(&law.derivatives) {
-            target.extend(rule.project(&law.u[begin..end], &source[begin..end]));
+            target.extend(rule.project(&law.u[panel.begin..panel.end], &source[panel.begin..panel.end]));
         }
     }
     out
+}
+
+/// The panels of a law with their Gauss rules.
+fn gauss_panels(law: &FineLaw, layout: Layout) -> impl Iterator<Item = (Panel, Rule)> {
+    fitting_panels(law, layout).into_iter().map(|panel| {
+        let range = panel.begin..panel.end;
+        (panel, gauss_rule(&law.u[range.clone()], &law.mass[range], panel.size(law)))
+    })
+}
+
+/// The Gauss rules of a law from panel to panel, each with the ln s where its panel ends.
+pub(crate) fn gauss_rules(law: &FineLaw, layout: Layout) -> Vec<(f64, Rule)> {
+    gauss_panels(law, layout).map(|(panel, rule)| (law.u[panel.end - 1], rule)).collect()
 }
 
 /// A range of points that share a Gauss rule.
@@ -262,84 +253,6 @@ fn crossing(masses: impl Iterator<Item = f64>, level: f64) -> usize {
 fn even_edges(low: f64, high: f64, width: f64) -> Vec<f64> {
     let parts = ((high - low) / width).ceil().max(1.0);
     (0..=parts as usize).map(|i| low + (high - low) * i as f64 / parts).collect()
-}
-
-/// A Gauss rule of a discrete measure.
-struct Rule {
-    points: Vec<f64>,
-    weights: Vec<f64>,
-}
-
-impl Rule {
-    /// Weights on the rule's points that act on polynomials of its degree like the signed masses given.
-    fn project(&self, u: &[f64], mass: &[f64]) -> Vec<f64> {
-        let basis = |k: usize, x: f64| -> f64 {
-            (0..self.points.len())
-                .filter(|&l| l != k)
-                .map(|l| (x - self.points[l]) / (self.points[k] - self.points[l]))
-                .product()
-        };
-        (0..self.points.len()).map(|k| u.iter().zip(mass).map(|(&x, &m)| m * basis(k, x)).sum()).collect()
-    }
-}
-
-/// The Gauss rule with at most `n` points of the measure Σ mass_i δ(u_i); the measure itself if it has no more points.
-fn gauss_rule(u: &[f64], mass: &[f64], n: usize) -> Rule {
-    let live: Vec<(f64, f64)> = u.iter().copied().zip(mass.iter().copied()).filter(|&(_, m)| m > 0.0).collect();
-    if live.len() <= n {
-        return Rule { points: live.iter().map(|p| p.0).collect(), weights: live.iter().map(|p| p.1).collect() };
-    }
-    let total: f64 = live.iter().map(|p| p.1).sum();
-    let centre = live.iter().map(|p| p.0 * p.1).sum::<f64>() / total;
-    let spread = (live.iter().map(|p| p.1 * (p.0 - centre).powi(2)).sum::<f64>() / total).sqrt();
-    // A law narrower than rounding is one point.
-    if spread <= 1e-9 * centre.abs().max(1.0) {
-        return Rule { points: vec![centre], weights: vec![total] };
-    }
-    let standard: Vec<(f64, f64)> = live.iter().map(|p| ((p.0 - centre) / spread, p.1 / total)).collect();
-    let jacobi = recurrence(&standard, n);
-    let eigen = SymmetricEigen::new(jacobi);
-    let mut pairs: Vec<(f64, f64)> =
-        (0..eigen.eigenvalues.len()).map(|k| (eigen.eigenvalues[k], eigen.eigenvectors[(0, k)].powi(2))).collect();
-    pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // An eigenvector component can round to zero for a point without mass: it is no node.
-    pairs.retain(|p| p.1 > 0.0);
-    Rule {
-        points: pairs.iter().map(|p| centre + spread * p.0).collect(),
-        weights: pairs.iter().map(|p| total * p.1).collect(),
-    }
-}
-
-/// Jacobi matrix of the orthogonal polynomials of a standardised measure (Stieltjes), up to order `n`.
-fn recurrence(points: &[(f64, f64)], n: usize) -> DMatrix<f64> {
-    let mut previous = vec![0.0; points.len()];
-    let mut current = vec![1.0; points.len()];
-    let mut diagonal = Vec::with_capacity(n);
-    let mut off_diagonal = Vec::with_capacity(n);
-    for k in 0..n {
-        let a: f64 = points.iter().zip(&current).map(|(p, q)| p.1 * p.0 * q * q).sum();
-        diagonal.push(a);
-        if k + 1 == n {
-            break;
-        }
-        let b_last = off_diagonal.last().copied().unwrap_or(0.0);
-        let next: Vec<f64> =
-            points.iter().zip(current.iter().zip(&previous)).map(|(p, (q, r))| (p.0 - a) * q - b_last * r).collect();
-        let b = points.iter().zip(&next).map(|(p, q)| p.1 * q * q).sum::<f64>().sqrt();
-        // No mass left to resolve: the rule so far is the measure.
-        if b <= 1e-10 {
-            break;
-        }
-        off_diagonal.push(b);
-        previous = current;
-        current = next.iter().map(|q| q / b).collect();
-    }
-    let size = diagonal.len();
-    DMatrix::from_fn(size, size, |i, j| match i.abs_diff(j) {
-        0 => diagonal[i],
-        1 => off_diagonal[i.min(j)],
-        _ => 0.0,
-    })
 }
 
 #[cfg(test)]

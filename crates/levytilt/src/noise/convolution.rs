@@ -10,7 +10,7 @@ pub(crate) struct PointLaw {
     pub points: Vec<(f64, f64)>,
 }
 
-/// Pairs lighter than this carry nothing, even all of them together.
+/// Points lighter than this share of all carry nothing, even all of them together.
 const NOTHING: f64 = 1e-24;
 
 impl PointLaw {
@@ -28,7 +28,11 @@ impl PointLaw {
     /// Law of the sum of two independent variances, point by point.
     pub(crate) fn plus(&self, other: &Self) -> Self {
         let mut points = Vec::with_capacity((self.points.len() + 1) * (other.points.len() + 1));
-        for_pairs(self, other, |u, a, b, _| points.push((u, a * b)));
+        points.extend(self.points.iter().map(|&(u, a)| (u, a * other.atom)));
+        points.extend(other.points.iter().map(|&(v, b)| (v, b * self.atom)));
+        for &(u, a) in &self.points {
+            points.extend(other.points.iter().map(|&(v, b)| (log_sum(u, v), a * b)));
+        }
         Self { atom: self.atom * other.atom, points: sorted(points) }
     }
 
@@ -63,30 +67,15 @@ impl PointLaw {
     }
 }
 
-/// Call `f(ln(s + t), mass of s, mass of t, index of t)` for all pairs that are not both zero; zero has no index.
-pub(crate) fn for_pairs(a: &PointLaw, b: &PointLaw, mut f: impl FnMut(f64, f64, f64, Option<usize>)) {
-    for &(u, mass) in &a.points {
-        if b.atom > 0.0 {
-            f(u, mass, b.atom, None);
-        }
-        for (j, &(v, other)) in b.points.iter().enumerate() {
-            f(log_sum(u, v), mass, other, Some(j));
-        }
-    }
-    if a.atom > 0.0 {
-        for (j, &(v, other)) in b.points.iter().enumerate() {
-            f(v, a.atom, other, Some(j));
-        }
-    }
-}
-
 /// ln(e^u + e^v).
 fn log_sum(u: f64, v: f64) -> f64 {
     u.max(v) + (-(u - v).abs()).exp().ln_1p()
 }
 
+/// The points that matter, in order.
 fn sorted(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-    points.retain(|p| p.1 > NOTHING);
+    let total: f64 = points.iter().map(|p| p.1).sum();
+    points.retain(|p| p.1 > NOTHING * total);
     points.sort_unstable_by(|p, q| p.0.total_cmp(&q.0));
     points
 }

@@ -13,6 +13,12 @@ pub(crate) fn gamma_point(a: f64, u: f64) -> LogPoint<1> {
     LogPoint { value: log_peak(a) - a * (rise - u), by_u: -a * rise, by_shape: [a.ln() - psi(a) - (rise - u)] }
 }
 
+/// ln P(ln(G/a) < u) for so small u that it is (a·e^u)^a/Γ(a+1), with its derivatives in u and a.
+pub(crate) fn gamma_tail(a: f64, u: f64) -> LogPoint<1> {
+    let log = a.ln() + u;
+    LogPoint { value: a * log - libm::lgamma(a + 1.0), by_u: a, by_shape: [log + 1.0 - psi(a + 1.0)] }
+}
+
 /// a ln a − a − ln Γ(a), by Stirling's series where the difference cancels.
 fn log_peak(a: f64) -> f64 {
     if a < 1e3 {

@@ -19,52 +19,86 @@ pub(crate) struct LogPoint<const P: usize> {
 /// Log-density below its maximum at which a law is cut off: e^{−40} = 4e-18.
 const DEPTH: f64 = 40.0;
 
-/// Where a unimodal law lives: its mode, and the ends at which the density has fallen by e^{−40}.
+/// Where a unimodal law lives: the ends at which its density has fallen by e^{−40}, or the bounds before that.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Range {
     pub low: f64,
     pub high: f64,
 }
 
+/// Widest range of ln s that is tabulated; floating point numbers themselves span 1400.
+const WIDEST: f64 = 1000.0;
+
+/// Narrowest range that is told from a point.
+const NARROWEST: f64 = 1e-11;
+
 impl Range {
     /// Range of the law with the log-density `f`, which has one maximum; `start` is a guess of it.
     pub(crate) fn of<const P: usize>(f: impl Fn(f64) -> LogPoint<P>, start: f64) -> Result<Self> {
-        let rising = |u: f64| f(u).by_u > 0.0;
-        let from = if rising(start) {
-            (start, last(&rising, start, 1.0)?)
-        } else {
-            (start, last(&|u| !rising(u), start, -1.0)?)
-        };
-        let mode = from.1;
-        let level = f(mode).value - DEPTH;
-        let above = |u: f64| f(u).value > level;
-        Ok(Self { low: last(&above, mode, -1.0)?, high: last(&above, mode, 1.0)? })
+        Self::between(f, start, f64::NEG_INFINITY, f64::INFINITY)
     }
 
-    /// Ten points per panel; panels no wider than 0.5 and, for a narrow law, than about one standard deviation.
+    /// The same inside bounds, which the guess and the maximum must respect.
+    pub(crate) fn between<const P: usize>(
+        f: impl Fn(f64) -> LogPoint<P>,
+        start: f64,
+        lowest: f64,
+        highest: f64,
+    ) -> Result<Self> {
+        let rising = |u: f64| f(u).by_u > 0.0;
+        let mode = match rising(start) {
+            true => last(&rising, start, highest),
+            false => last(&|u| !rising(u), start, lowest),
+        };
+        let level = f(mode).value - DEPTH;
+        let above = |u: f64| f(u).value > level;
+        let range = Self { low: last(&above, mode, lowest), high: last(&above, mode, highest) };
+        range.checked()
+    }
+
+    /// The range, or an error if the law on it is too wide or too narrow for floating point numbers.
+    pub(crate) fn checked(self) -> Result<Self> {
+        let why = match self.high - self.low {
+            width if width > WIDEST => "it spreads over more orders of magnitude than numbers have",
+            width if width < NARROWEST => "it is constant up to rounding: use gaussian noise",
+            width if width.is_nan() => "it is not a number",
+            _ => return Ok(self),
+        };
+        Err(Error::Numerical {
+            what: "law of the step variance",
+            why: format!("{why}; a parameter or the step length is too extreme"),
+        })
+    }
+
+    /// Widest panels of a table: 0.5 and, for a narrow law, about one standard deviation.
+    pub(crate) fn widest_panel(self) -> f64 {
+        0.5f64.min((self.high - self.low) / 16.0)
+    }
+
+    /// Ten points per panel over the range.
     pub(crate) fn points(self) -> Vec<(f64, f64)> {
-        even_points(self.low, self.high, 0.5f64.min((self.high - self.low) / 16.0))
+        even_points(self.low, self.high, self.widest_panel())
     }
 }
 
-/// The farthest point from `start` in the direction of `sign` up to which `holds` is true, to about 1e-3 of the way.
-pub(crate) fn last(holds: &impl Fn(f64) -> bool, start: f64, sign: f64) -> Result<f64> {
-    let mut step = 1e-9;
-    while holds(start + sign * step) {
+/// The farthest point from `start` towards `bound` up to which `holds` is true, to about 1e-3 of the way; the bound if
+/// it holds all the way (a bound at infinity counts as 10⁶).
+pub(crate) fn last(holds: &impl Fn(f64) -> bool, start: f64, bound: f64) -> f64 {
+    let way = (bound - start).abs().min(1e6);
+    let sign = if bound > start { 1.0 } else { -1.0 };
+    let mut step = 1e-13;
+    while step < way && holds(start + sign * step) {
         step *= 2.0;
-        if step > 1e6 {
-            return Err(Error::Numerical {
-                what: "law of the step variance",
-                why: "it has no end on the scale of e^{1e6}; use a less extreme parameter or step length".to_string(),
-            });
-        }
     }
-    let (mut inside, mut outside) = (0.0, step);
+    if step >= way && holds(start + sign * way) {
+        return start + sign * way;
+    }
+    let (mut inside, mut outside) = (0.0, step.min(way));
     for _ in 0..12 {
         let middle = 0.5 * (inside + outside);
         if holds(start + sign * middle) { inside = middle } else { outside = middle }
     }
-    Ok(start + sign * inside)
+    start + sign * inside
 }
 
 /// A tabulated law with the slide ∂u/∂p of each of its P shape parameters.
@@ -97,6 +131,24 @@ impl<const P: usize> SlidingLaw<P> {
             ..FineLaw::default()
         };
         Self { fine, slides }
+    }
+
+    /// Add the mass of a tail beyond the table as one point at `u`: `tail` is ln of the mass beyond a bound, with its
+    /// derivatives in that bound and in the shape.
+    ///
+    /// The caller knows it in closed form; one minus the rest would be rounding error where the tail is light.
+    pub(crate) fn add_tail(&mut self, u: f64, tail: LogPoint<P>) {
+        let fine = &mut self.fine;
+        let place = if fine.u.first().is_some_and(|&first| u < first) { 0 } else { fine.u.len() };
+        let mass = tail.value.exp();
+        // A tail that underflows is not there.
+        if mass > 0.0 {
+            fine.u.insert(place, u);
+            fine.mass.insert(place, mass);
+            for (j, derivative) in fine.derivatives.iter_mut().enumerate() {
+                derivative.insert(place, mass * (tail.by_shape[j] + self.slides[j] * tail.by_u));
+            }
+        }
     }
 
     /// A few nodes that stand for the law.

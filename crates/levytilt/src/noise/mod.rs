@@ -9,6 +9,7 @@ mod condense;
 mod convolution;
 mod families;
 mod gamma;
+mod gauss;
 mod gaussian;
 mod log_law;
 mod nig;

@@ -128,9 +128,10 @@ impl Nodes {
         }
         let terms: Vec<f64> = log_terms.iter().map(|t| (t - top).exp()).collect();
         let total: f64 = terms.iter().sum();
-        // Responsibility r_k of each node for x, without the nodes that have no density there.
+        // Responsibility r_k of each node for x, without the nodes that have no density there (an atom, or a variance so
+        // small that its term underflows, whose derivatives would be 0·∞).
         let live: Vec<(usize, f64)> =
-            terms.iter().enumerate().filter(|(k, _)| self.variances[*k] > 0.0).map(|(k, t)| (k, t / total)).collect();
+            terms.iter().enumerate().filter(|(_, t)| **t > 0.0).map(|(k, t)| (k, t / total)).collect();
         let dx = live.iter().map(|&(k, r)| -r * x / self.variances[k]).sum();
         let parameters = self
             .derivatives

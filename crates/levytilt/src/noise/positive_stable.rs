@@ -5,19 +5,13 @@
 //! So the density of v is smooth on the scale of one for every ρ, even where S itself is a spike (ρ → 1). From a little
 //! above s = 1 on, the convergent series in s^{−ρ} takes over.
 
+use super::log_law::LogPoint;
 use super::quadrature::panel_points;
 use crate::StreamRng;
 use rand::RngExt;
 use rand_distr::{Distribution, Exp1};
+use spec_math::cephes64::psi;
 use std::f64::consts::PI;
-
-/// Log-density of u = ln S at a point, with its derivatives in u and in ρ.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct LogMass {
-    pub value: f64,
-    pub by_u: f64,
-    pub by_rho: f64,
-}
 
 /// The positive ρ-stable law, ready to be evaluated.
 #[derive(Debug, Clone)]
@@ -76,12 +70,12 @@ impl PositiveStable {
     }
 
     /// ln of the density of ln S at `u`, and its derivatives in u and ρ.
-    pub(crate) fn log_mass(&self, u: f64) -> LogMass {
+    pub(crate) fn log_mass(&self, u: f64) -> LogPoint<1> {
         if u >= self.series_from { self.by_series(u) } else { self.by_convolution(u) }
     }
 
     /// c·G(v), v = c·u, c = ρ/(1−ρ), with G = ∫ k(v − ln A(θ)) dθ/π and k(w) = exp(−w − e^{−w}).
-    fn by_convolution(&self, u: f64) -> LogMass {
+    fn by_convolution(&self, u: f64) -> LogPoint<1> {
         let (rho, odds) = (self.rho, self.rho / (1.0 - self.rho));
         let top = odds * u - self.floor;
         // Everything relative to the largest value of k on the range w ≤ top.
@@ -104,15 +98,15 @@ impl PositiveStable {
         }
         // d/dρ of ln(c·G(c·u; ρ)) with dc/dρ = 1/(1−ρ)².
         let odds_by_rho = 1.0 / ((1.0 - rho) * (1.0 - rho));
-        LogMass {
+        LogPoint {
             value: odds.ln() + peak + g.ln(),
             by_u: odds * by_v / g,
-            by_rho: odds_by_rho / odds + (by_v * odds_by_rho * u + by_rho) / g,
+            by_shape: [odds_by_rho / odds + (by_v * odds_by_rho * u + by_rho) / g],
         }
     }
 
     /// s·f(s) = (1/π) Σ_k (−1)^{k+1} Γ(kρ+1)/k! sin(πkρ) s^{−kρ}, with its derivative term by term.
-    fn by_series(&self, u: f64) -> LogMass {
+    fn by_series(&self, u: f64) -> LogPoint<1> {
         let rho = self.rho;
         let (mut sum, mut by_u, mut by_rho) = (0.0, 0.0, 0.0);
         let mut largest: f64 = 0.0;
@@ -129,12 +123,18 @@ impl PositiveStable {
                 break;
             }
         }
-        LogMass { value: (sum / PI).ln(), by_u: by_u / sum, by_rho: by_rho / sum }
+        LogPoint { value: (sum / PI).ln(), by_u: by_u / sum, by_shape: [by_rho / sum] }
     }
 
     /// ln s beyond which the tail P(S > s) ~ s^{−ρ}/Γ(1−ρ) holds at most `mass`.
-    pub(crate) fn tail(&self, mass: f64) -> f64 {
-        -(mass.ln() + libm::lgamma(1.0 - self.rho)) / self.rho
+    pub(crate) fn tail(rho: f64, mass: f64) -> f64 {
+        -(mass.ln() + libm::lgamma(1.0 - rho)) / rho
+    }
+
+    /// ln P(ln S > u) for large u, where it is s^{−ρ}/Γ(1−ρ), with its derivatives in u and ρ.
+    pub(crate) fn log_tail(rho: f64, u: f64) -> LogPoint<1> {
+        let slope = psi(1.0 - rho) - u;
+        LogPoint { value: -rho * u - libm::lgamma(1.0 - rho), by_u: -rho, by_shape: [slope] }
     }
 
     /// Points and quadrature weights in ln s that resolve the law between `low` and `high`, in panels up to `widest`.

@@ -1,8 +1,9 @@
 //! Symmetric α-stable noise: E e^{iuJ} = exp(−Δ η^α |u|^α); S = 2 Δ^{2/α} η² times a positive α/2-stable variable.
 
-use super::condense::{Condensed, FineLaw, STANDARD, condense};
+use super::condense::{Condensed, Layout, STANDARD};
+use super::log_law::{Action, Range, SlidingLaw, SlidingNodes};
 use super::positive_stable::{PositiveStable, lowest};
-use super::{NodeDerivative, Nodes, Noise, wrong_count};
+use super::{Nodes, Noise, wrong_count};
 use crate::error::{check, positive};
 use crate::{Result, StreamRng};
 
@@ -15,15 +16,27 @@ pub struct Stable {
     alpha: f64,
     scale: f64,
     /// Nodes of the positive α/2-stable variable: every step length is a rescaling of them.
-    unit: Condensed,
+    unit: SlidingNodes<1>,
+}
+
+/// Layout of the nodes of the positive ρ-stable variable.
+fn layout(rho: f64) -> Layout {
+    match rho {
+        // The tail is so long that there are no nodes to spare.
+        r if r < 0.33 => Layout { tail_width: 5.0, tail_mass: 4e-4, ..STANDARD },
+        r if r < 0.75 => Layout { tail_width: 3.0, tail_mass: 2e-5, ..STANDARD },
+        // Behind the spike at s = 1 the law falls steeply before its tail begins.
+        _ => Layout { tail_width: 3.0, tail_mass: 2e-5, fall: 0.8, ..STANDARD },
+    }
 }
 
 impl Stable {
-    /// Stable noise; an error names α outside (0, 2] or a scale that is not positive.
+    /// Stable noise; an error names α outside (0, 2] or a scale that is not positive, or says that α is so small (below
+    /// about 0.03) that the law spreads over more orders of magnitude than numbers have.
     pub fn new(alpha: f64, scale: f64) -> Result<Self> {
         check("alpha", alpha, alpha > 0.0 && alpha <= 2.0, "must lie in (0, 2]")?;
         positive("scale", scale)?;
-        Ok(Self { alpha, scale, unit: unit_nodes(0.5 * alpha) })
+        Ok(Self { alpha, scale, unit: unit_nodes(0.5 * alpha)? })
     }
 
     /// Index α.
@@ -37,25 +50,19 @@ impl Stable {
     }
 }
 
-/// Nodes of the positive ρ-stable variable with the derivative of the weights in ρ.
-fn unit_nodes(rho: f64) -> Condensed {
+/// Nodes of the positive ρ-stable variable, with shape parameter ρ.
+fn unit_nodes(rho: f64) -> Result<SlidingNodes<1>> {
     if rho >= 1.0 {
-        return Condensed { variances: vec![1.0], weights: vec![1.0], derivatives: Vec::new() };
+        let one = Condensed { variances: vec![1.0], weights: vec![1.0], derivatives: vec![vec![0.0]] };
+        return Ok(SlidingNodes { nodes: one, slides: [0.0] });
     }
-    let low = lowest(rho, 40.0);
-    let law = PositiveStable::new(rho, low);
     // Reach increments of 10⁶ scales (s = 10^{13.5}), and a tail mass of 1e-5 where that lies farther out (small α).
-    let high = law.tail(1e-5).max(31.0);
-    let mut fine = FineLaw { derivatives: vec![Vec::new()], ..FineLaw::default() };
-    for (u, weight) in law.points(low, high, 0.5) {
-        let density = law.log_mass(u);
-        let mass = weight * density.value.exp();
-        fine.u.push(u);
-        fine.mass.push(mass);
-        fine.derivatives[0].push(mass * density.by_rho);
-    }
-    fine.close(high + 1.0 / rho);
-    condense(&fine, STANDARD)
+    let Range { low, high } =
+        Range { low: lowest(rho, 40.0), high: PositiveStable::tail(rho, 1e-5).max(31.0) }.checked()?;
+    let law = PositiveStable::new(rho, low);
+    let mut table = SlidingLaw::new(&law.points(low, high, 0.5), |u| law.log_mass(u));
+    table.add_tail(high + 1.0 / rho, PositiveStable::log_tail(rho, high));
+    Ok(table.condense(layout(rho)))
 }
 
 impl Noise for Stable {
@@ -79,21 +86,14 @@ impl Noise for Stable {
     }
 
     fn nodes(&self, dt: f64) -> Result<Nodes> {
+        positive("step length", dt)?;
         let (alpha, scale) = (self.alpha, self.scale);
-        let factor = 2.0 * dt.powf(2.0 / alpha) * scale * scale;
-        let variances: Vec<f64> = self.unit.variances.iter().map(|s| factor * s).collect();
-        let mut derivatives = Vec::with_capacity(2);
-        if let Some(by_rho) = self.unit.derivatives.first() {
-            // The factor moves with α as well: ∂ ln Δ^{2/α}/∂α = −2 ln Δ/α².
-            let slide = -2.0 * dt.ln() / (alpha * alpha);
-            derivatives.push(NodeDerivative {
-                name: "alpha",
-                variances: variances.iter().map(|s| slide * s).collect(),
-                weights: by_rho.iter().map(|w| 0.5 * w).collect(),
-            });
-        }
-        derivatives.push(NodeDerivative::scaling("scale", scale, &variances));
-        Nodes::new(variances, self.unit.weights.clone(), derivatives)
+        let by_scale = Action { name: "scale", stretch: 2.0 / scale, shape: [0.0] };
+        // The factor moves with α as well: ∂ ln Δ^{2/α}/∂α = −2 ln Δ/α².
+        let by_alpha = Action { name: "alpha", stretch: -2.0 * dt.ln() / (alpha * alpha), shape: [0.5] };
+        let actions = [by_alpha, by_scale];
+        let learned = if alpha < 2.0 { &actions[..] } else { &actions[1..] };
+        self.unit.clone().scaled(2.0 * dt.powf(2.0 / alpha) * scale * scale, learned)
     }
 
     fn sample_variance(&self, dt: f64, rng: &mut StreamRng) -> f64 {

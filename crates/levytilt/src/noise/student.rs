@@ -2,7 +2,7 @@
 
 use super::bessel::log_bessel_k;
 use super::condense::LIGHT;
-use super::gamma::{gamma_point, sample_gamma};
+use super::gamma::{gamma_point, gamma_tail, sample_gamma};
 use super::log_law::{Action, LogPoint, Range, SlidingLaw, SlidingNodes};
 use super::{Nodes, Noise, wrong_count};
 use crate::error::positive;
@@ -33,20 +33,14 @@ impl Student {
 /// Nodes of k/G, G a gamma variable of shape k.
 fn unit_nodes(k: f64) -> Result<SlidingNodes<1>> {
     // u = −ln(G/k): the gamma law mirrored.
-    let point = |u: f64| {
-        let mirror = gamma_point(k, -u);
-        LogPoint { value: mirror.value, by_u: -mirror.by_u, by_shape: mirror.by_shape }
-    };
-    let mut range = Range::of(point, 0.0)?;
+    let mirror = |point: LogPoint<1>| LogPoint { by_u: -point.by_u, ..point };
+    let point = |u: f64| mirror(gamma_point(k, -u));
     // Reach increments of 10⁶ scales, and a tail mass of 1e-5 where that lies farther out (few degrees of freedom).
     let ceiling = (11.5 / k).max(31.0);
-    let cut = range.high > ceiling;
-    if cut {
-        range.high = ceiling;
-    }
+    let range = Range::between(point, 0.0, f64::NEG_INFINITY, ceiling)?;
     let mut law = SlidingLaw::new(&range.points(), point);
-    if cut {
-        law.fine.close(ceiling + 1.0 / k);
+    if range.high == ceiling {
+        law.add_tail(ceiling + 1.0 / k, mirror(gamma_tail(k, -ceiling)));
     }
     Ok(law.condense(LIGHT))
 }

@@ -46,19 +46,21 @@ fn unit_nodes(rho: f64, log_h: f64) -> Result<SlidingNodes<2>> {
     let excess = |v: f64| (log_a - c * v).exp() + h * v.exp() - tilt;
     let saddle = rho.ln() + (rho - 1.0) * log_h;
     let near = |v: f64| excess(v) < 60.0;
-    let law = PositiveStable::between(rho, last(&near, saddle, -1.0)?, last(&near, saddle, 1.0)?);
+    let table = Range { low: last(&near, saddle, f64::NEG_INFINITY), high: last(&near, saddle, f64::INFINITY) };
+    let table = table.checked()?;
+    let law = PositiveStable::between(rho, table.low, table.high);
     let point = |v: f64| {
         let stable = law.log_mass(v);
         let pull = h * v.exp();
         LogPoint {
             value: stable.value - pull + tilt,
             by_u: stable.by_u - pull,
-            by_shape: [stable.by_rho + tilt * log_h, rho * tilt - pull],
+            by_shape: [stable.by_shape[0] + tilt * log_h, rho * tilt - pull],
         }
     };
     // Without a tilt to speak of the maximum is that of the stable law, at ln y of about ln A/c.
-    let range = Range::of(point, if tilt > 1.0 { saddle } else { log_a / c })?;
-    let points = law.points(range.low, range.high, 0.5f64.min((range.high - range.low) / 16.0));
+    let range = Range::between(point, if tilt > 1.0 { saddle } else { log_a / c }, table.low, table.high)?;
+    let points = law.points(range.low, range.high, range.widest_panel());
     Ok(SlidingLaw::new(&points, point).condense(LIGHT))
 }
 
@@ -82,7 +84,7 @@ impl Noise for TemperedStable {
         positive("step length", dt)?;
         let Self { alpha, scale, tempering } = *self;
         let tilt = self.tilt(dt);
-        if tilt > MOST_TILT {
+        if tilt.is_nan() || tilt > MOST_TILT {
             return Err(Error::Numerical {
                 what: "tempered stable law of a step",
                 why: format!(

@@ -1,7 +1,7 @@
 //! Variance gamma noise: E e^{iuJ} = (1 + u²·scale²·ν/2)^{−Δ/ν}; S = scale²·ν times a gamma variable of shape Δ/ν.
 
 use super::condense::{LIGHT, Layout};
-use super::gamma::{gamma_point, sample_gamma};
+use super::gamma::{gamma_point, gamma_tail, sample_gamma};
 use super::log_law::{Action, Range, SlidingLaw, SlidingNodes};
 use super::{Nodes, Noise, wrong_count};
 use crate::error::positive;
@@ -9,8 +9,8 @@ use crate::{Result, StreamRng};
 
 /// Variance gamma noise: variance `scale`² per time, gathered in gamma-distributed bursts of size about `nu` in time.
 ///
-/// For Δ ≪ ν most steps hardly move. Variances below 1e-18 of that of a burst are gathered at that size, so the density
-/// is right for increments down to about 1e-9 of a burst and bounded below that, where the true one diverges.
+/// For Δ ≪ ν most steps hardly move. Variances below 1e-16 of that of a burst are gathered at that size, so the density
+/// is right for increments down to about 1e-8 of a burst and bounded below that, where the true one diverges.
 #[derive(Debug, Clone)]
 pub struct VarianceGamma {
     scale: f64,
@@ -18,10 +18,10 @@ pub struct VarianceGamma {
 }
 
 /// ln of the smallest gamma variable that is told from zero.
-const FLOOR: f64 = -41.5;
+const FLOOR: f64 = -37.0;
 
 /// The long lower tail of small shapes is coarse: it only says how sharply the density peaks at zero.
-const BURSTS: Layout = Layout { reach: 14.0, tail_width: 2.8, ..LIGHT };
+const BURSTS: Layout = Layout { reach: 14.0, tail_width: 2.4, ..LIGHT };
 
 impl VarianceGamma {
     /// Variance gamma noise; an error names a parameter that is not a positive number.
@@ -35,15 +35,12 @@ impl VarianceGamma {
 /// Nodes of G/a, G a gamma variable of shape a.
 fn unit_nodes(a: f64) -> Result<SlidingNodes<1>> {
     let point = |u: f64| gamma_point(a, u);
-    let mut range = Range::of(point, 0.0)?;
-    let floor = FLOOR - a.ln();
-    let cut = range.low < floor;
-    if cut {
-        range.low = floor;
-    }
+    let floor = FLOOR - a.ln().min(0.0);
+    // The maximum is at u = 0, unless that lies below the floor.
+    let range = Range::between(point, floor.max(0.0), floor, f64::INFINITY)?;
     let mut law = SlidingLaw::new(&range.points(), point);
-    if cut {
-        law.fine.close(floor);
+    if range.low == floor {
+        law.add_tail(floor, gamma_tail(a, floor));
     }
     Ok(law.condense(BURSTS))
 }
