@@ -5,16 +5,23 @@
 //! random gain.**
 #![deny(missing_docs)]
 
+mod chain;
 pub mod drift;
 mod error;
 pub mod exact;
+pub mod law;
 mod model;
 pub mod noise;
+pub mod posterior;
 pub mod potential;
 mod rng;
 pub mod series;
+mod simulate;
+pub mod solve;
 pub mod tilt;
 
+pub use chain::Chain;
 pub use error::{Error, Result};
-pub use model::{Model, Start};
+pub use model::{Dimension, Model, Start};
 pub use rng::{StreamRng, stream};
+pub use simulate::{Simulated, simulate};

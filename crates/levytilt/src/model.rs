@@ -5,7 +5,7 @@ use crate::error::{finite, positive};
 use crate::noise::Noise;
 use crate::{Error, Result};
 
-/// What is known of the state at the first time of the grid.
+/// What is known of a state at the first time of the grid.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Start {
     /// The state is known.
@@ -19,11 +19,19 @@ pub enum Start {
     },
 }
 
-/// A one-dimensional model with all its parameters.
+impl Start {
+    /// The known state, or the mean.
+    pub fn mean(&self) -> f64 {
+        match *self {
+            Self::Fixed(x) => x,
+            Self::Gaussian { mean, .. } => mean,
+        }
+    }
+}
+
+/// What one dimension of a model has of its own; dimensions meet in the drift.
 #[derive(Debug)]
-pub struct Model {
-    /// Motion without noise.
-    pub drift: Box<dyn Drift>,
+pub struct Dimension {
     /// Law of the increments.
     pub noise: Box<dyn Noise>,
     /// Standard deviation of the observation error.
@@ -32,24 +40,45 @@ pub struct Model {
     pub start: Start,
 }
 
+/// A model with all its parameters.
+#[derive(Debug)]
+pub struct Model {
+    /// Motion without noise.
+    pub drift: Box<dyn Drift>,
+    /// The dimensions, as many as the drift has.
+    pub dimensions: Vec<Dimension>,
+}
+
 impl Model {
-    /// A model, checked: one dimension, positive observation noise, finite start.
+    /// A one-dimensional model, checked as in [`Model::multivariate`].
     pub fn new(drift: Box<dyn Drift>, noise: Box<dyn Noise>, observation_std: f64, start: Start) -> Result<Self> {
-        if drift.dim() != 1 {
+        Self::multivariate(drift, vec![Dimension { noise, observation_std, start }])
+    }
+
+    /// A model, checked: as many dimensions as the drift has, positive observation noise, finite starts.
+    pub fn multivariate(drift: Box<dyn Drift>, dimensions: Vec<Dimension>) -> Result<Self> {
+        if drift.dim() != dimensions.len() {
             return Err(Error::Shape {
                 what: "drift",
                 got: format!("{} dimensions", drift.dim()),
-                expected: "1 dimension".into(),
+                expected: format!("{}, like the noise", dimensions.len()),
             });
         }
-        positive("observation_std", observation_std)?;
-        match start {
-            Start::Fixed(x0) => finite("x0", x0)?,
-            Start::Gaussian { mean, std } => {
-                finite("x0 mean", mean)?;
-                positive("x0 std", std)?
-            }
-        };
-        Ok(Self { drift, noise, observation_std, start })
+        for dimension in &dimensions {
+            positive("observation_std", dimension.observation_std)?;
+            match dimension.start {
+                Start::Fixed(x0) => finite("x0", x0)?,
+                Start::Gaussian { mean, std } => {
+                    finite("x0 mean", mean)?;
+                    positive("x0 std", std)?
+                }
+            };
+        }
+        Ok(Self { drift, dimensions })
+    }
+
+    /// Dimension of the state.
+    pub fn dim(&self) -> usize {
+        self.dimensions.len()
     }
 }

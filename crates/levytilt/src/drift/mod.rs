@@ -2,7 +2,24 @@
 //!
 //! A drift is one file that gives the flow and its derivatives; a flow that is known exactly is used exactly.
 
-use crate::Result;
+use crate::error::non_negative;
+use crate::{Error, Result};
+
+mod double_well;
+mod integral;
+mod linear;
+mod mlp;
+mod neural;
+mod none;
+mod ou;
+#[cfg(test)]
+mod tests;
+
+pub use double_well::DoubleWell;
+pub use linear::Linear;
+pub use neural::{Neural, NeuralSpec};
+pub use none::NoDrift;
+pub use ou::Ou;
 
 /// A law of motion without noise, of any dimension.
 pub trait Drift: std::fmt::Debug + Send + Sync {
@@ -18,7 +35,8 @@ pub trait Drift: std::fmt::Debug + Send + Sync {
     /// The same drift with other parameter values, in the order of [`Drift::parameters`].
     fn with_parameters(&self, values: &[f64]) -> Result<Box<dyn Drift>>;
 
-    /// `out` = flow of the state `x` from time `t` to `t + dt`. Finite for every finite state and `dt` ≥ 0.
+    /// `out` = flow of the state `x` from time `t` to `t + dt`. Finite for every finite state and every `dt` ≥ 0 that
+    /// passes [`Drift::check_step`].
     fn flow(&self, t: f64, dt: f64, x: &[f64], out: &mut [f64]);
 
     /// The flow with its derivatives: `by_state[i·d + j]` = ∂out_i/∂x_j, `by_parameter[i·p + l]` = ∂out_i/∂parameter_l.
@@ -31,4 +49,98 @@ pub trait Drift: std::fmt::Debug + Send + Sync {
         by_state: &mut [f64],
         by_parameter: &mut [f64],
     );
+
+    /// Number p of parameters.
+    fn parameter_count(&self) -> usize {
+        self.parameters().len()
+    }
+
+    /// Smallest value allowed for each parameter, in the order of [`Drift::parameters`]; −∞ where there is none.
+    fn lower_bounds(&self) -> Vec<f64> {
+        vec![f64::NEG_INFINITY; self.parameter_count()]
+    }
+
+    /// Check, once per step length, that the flow over `dt` can be computed; the error says why not.
+    fn check_step(&self, dt: f64) -> Result<()> {
+        non_negative("step length", dt).map(|_| ())
+    }
+
+    /// [`Drift::flow`] of many states that lie one after the other in `states`, as in `out`. What depends on `dt` alone
+    /// is computed once, so a loop over states should call this.
+    fn flow_many(&self, t: f64, dt: f64, states: &[f64], out: &mut [f64]) {
+        let dim = self.dim();
+        for (x, out) in states.chunks_exact(dim).zip(out.chunks_exact_mut(dim)) {
+            self.flow(t, dt, x, out);
+        }
+    }
+
+    /// The flow with λᵀ times its derivatives: `by_state[j]` = Σ_i λ_i ∂out_i/∂x_j is set, and
+    /// Σ_i λ_i ∂out_i/∂parameter_l is **added** to `by_parameter[l]`, so that a sum over steps needs no copies.
+    #[expect(clippy::too_many_arguments, reason = "three inputs of the step, one covector, three outputs")]
+    fn pullback(
+        &self,
+        t: f64,
+        dt: f64,
+        x: &[f64],
+        lambda: &[f64],
+        out: &mut [f64],
+        by_state: &mut [f64],
+        by_parameter: &mut [f64],
+    ) {
+        let (d, p) = (self.dim(), by_parameter.len());
+        JACOBIAN.with_borrow_mut(|space| {
+            space.resize(d * (d + p), 0.0);
+            let (state, parameter) = space.split_at_mut(d * d);
+            self.flow_jacobian(t, dt, x, out, state, parameter);
+            by_state.fill(0.0);
+            for (i, &weight) in lambda.iter().enumerate() {
+                add_scaled(weight, &state[i * d..(i + 1) * d], by_state);
+                add_scaled(weight, &parameter[i * p..(i + 1) * p], by_parameter);
+            }
+        });
+    }
+}
+
+thread_local! {
+    /// Working space of [`Drift::pullback`]: it is called for every step of every path, which must not allocate.
+    static JACOBIAN: std::cell::RefCell<Vec<f64>> = const { std::cell::RefCell::new(Vec::new()) };
+}
+
+/// `sum` += `factor` · `terms`.
+fn add_scaled(factor: f64, terms: &[f64], sum: &mut [f64]) {
+    for (sum, term) in sum.iter_mut().zip(terms) {
+        *sum += factor * term;
+    }
+}
+
+/// Name of component `i` of a parameter: plain in one dimension, `theta[i]` in several.
+fn component(name: &str, i: usize, dim: usize) -> String {
+    if dim == 1 { name.to_string() } else { format!("{name}[{i}]") }
+}
+
+/// Names and values of two parameters per dimension: all of the first, then all of the second.
+fn pairs(names: [&str; 2], first: &[f64], second: &[f64]) -> Vec<(String, f64)> {
+    let dim = first.len();
+    let named = |name, values: &[f64]| -> Vec<_> {
+        values.iter().enumerate().map(|(i, &value)| (component(name, i, dim), value)).collect()
+    };
+    let mut all = named(names[0], first);
+    all.extend(named(names[1], second));
+    all
+}
+
+/// Check a number of values.
+fn expect_length(what: &'static str, got: usize, expected: usize) -> Result<()> {
+    if got == expected {
+        return Ok(());
+    }
+    Err(Error::Shape { what, got: format!("{got} values"), expected: format!("{expected}") })
+}
+
+/// Check a count that must not be zero.
+fn at_least_one(name: &str, count: usize) -> Result<usize> {
+    if count > 0 {
+        return Ok(count);
+    }
+    Err(Error::Parameter { name: name.to_string(), value: 0.0, expected: "must be at least 1" })
 }

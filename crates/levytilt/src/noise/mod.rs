@@ -2,14 +2,45 @@
 //!
 //! A family is one file that says what the law of S is; [`Nodes`] is what the rest of the crate sees of it.
 
+mod bessel;
 mod cache;
+mod compound_poisson;
 mod condense;
+mod convolution;
+mod families;
+mod gamma;
+mod gauss;
+mod gaussian;
+mod log_law;
+mod nig;
 mod nodes;
+mod plus_brownian;
+mod positive_stable;
+mod quadrature;
+mod score_table;
+mod stable;
+mod student;
+mod tempered_stable;
+mod truncated_stable;
+mod variance_gamma;
 
 pub use cache::NodeCache;
+pub(crate) use cache::length_key;
+pub use compound_poisson::CompoundPoisson;
+pub use families::{FAMILIES, Family};
+pub use gaussian::Gaussian;
+pub use nig::Nig;
 pub use nodes::{LogDensity, NodeDerivative, Nodes};
+pub use plus_brownian::PlusBrownian;
+pub(crate) use quadrature::panel_points;
+pub use score_table::ScoreTable;
+pub use stable::Stable;
+pub use student::Student;
+pub use tempered_stable::TemperedStable;
+pub use truncated_stable::TruncatedStable;
+pub use variance_gamma::VarianceGamma;
 
-use crate::{Result, StreamRng};
+use crate::{Error, Result, StreamRng};
 
 /// A symmetric noise whose increments are Gaussian scale mixtures.
 pub trait Noise: std::fmt::Debug + Send + Sync {
@@ -39,4 +70,9 @@ pub trait Noise: std::fmt::Debug + Send + Sync {
         let z: f64 = rand_distr::Distribution::sample(&rand_distr::StandardNormal, rng);
         self.sample_variance(dt, rng).sqrt() * z
     }
+}
+
+/// The error of [`Noise::with_parameters`] for a wrong number of values.
+fn wrong_count(got: usize, expected: usize) -> Error {
+    Error::Shape { what: "noise parameter values", got: got.to_string(), expected: expected.to_string() }
 }

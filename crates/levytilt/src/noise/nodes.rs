@@ -14,6 +14,14 @@ pub struct NodeDerivative {
     pub weights: Vec<f64>,
 }
 
+impl NodeDerivative {
+    /// Derivative in a parameter that multiplies the increment: S_k ∝ p², weights fixed.
+    pub(crate) fn scaling(name: &'static str, value: f64, variances: &[f64]) -> Self {
+        let variances: Vec<f64> = variances.iter().map(|s| 2.0 * s / value).collect();
+        Self { name, weights: vec![0.0; variances.len()], variances }
+    }
+}
+
 /// Nodes of one step: the increment has density Σ_k w_k N(·; 0, S_k).
 ///
 /// Variances increase strictly and are ≥ 0 (zero is an atom: no movement); weights are positive and sum to one.
@@ -21,6 +29,7 @@ pub struct NodeDerivative {
 pub struct Nodes {
     variances: Vec<f64>,
     weights: Vec<f64>,
+    log_weights: Vec<f64>,
     derivatives: Vec<NodeDerivative>,
 }
 
@@ -60,8 +69,9 @@ impl Nodes {
             });
         }
         let total: f64 = weights.iter().sum();
-        let weights = weights.iter().map(|w| w / total).collect();
-        Ok(Self { variances, weights, derivatives })
+        let weights: Vec<f64> = weights.iter().map(|w| w / total).collect();
+        let log_weights = weights.iter().map(|w| w.ln()).collect();
+        Ok(Self { variances, weights, log_weights, derivatives })
     }
 
     /// Variances S_k, increasing.
@@ -72,6 +82,11 @@ impl Nodes {
     /// Weights w_k.
     pub fn weights(&self) -> &[f64] {
         &self.weights
+    }
+
+    /// ln w_k.
+    pub fn log_weights(&self) -> &[f64] {
+        &self.log_weights
     }
 
     /// Derivatives of the nodes, one entry per parameter of the noise.
@@ -113,16 +128,17 @@ impl Nodes {
     /// has no density: it is left out, so that away from 0 this is the density of the continuous part.
     pub fn log_density(&self, x: f64) -> LogDensity {
         let log_terms: Vec<f64> =
-            self.variances.iter().zip(&self.weights).map(|(&s, &w)| w.ln() + log_gaussian(x, s)).collect();
+            self.variances.iter().zip(&self.log_weights).map(|(&s, l)| l + log_gaussian(x, s)).collect();
         let top = log_terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         if top == f64::NEG_INFINITY {
             return LogDensity { value: top, dx: 0.0, parameters: vec![0.0; self.derivatives.len()] };
         }
         let terms: Vec<f64> = log_terms.iter().map(|t| (t - top).exp()).collect();
         let total: f64 = terms.iter().sum();
-        // Responsibility r_k of each node for x, without the nodes that have no density there.
+        // Responsibility r_k of each node for x, without the nodes that have no density there (an atom, or a variance so
+        // small that its term underflows, whose derivatives would be 0·∞).
         let live: Vec<(usize, f64)> =
-            terms.iter().enumerate().filter(|(k, _)| self.variances[*k] > 0.0).map(|(k, t)| (k, t / total)).collect();
+            terms.iter().enumerate().filter(|(_, t)| **t > 0.0).map(|(k, t)| (k, t / total)).collect();
         let dx = live.iter().map(|&(k, r)| -r * x / self.variances[k]).sum();
         let parameters = self
             .derivatives

@@ -1,1 +1,25 @@
-//! (to be written)
+//! Tilt one step of the prior by a message from the future: q(x'|x) ∝ p(x'|x) e^{φ(x')}.
+//!
+//! With noise nodes (S_k, w_k), x̃ = flow_Δ(x), a quadratic potential (a, c), δ = c − x̃, κ = aδ² and g_k = 1/(1 + 2aS_k):
+//!
+//! | quantity | closed form |
+//! |---|---|
+//! | normaliser Z(x̃) = E_p e^{φ(x')} | Σ w_k √g_k e^{−κ g_k} |
+//! | law of the node | q_k ∝ w_k √g_k e^{−κ g_k} |
+//! | next state given the node | N(x̃ + (1 − g_k)δ, S_k g_k) |
+//! | divergence of the step | Σ q_k φ̄_k − ln Z, φ̄_k = −κ g_k² − (1 − g_k)/2 |
+//!
+//! [`TiltedStep`] is the plain version, a loop over nodes and the oracle of the tests; [`TiltTable`] is the fast one for
+//! many paths through the same step.
+
+mod derivatives;
+mod fast_exp;
+mod step;
+mod sum;
+mod table;
+
+pub use derivatives::StepDerivatives;
+pub use step::{Draw, Tilted, TiltedStep};
+pub use sum::SumDerivatives;
+pub use sum::SumStep;
+pub use table::{LogSum, TiltTable};

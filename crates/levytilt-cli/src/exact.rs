@@ -1,0 +1,128 @@
+//! Run `levytilt exact`: the evidence and the smoother of one observed column, on a grid, without sampling.
+
+use anyhow::{Context, Result};
+use levytilt::exact::{Options, Smoothed, smooth};
+use levytilt::series::{Observations, TimeGrid};
+use levytilt::{Error, Model, Start};
+use std::path::Path;
+use std::time::Instant;
+
+use crate::args::{ExactArgs, ReportArgs};
+use crate::build_model::{build, settle_start};
+use crate::failure::bad;
+use crate::input::{self, Table};
+use crate::output::{Entry, check_directory, save, say};
+use crate::report::{Parameter, Summary, write_posterior};
+use crate::settings::{DriftKind, NoiseKind, Settings};
+
+/// What `exact` found, and for which settings.
+pub struct Outcome {
+    /// The figures.
+    pub summary: Summary,
+    /// The law of the state at every latent time.
+    pub smoothed: Smoothed,
+    /// The settings in effect.
+    pub settings: Settings,
+}
+
+/// Read, compute, write, report.
+pub fn run(args: &ExactArgs) -> Result<()> {
+    args.out.as_deref().map_or(Ok(()), check_directory)?;
+    let settings = args.settings().with_config(args.config.as_deref())?;
+    let table = input::read(&args.source, settings.data.column.as_deref())?;
+    let outcome = analyse(settings, &table)?;
+    if let Some(dir) = &args.out {
+        write(dir, &outcome, &table)?;
+    }
+    report(&outcome.summary, args.out.as_deref(), &args.report)
+}
+
+/// The evidence and the smoother of the one column of `table`.
+pub fn analyse(mut settings: Settings, table: &Table) -> Result<Outcome> {
+    let values = only_column(table)?;
+    settings.model.drift.get_or_insert(DriftKind::Ou);
+    settings.model.noise.get_or_insert(NoiseKind::Stable);
+    settle_start(&mut settings, values.iter().copied().find(|value| !value.is_nan()).unwrap_or(0.0));
+    let built = build(&settings, "exact")?;
+    let started = Instant::now();
+    let smoothed = compute(&built.model, &settings, table).map_err(|error| locate(error, table))?;
+    let (x0_mean, x0_std) = match built.model.start {
+        Start::Fixed(x0) => (x0, None),
+        Start::Gaussian { mean, std } => (mean, Some(std)),
+    };
+    let warnings = smoothed.notes.iter().cloned().chain(table.calendar.warning());
+    let parameters = built.parameters.into_iter().map(|(name, estimate)| (name, Parameter { estimate, fixed: true }));
+    let summary = Summary {
+        log_evidence: smoothed.log_evidence,
+        steps: smoothed.times.len() - 1,
+        observations: values.iter().filter(|value| !value.is_nan()).count(),
+        dimension: table.names[0].clone(),
+        drift: settings.drift(),
+        noise: settings.noise(),
+        parameters: parameters.collect(),
+        x0_mean,
+        x0_std,
+        time_unit: table.calendar.unit(),
+        domain: smoothed.domain,
+        spacing: smoothed.spacing,
+        cells: smoothed.cells,
+        seconds: started.elapsed().as_secs_f64(),
+        version: env!("CARGO_PKG_VERSION"),
+        warnings: warnings.collect(),
+    };
+    Ok(Outcome { summary, smoothed, settings })
+}
+
+/// The column to explain; several are refused, because the grid has one dimension.
+fn only_column(table: &Table) -> Result<&[f64]> {
+    match table.columns.as_slice() {
+        [column] => Ok(column),
+        _ => Err(bad(format!(
+            "{}: has {} value columns ({}), and exact explains one: choose it with --column",
+            table.source,
+            table.names.len(),
+            table.names.join(", ")
+        ))),
+    }
+}
+
+fn compute(model: &Model, settings: &Settings, table: &Table) -> levytilt::Result<Smoothed> {
+    let series = Observations::new(table.times.clone(), table.columns.clone(), table.names.clone())?;
+    let grid = TimeGrid::new(series.times(), settings.grid.steps)?;
+    smooth(model, &grid, series.column(0), &Options::default())
+}
+
+/// Put file and line in front of an error of the library, which counts observations.
+fn locate(error: Error, table: &Table) -> anyhow::Error {
+    let Error::Series { place, problem } = &error else { return error.into() };
+    let index = place.strip_prefix("observation ").and_then(|rest| rest.split(' ').next()?.parse::<usize>().ok());
+    match index.and_then(|index| table.lines.get(index.checked_sub(1)?)) {
+        Some(line) => bad(format!("{}, line {line}, column \"{}\": {problem}", table.source, table.names[0])),
+        None => anyhow::Error::from(error).context(table.source.clone()),
+    }
+}
+
+/// Write the files of a run.
+pub fn write(dir: &Path, outcome: &Outcome, table: &Table) -> Result<()> {
+    let Outcome { summary, smoothed, settings } = outcome;
+    save(
+        dir,
+        &[
+            Entry::json("summary.json", summary),
+            Entry::new("posterior.csv", |out| write_posterior(out, smoothed, &table.calendar, &table.names[0])),
+            Entry::text("settings.toml", settings.to_toml()?),
+        ],
+    )
+}
+
+fn report(summary: &Summary, dir: Option<&Path>, how: &ReportArgs) -> Result<()> {
+    if how.json {
+        say(&serde_json::to_string_pretty(summary).context("summary")?);
+    } else if !how.quiet {
+        say(&summary.to_text());
+        if let Some(dir) = dir {
+            say(&format!("written       {}: summary.json, posterior.csv, settings.toml", dir.display()));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,294 @@
+//! Hold every setting once, as key of a TOML file and as flag alike.
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+use crate::failure::bad;
+
+/// All settings. A value left out is `None`; what that means depends on the command.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Which part of the input to use.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub data: DataSettings,
+    /// Noise, observation and start.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub model: ModelSettings,
+    /// Parameters of the drift.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub drift: DriftSettings,
+    /// Latent times.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub grid: GridSettings,
+    /// What `simulate` needs besides.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub simulate: SimulateSettings,
+    /// How to compute.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub solve: SolveSettings,
+}
+
+/// Whether a section says nothing, and so need not be saved.
+fn is_empty<T: Default + PartialEq>(section: &T) -> bool {
+    *section == T::default()
+}
+
+/// `[data]`
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, Args)]
+#[serde(default, deny_unknown_fields)]
+pub struct DataSettings {
+    /// Value column to use when the file has several
+    #[arg(long, value_name = "NAME", help_heading = "Data")]
+    pub column: Option<String>,
+}
+
+/// `[model]`
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, Args)]
+#[serde(default, deny_unknown_fields)]
+pub struct ModelSettings {
+    /// Law of motion without noise [default: ou]
+    #[arg(long, value_name = "KIND", help_heading = "Drift")]
+    pub drift: Option<DriftKind>,
+    /// Law of the jumps [default: stable]
+    #[arg(long, value_name = "FAMILY", help_heading = "Noise")]
+    pub noise: Option<NoiseKind>,
+    /// Tail index, in (0, 2]: stable, truncated-stable, tempered-stable
+    #[arg(long, value_name = "A", help_heading = "Noise")]
+    pub alpha: Option<f64>,
+    /// Size of the noise: all but compound-poisson. Stable: E exp(iuJ) = exp(-dt scale^alpha |u|^alpha). Gaussian:
+    /// standard deviation per square root of time
+    #[arg(long, value_name = "S", help_heading = "Noise")]
+    pub scale: Option<f64>,
+    /// Smallest mixing radius: truncated-stable
+    #[arg(long, value_name = "R", help_heading = "Noise")]
+    pub tau: Option<f64>,
+    /// Standard deviation of the Gaussian marks: truncated-stable
+    #[arg(long, value_name = "S", help_heading = "Noise")]
+    pub sigma_g: Option<f64>,
+    /// Damping of large jumps, exp(-tempering |x|): tempered-stable, nig
+    #[arg(long, value_name = "L", help_heading = "Noise")]
+    pub tempering: Option<f64>,
+    /// Length of a burst in time: variance-gamma
+    #[arg(long, value_name = "V", help_heading = "Noise")]
+    pub nu: Option<f64>,
+    /// Degrees of freedom: student
+    #[arg(long, value_name = "N", help_heading = "Noise")]
+    pub dof: Option<f64>,
+    /// Jumps per unit of time: compound-poisson
+    #[arg(long, value_name = "R", help_heading = "Noise")]
+    pub rate: Option<f64>,
+    /// Standard deviation of a jump: compound-poisson
+    #[arg(long, value_name = "S", help_heading = "Noise")]
+    pub jump_std: Option<f64>,
+    /// Extra diffusion beside the jumps, standard deviation per square root of time [default: 0]
+    #[arg(long, value_name = "S", help_heading = "Noise")]
+    pub brownian: Option<f64>,
+    /// Standard deviation of the observation error
+    #[arg(long, value_name = "S", help_heading = "Observation and start")]
+    pub observation_std: Option<f64>,
+    /// State at the first time
+    #[arg(long, value_name = "X", help_heading = "Observation and start")]
+    pub x0: Option<f64>,
+    /// Standard deviation of the state at the first time; without it a given x0 is exact
+    #[arg(long, value_name = "S", help_heading = "Observation and start")]
+    pub x0_std: Option<f64>,
+    /// How time runs: `business` is for `fit`
+    #[arg(skip)]
+    pub clock: Option<Clock>,
+}
+
+/// `[drift]`
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, Args)]
+#[serde(default, deny_unknown_fields)]
+pub struct DriftSettings {
+    /// Rate of return: ou, dx = theta (mu - x) dt
+    #[arg(long, value_name = "T", help_heading = "Drift")]
+    pub theta: Option<f64>,
+    /// Level of return: ou
+    #[arg(long, value_name = "M", help_heading = "Drift")]
+    pub mu: Option<f64>,
+    /// Push away from 0: double-well, dx = (theta1 x - theta2 x³) dt
+    #[arg(long, value_name = "T", help_heading = "Drift")]
+    pub theta1: Option<f64>,
+    /// Pull back from far away: double-well
+    #[arg(long, value_name = "T", help_heading = "Drift")]
+    pub theta2: Option<f64>,
+    /// Rate of growth: linear, dx = (slope x + offset) dt
+    #[arg(long, value_name = "A", help_heading = "Drift")]
+    pub slope: Option<f64>,
+    /// Constant push: linear
+    #[arg(long, value_name = "B", help_heading = "Drift")]
+    pub offset: Option<f64>,
+}
+
+/// `[grid]`
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, Args)]
+#[serde(default, deny_unknown_fields)]
+pub struct GridSettings {
+    /// Latent steps over the whole span, merged with the observation times
+    #[arg(long, value_name = "N", help_heading = "Grid")]
+    pub steps: Option<usize>,
+}
+
+/// `[simulate]`
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, Args)]
+#[serde(default, deny_unknown_fields)]
+pub struct SimulateSettings {
+    /// Length of the record in units of time [default: 10]
+    #[arg(long, value_name = "T", help_heading = "Grid")]
+    pub span: Option<f64>,
+    /// Observe every N-th time, starting with the first [default: 1]
+    #[arg(long, value_name = "N", help_heading = "Grid")]
+    pub every: Option<usize>,
+}
+
+/// `[solve]`
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, Args)]
+#[serde(default, deny_unknown_fields)]
+pub struct SolveSettings {
+    /// Solver of `fit`; `exact` is always the grid
+    #[arg(skip)]
+    pub method: Option<Method>,
+    /// Posterior paths of `fit`
+    #[arg(skip)]
+    pub paths: Option<usize>,
+    /// Seed of the random numbers [default: 1]
+    // TOML integers end at 2^63 - 1; a seed that cannot be saved would not be a record.
+    #[arg(long, value_name = "N", help_heading = "Grid", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    pub seed: Option<u64>,
+    /// Threads, 0 = all cores
+    #[arg(skip)]
+    pub threads: Option<usize>,
+}
+
+/// Drifts by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum DriftKind {
+    /// Return to a level: theta, mu
+    Ou,
+    /// Two stable states: theta1, theta2
+    DoubleWell,
+    /// A line, growth and trends included: slope, offset
+    Linear,
+    /// A network: has nothing to hold fixed, so for `fit` only
+    #[value(hide = true)]
+    Neural,
+    /// No drift
+    None,
+}
+
+/// Noise families by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoiseKind {
+    /// Symmetric stable: alpha, scale
+    Stable,
+    /// Stable without its smallest jumps: alpha, scale, tau, sigma_g
+    TruncatedStable,
+    /// Stable with damped large jumps: alpha, scale, tempering
+    TemperedStable,
+    /// Variance gamma: scale, nu
+    VarianceGamma,
+    /// Normal inverse Gaussian: scale, tempering
+    Nig,
+    /// Student-t increments on every grid, so results depend on the grid: dof, scale
+    Student,
+    /// Rare Gaussian jumps: rate, jump_std
+    CompoundPoisson,
+    /// Brownian motion: scale
+    Gaussian,
+    /// Chosen by evidence: for `fit` only
+    #[value(hide = true)]
+    Auto,
+}
+
+/// How time runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Clock {
+    /// As the times say.
+    Calendar,
+    /// Effective step lengths learned by `fit`.
+    Business,
+}
+
+/// Solvers of `fit`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// Chosen by dimension and length.
+    Auto,
+    /// Exact, one dimension.
+    Grid,
+    /// Backward pass and sweeps.
+    Sweep,
+    /// Gaussian-sum backward filter.
+    GaussianSum,
+    /// The paper's neural potential.
+    Neural,
+}
+
+impl Settings {
+    /// The settings of the file `config`, if there is one, under those given as flags.
+    pub fn with_config(self, config: Option<&Path>) -> Result<Self> {
+        match config {
+            None => Ok(self),
+            Some(path) => {
+                let name = path.display();
+                let text = std::fs::read_to_string(path).map_err(|e| bad(format!("{name}: cannot be read: {e}")))?;
+                let file = toml::from_str(&text).map_err(|error| bad(format!("{name}: {error}")))?;
+                self.over(file)
+            }
+        }
+    }
+
+    /// These settings where they say something, `below` where they do not.
+    ///
+    /// Another noise or drift than `below` has comes with its own parameters: a scale meant for one family is not one
+    /// for another, so the parameters of the replaced family are set aside.
+    pub fn over(self, mut below: Self) -> Result<Self> {
+        if self.model.noise.is_some_and(|noise| noise != below.noise()) {
+            below.clear_noise_parameters();
+        }
+        if self.model.drift.is_some_and(|drift| drift != below.drift()) {
+            below.drift = DriftSettings::default();
+        }
+        let mut merged = toml::Table::try_from(below)?;
+        overlay(&mut merged, toml::Table::try_from(self)?);
+        Ok(merged.try_into()?)
+    }
+
+    /// The text of a settings file.
+    pub fn to_toml(&self) -> Result<String> {
+        Ok(toml::to_string(self)?)
+    }
+
+    /// The noise family, with its default.
+    pub fn noise(&self) -> NoiseKind {
+        self.model.noise.unwrap_or(NoiseKind::Stable)
+    }
+
+    /// The drift, with its default.
+    pub fn drift(&self) -> DriftKind {
+        self.model.drift.unwrap_or(DriftKind::Ou)
+    }
+
+    fn clear_noise_parameters(&mut self) {
+        let ModelSettings { drift, noise, brownian, observation_std, x0, x0_std, clock, .. } = self.model.clone();
+        self.model = ModelSettings { drift, noise, brownian, observation_std, x0, x0_std, clock, ..Default::default() };
+    }
+}
+
+/// Put the values of `top` into `bottom`, section by section.
+fn overlay(bottom: &mut toml::Table, top: toml::Table) {
+    for (key, value) in top {
+        match (bottom.get_mut(&key), value) {
+            (Some(toml::Value::Table(below)), toml::Value::Table(above)) => overlay(below, above),
+            (_, value) => drop(bottom.insert(key, value)),
+        }
+    }
+}

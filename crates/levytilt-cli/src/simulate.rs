@@ -1,0 +1,111 @@
+//! Run `levytilt simulate`: draw a data set whose truth is known and write both.
+
+use anyhow::Result;
+use levytilt::simulate;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use crate::args::SimulateArgs;
+use crate::build_model::build;
+use crate::failure::bad;
+use crate::output::{Entry, check_directory, number, save, say};
+use crate::settings::{DriftKind, NoiseKind, Settings};
+
+/// More steps than this would not fit into memory together with their files.
+const MOST_STEPS: usize = 100_000_000;
+
+/// The content of truth.json.
+#[derive(Debug, Serialize)]
+struct Truth {
+    drift: DriftKind,
+    noise: NoiseKind,
+    parameters: BTreeMap<&'static str, f64>,
+    x0: f64,
+    x0_std: Option<f64>,
+    steps: usize,
+    span: f64,
+    every: usize,
+    observations: usize,
+    seed: u64,
+    version: &'static str,
+}
+
+/// Draw, write, report.
+pub fn run(args: &SimulateArgs) -> Result<()> {
+    check_directory(&args.out)?;
+    let mut settings = args.settings().with_config(args.config.as_deref())?;
+    settle(&mut settings);
+    let truth = check(&settings)?;
+    let built = build(&settings, "simulate")?;
+    let times: Vec<f64> = (0..=truth.steps).map(|k| k as f64 * truth.span / truth.steps as f64).collect();
+    let drawn = simulate(&built.model, &times, truth.seed)?;
+    let truth = Truth { parameters: built.parameters.into_iter().collect(), ..truth };
+    save(
+        &args.out,
+        &[
+            Entry::new("data.csv", |out| write_series(out, &times, &drawn.observations, truth.every)),
+            Entry::new("truth.csv", |out| write_series(out, &times, &drawn.path, 1)),
+            Entry::json("truth.json", &truth),
+            Entry::text("settings.toml", settings.to_toml()?),
+        ],
+    )?;
+    if args.report.json {
+        say(&serde_json::to_string_pretty(&truth)?);
+    } else if !args.report.quiet {
+        let (dir, count) = (args.out.display(), truth.observations);
+        say(&format!("{count} observations over {} steps, seed {}, in {dir}/data.csv", truth.steps, truth.seed));
+        say(&format!("their evidence: levytilt exact {dir}/data.csv --config {dir}/settings.toml"));
+    }
+    Ok(())
+}
+
+/// Write the defaults into the settings, so that what is saved is what was done.
+fn settle(settings: &mut Settings) {
+    settings.model.drift.get_or_insert(DriftKind::Ou);
+    settings.model.noise.get_or_insert(NoiseKind::Stable);
+    settings.model.x0.get_or_insert(0.0);
+    settings.grid.steps.get_or_insert(1000);
+    settings.simulate.span.get_or_insert(10.0);
+    settings.simulate.every.get_or_insert(1);
+    settings.solve.seed.get_or_insert(1);
+}
+
+/// The part of the truth that the settings hold, checked.
+fn check(settings: &Settings) -> Result<Truth> {
+    let Settings { model, grid, simulate, solve, .. } = settings;
+    let steps = grid.steps.unwrap_or_default();
+    let span = simulate.span.unwrap_or_default();
+    let every = simulate.every.unwrap_or_default();
+    if !(1..=MOST_STEPS).contains(&steps) {
+        return Err(bad(format!("steps = {steps} is not allowed: must lie between 1 and {MOST_STEPS}")));
+    }
+    if !(1..=steps).contains(&every) {
+        return Err(bad(format!("every = {every} is not allowed: must lie between 1 and steps = {steps}")));
+    }
+    // A step below the resolution of the last time would give the same time twice.
+    if !(span.is_finite() && span > 0.0 && span / steps as f64 > span * f64::EPSILON && span / steps as f64 > 1e-300) {
+        return Err(bad(format!("span = {span} is not allowed: must be a finite number greater than 0")));
+    }
+    Ok(Truth {
+        drift: settings.drift(),
+        noise: settings.noise(),
+        parameters: BTreeMap::new(),
+        x0: model.x0.unwrap_or_default(),
+        x0_std: model.x0_std,
+        steps,
+        span,
+        every,
+        observations: steps / every + 1,
+        seed: solve.seed.unwrap_or_default(),
+        version: env!("CARGO_PKG_VERSION"),
+    })
+}
+
+fn write_series(out: &mut dyn Write, times: &[f64], values: &[f64], every: usize) -> Result<()> {
+    writeln!(out, "time,value")?;
+    for (time, value) in times.iter().zip(values).step_by(every) {
+        writeln!(out, "{},{}", number(*time), number(*value))?;
+    }
+    Ok(())
+}

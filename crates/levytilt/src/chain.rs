@@ -1,0 +1,138 @@
+//! Lay a model out on its latent times: per step the nodes of every dimension, per time the values observed there.
+
+use crate::drift::Drift;
+use crate::noise::{NodeCache, Nodes};
+use crate::series::TimeGrid;
+use crate::{Error, Model, Result, Start};
+use std::sync::Arc;
+
+/// A model on a grid with its data: x_j = flow(x_{j−1}) + J_j for j ≥ 1, and x_0 from its start.
+///
+/// The start is a step like any other, from the start's mean with one node: its variance (zero for a known state). So
+/// every sum over steps in this crate runs over j = 0, 1, …, steps.
+#[derive(Debug)]
+pub struct Chain<'a> {
+    model: &'a Model,
+    times: &'a [f64],
+    lengths: Vec<f64>,
+    /// Per dimension and time: nodes of the step that ends there.
+    nodes: Vec<Vec<Arc<Nodes>>>,
+    /// Per dimension and time: the value observed, NaN if none.
+    values: Vec<Vec<f64>>,
+}
+
+impl<'a> Chain<'a> {
+    /// Lay out a model; `columns` holds one value per observation row for each dimension, NaN where missing.
+    pub fn new(model: &'a Model, grid: &'a TimeGrid, columns: &[&[f64]]) -> Result<Self> {
+        if columns.len() != model.dim() {
+            return Err(Error::Shape {
+                what: "observations",
+                got: format!("{} columns", columns.len()),
+                expected: format!("{} (one per dimension of the model)", model.dim()),
+            });
+        }
+        let values = columns.iter().map(|column| grid.spread(column)).collect::<Result<Vec<_>>>()?;
+        let lengths: Vec<f64> = (0..grid.steps()).map(|j| grid.step(j)).collect();
+        for &dt in &lengths {
+            model.drift.check_step(dt)?;
+        }
+        let mut nodes = Vec::with_capacity(model.dim());
+        for dimension in &model.dimensions {
+            let mut cache = NodeCache::new(dimension.noise.as_ref());
+            let mut steps = vec![Arc::new(start_nodes(dimension.start)?)];
+            for &dt in &lengths {
+                steps.push(cache.nodes(dt)?);
+            }
+            nodes.push(steps);
+        }
+        Ok(Self { model, times: grid.times(), lengths, nodes, values })
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Model {
+        self.model
+    }
+
+    /// Dimension of the state.
+    pub fn dim(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Latent times.
+    pub fn times(&self) -> &[f64] {
+        self.times
+    }
+
+    /// Number of latent times.
+    pub fn len(&self) -> usize {
+        self.times.len()
+    }
+
+    /// Never true: a grid has at least two times.
+    pub fn is_empty(&self) -> bool {
+        self.times.is_empty()
+    }
+
+    /// Length of the step that ends at time `j` ≥ 1.
+    pub fn length(&self, j: usize) -> f64 {
+        self.lengths[j - 1]
+    }
+
+    /// Nodes of the step that ends at time `j` in dimension `i`; the start for `j` = 0.
+    pub fn nodes(&self, i: usize, j: usize) -> &Arc<Nodes> {
+        &self.nodes[i][j]
+    }
+
+    /// Value observed at time `j` in dimension `i`, NaN if none.
+    pub fn value(&self, i: usize, j: usize) -> f64 {
+        self.values[i][j]
+    }
+
+    /// Values observed in dimension `i`, one per time, NaN where none.
+    pub fn values(&self, i: usize) -> &[f64] {
+        &self.values[i]
+    }
+
+    /// Number of values observed in all.
+    pub fn observations(&self) -> usize {
+        self.values.iter().flatten().filter(|v| !v.is_nan()).count()
+    }
+
+    /// ln N(y_j; x, σ²) in dimension `i`, with its constant; 0 where nothing is observed.
+    pub fn log_likelihood(&self, i: usize, j: usize, x: f64) -> f64 {
+        let y = self.values[i][j];
+        if y.is_nan() {
+            return 0.0;
+        }
+        let std = self.model.dimensions[i].observation_std;
+        let z = (y - x) / std;
+        -0.5 * z * z - std.ln() - 0.918_938_533_204_672_8
+    }
+
+    /// Move states (dimension fastest) from time `j` − 1 over the step that ends at `j`; for `j` = 0 set the start's mean.
+    pub fn flow_many(&self, j: usize, states: &[f64], out: &mut [f64]) {
+        if j == 0 {
+            for x in out.chunks_exact_mut(self.dim()) {
+                for (x, dimension) in x.iter_mut().zip(&self.model.dimensions) {
+                    *x = dimension.start.mean();
+                }
+            }
+        } else {
+            self.drift().flow_many(self.times[j - 1], self.length(j), states, out);
+        }
+    }
+
+    /// The drift.
+    pub fn drift(&self) -> &dyn Drift {
+        self.model.drift.as_ref()
+    }
+}
+
+/// The start as the nodes of a step from its mean.
+fn start_nodes(start: Start) -> Result<Nodes> {
+    let variance = match start {
+        Start::Fixed(_) => 0.0,
+        Start::Gaussian { std, .. } => std * std,
+    };
+    Nodes::new(vec![variance], vec![1.0], Vec::new())
+}

@@ -1,0 +1,55 @@
+//! Brownian noise: J ~ N(0, scale²·Δ); S is a constant.
+
+use super::{NodeDerivative, Nodes, Noise, wrong_count};
+use crate::error::positive;
+use crate::{Result, StreamRng};
+
+/// Brownian noise with standard deviation `scale` per √time.
+#[derive(Debug, Clone)]
+pub struct Gaussian {
+    scale: f64,
+}
+
+impl Gaussian {
+    /// Gaussian noise; an error names a scale that is not a positive number.
+    pub fn new(scale: f64) -> Result<Self> {
+        positive("scale", scale)?;
+        Ok(Self { scale })
+    }
+}
+
+impl Noise for Gaussian {
+    fn family(&self) -> &'static str {
+        "gaussian"
+    }
+
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        vec![("scale", self.scale)]
+    }
+
+    fn with_parameters(&self, values: &[f64]) -> Result<Box<dyn Noise>> {
+        match *values {
+            [scale] => Ok(Box::new(Self::new(scale)?)),
+            _ => Err(wrong_count(values.len(), 1)),
+        }
+    }
+
+    fn nodes(&self, dt: f64) -> Result<Nodes> {
+        positive("step length", dt)?;
+        let variances = vec![self.scale * self.scale * dt];
+        let derivative = NodeDerivative::scaling("scale", self.scale, &variances);
+        Nodes::new(variances, vec![1.0], vec![derivative])
+    }
+
+    fn sample_variance(&self, dt: f64, _rng: &mut StreamRng) -> f64 {
+        self.scale * self.scale * dt
+    }
+
+    fn log_characteristic(&self, dt: f64, u: f64) -> f64 {
+        -0.5 * dt * (self.scale * u).powi(2)
+    }
+
+    fn has_variance(&self) -> bool {
+        true
+    }
+}

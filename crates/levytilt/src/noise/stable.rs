@@ -1,0 +1,111 @@
+//! Symmetric α-stable noise: E e^{iuJ} = exp(−Δ η^α |u|^α); S = 2 Δ^{2/α} η² times a positive α/2-stable variable.
+
+use super::condense::{Condensed, Layout, STANDARD};
+use super::log_law::{Action, Range, SlidingLaw, SlidingNodes};
+use super::positive_stable::{PositiveStable, lowest};
+use super::{Nodes, Noise, wrong_count};
+use crate::error::{check, positive};
+use crate::{Result, StreamRng};
+
+/// Symmetric α-stable noise with index α in (0, 2] and scale η.
+///
+/// α = 2 is Brownian motion with standard deviation √2·η per √time; there the only parameter that can be learned is the
+/// scale, because α is at its bound.
+#[derive(Debug, Clone)]
+pub struct Stable {
+    alpha: f64,
+    scale: f64,
+    /// Nodes of the positive α/2-stable variable: every step length is a rescaling of them.
+    unit: SlidingNodes<1>,
+}
+
+/// Layout of the nodes of the positive ρ-stable variable.
+fn layout(rho: f64) -> Layout {
+    match rho {
+        // The tail is so long that there are no nodes to spare.
+        r if r < 0.33 => Layout { tail_width: 5.0, tail_mass: 4e-4, ..STANDARD },
+        r if r < 0.75 => Layout { tail_width: 3.0, tail_mass: 2e-5, ..STANDARD },
+        // Behind the spike at s = 1 the law falls steeply before its tail begins.
+        _ => Layout { tail_width: 3.0, tail_mass: 2e-5, fall: 0.8, ..STANDARD },
+    }
+}
+
+impl Stable {
+    /// Stable noise; an error names α outside (0, 2] or a scale that is not positive, or says that α is so small (below
+    /// about 0.03) that the law spreads over more orders of magnitude than numbers have.
+    pub fn new(alpha: f64, scale: f64) -> Result<Self> {
+        check("alpha", alpha, alpha > 0.0 && alpha <= 2.0, "must lie in (0, 2]")?;
+        positive("scale", scale)?;
+        Ok(Self { alpha, scale, unit: unit_nodes(0.5 * alpha)? })
+    }
+
+    /// Index α.
+    pub fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    /// Scale η: the increment over Δ has stable scale Δ^{1/α} η.
+    pub fn scale(&self) -> f64 {
+        self.scale
+    }
+}
+
+/// Nodes of the positive ρ-stable variable, with shape parameter ρ.
+fn unit_nodes(rho: f64) -> Result<SlidingNodes<1>> {
+    if rho >= 1.0 {
+        let one = Condensed { variances: vec![1.0], weights: vec![1.0], derivatives: vec![vec![0.0]] };
+        return Ok(SlidingNodes { nodes: one, slides: [0.0] });
+    }
+    // Reach increments of 10⁶ scales (s = 10^{13.5}), and a tail mass of 1e-5 where that lies farther out (small α).
+    let Range { low, high } =
+        Range { low: lowest(rho, 40.0), high: PositiveStable::tail(rho, 1e-5).max(31.0) }.checked()?;
+    let law = PositiveStable::new(rho, low);
+    let mut table = SlidingLaw::new(&law.points(low, high, 0.5), |u| law.log_mass(u));
+    table.add_tail(high + 1.0 / rho, PositiveStable::log_tail(rho, high));
+    Ok(table.condense(layout(rho)))
+}
+
+impl Noise for Stable {
+    fn family(&self) -> &'static str {
+        "stable"
+    }
+
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        match self.alpha < 2.0 {
+            true => vec![("alpha", self.alpha), ("scale", self.scale)],
+            false => vec![("scale", self.scale)],
+        }
+    }
+
+    fn with_parameters(&self, values: &[f64]) -> Result<Box<dyn Noise>> {
+        match *values {
+            [alpha, scale] if self.alpha < 2.0 => Ok(Box::new(Self::new(alpha, scale)?)),
+            [scale] if self.alpha == 2.0 => Ok(Box::new(Self::new(2.0, scale)?)),
+            _ => Err(wrong_count(values.len(), self.parameters().len())),
+        }
+    }
+
+    fn nodes(&self, dt: f64) -> Result<Nodes> {
+        positive("step length", dt)?;
+        let (alpha, scale) = (self.alpha, self.scale);
+        let by_scale = Action { name: "scale", stretch: 2.0 / scale, shape: [0.0] };
+        // The factor moves with α as well: ∂ ln Δ^{2/α}/∂α = −2 ln Δ/α².
+        let by_alpha = Action { name: "alpha", stretch: -2.0 * dt.ln() / (alpha * alpha), shape: [0.5] };
+        let actions = [by_alpha, by_scale];
+        let learned = if alpha < 2.0 { &actions[..] } else { &actions[1..] };
+        self.unit.clone().scaled(2.0 * dt.powf(2.0 / alpha) * scale * scale, learned)
+    }
+
+    fn sample_variance(&self, dt: f64, rng: &mut StreamRng) -> f64 {
+        let unit = if self.alpha < 2.0 { PositiveStable::sample(0.5 * self.alpha, rng) } else { 1.0 };
+        2.0 * dt.powf(2.0 / self.alpha) * self.scale * self.scale * unit
+    }
+
+    fn log_characteristic(&self, dt: f64, u: f64) -> f64 {
+        -dt * (self.scale * u.abs()).powf(self.alpha)
+    }
+
+    fn has_variance(&self) -> bool {
+        self.alpha == 2.0
+    }
+}

@@ -1,0 +1,157 @@
+//! Walk many paths through a tilted chain, each with its own random stream.
+
+use crate::potential::Quadratic;
+use crate::tilt::{LogSum, TiltTable, TiltedStep};
+use crate::{Chain, StreamRng, stream};
+use rayon::prelude::*;
+
+/// Paths that are walked together by one thread.
+const BLOCK: usize = 64;
+/// Steps whose tables are alive at the same time.
+const CHUNK: usize = 128;
+
+/// A quadratic potential per dimension and time.
+pub type Potentials = Vec<Vec<Quadratic>>;
+
+/// Paths with their log-weights ln p(x, y) − ln q(x).
+#[derive(Debug)]
+pub struct Paths {
+    dim: usize,
+    times: usize,
+    blocks: Vec<Block>,
+}
+
+/// Some paths: states by time, path and dimension (dimension fastest).
+#[derive(Debug)]
+struct Block {
+    rngs: Vec<StreamRng>,
+    sums: Vec<LogSum>,
+    states: Vec<f64>,
+    /// Whether the step that ends at a time was a jump, in the order of `states`.
+    jumps: Vec<bool>,
+}
+
+impl Paths {
+    /// Number of paths.
+    pub fn len(&self) -> usize {
+        self.blocks.iter().map(|b| b.sums.len()).sum()
+    }
+
+    /// Whether there are no paths.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Dimension of the states.
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// Number of times.
+    pub fn times(&self) -> usize {
+        self.times
+    }
+
+    /// Log-weight of each path.
+    pub fn log_weights(&self) -> Vec<f64> {
+        self.blocks.iter().flat_map(|b| b.sums.iter().map(LogSum::value)).collect()
+    }
+
+    /// States of all paths at time `j`, dimension fastest, block by block.
+    pub fn states(&self, j: usize) -> impl Iterator<Item = &[f64]> {
+        self.blocks.iter().map(move |b| b.at(j, self.dim))
+    }
+
+    /// Blocks of paths as (block, first path, number of paths), for work that is done block by block.
+    pub(crate) fn block_ranges(&self) -> Vec<(usize, usize, usize)> {
+        self.blocks.iter().enumerate().map(|(b, block)| (b, b * BLOCK, block.sums.len())).collect()
+    }
+
+    /// State at time `j` of a path counted within its block.
+    pub(crate) fn state(&self, block: usize, path: usize, j: usize) -> &[f64] {
+        &self.blocks[block].at(j, self.dim)[path * self.dim..(path + 1) * self.dim]
+    }
+
+    /// The value of dimension `i` at time `j`, path by path.
+    pub fn column(&self, i: usize, j: usize) -> impl Iterator<Item = f64> {
+        self.states(j).flat_map(move |s| s.iter().skip(i).step_by(self.dim).copied())
+    }
+
+    /// Whether the step that ends at time `j` was a jump in dimension `i`, path by path.
+    pub fn jumps(&self, i: usize, j: usize) -> impl Iterator<Item = bool> {
+        self.blocks.iter().flat_map(move |b| {
+            let width = b.sums.len() * self.dim;
+            b.jumps[j * width..(j + 1) * width].iter().skip(i).step_by(self.dim).copied()
+        })
+    }
+}
+
+impl Block {
+    fn new(first: usize, count: usize, seed: u64, chain: &Chain) -> Self {
+        let size = count * chain.dim() * chain.len();
+        Self {
+            rngs: (first..first + count).map(|path| stream(seed, path as u64)).collect(),
+            sums: vec![LogSum::default(); count],
+            states: vec![0.0; size],
+            jumps: vec![false; size],
+        }
+    }
+
+    fn at(&self, j: usize, dim: usize) -> &[f64] {
+        let width = self.sums.len() * dim;
+        &self.states[j * width..(j + 1) * width]
+    }
+
+    /// Take every path over the step that ends at time `j`.
+    fn step(&mut self, chain: &Chain, j: usize, tables: &[TiltTable], thresholds: &[usize]) {
+        let dim = chain.dim();
+        let width = self.sums.len() * dim;
+        let (past, now) = self.states.split_at_mut(j * width);
+        let now = &mut now[..width];
+        chain.flow_many(j, &past[past.len().saturating_sub(width)..], now);
+        let jumps = &mut self.jumps[j * width..(j + 1) * width];
+        for (path, (rng, sum)) in self.rngs.iter_mut().zip(&mut self.sums).enumerate() {
+            for (i, table) in tables.iter().enumerate() {
+                let place = path * dim + i;
+                let (node, x) = table.advance(now[place], rng, sum);
+                now[place] = x;
+                jumps[place] = node >= thresholds[i];
+                sum.add(chain.log_likelihood(i, j, x) - table.step().potential().log_value(x), 1.0);
+            }
+        }
+    }
+}
+
+/// Draw `count` paths from the chain tilted by `potentials`, with streams (`seed`, 0), (`seed`, 1), …
+///
+/// The same for any number of threads: a path depends on its stream and on the potentials alone.
+pub fn walk(chain: &Chain, potentials: &Potentials, count: usize, seed: u64) -> Paths {
+    let (dim, times) = (chain.dim(), chain.len());
+    let mut blocks: Vec<Block> =
+        (0..count).step_by(BLOCK).map(|first| Block::new(first, BLOCK.min(count - first), seed, chain)).collect();
+    for begin in (0..times).step_by(CHUNK) {
+        let end = (begin + CHUNK).min(times);
+        let tables: Vec<Vec<TiltTable>> = (begin..end)
+            .map(|j| (0..dim).map(|i| TiltTable::new(TiltedStep::new(chain.nodes(i, j), potentials[i][j]))).collect())
+            .collect();
+        let thresholds: Vec<Vec<usize>> =
+            (begin..end).map(|j| (0..dim).map(|i| jump_threshold(chain, i, j)).collect()).collect();
+        blocks.par_iter_mut().for_each(|block| {
+            for (offset, (tables, thresholds)) in tables.iter().zip(&thresholds).enumerate() {
+                block.step(chain, begin + offset, tables, thresholds);
+            }
+        });
+    }
+    Paths { dim, times, blocks }
+}
+
+/// First node of the upper tail of the prior: the nodes from it on hold less than 1% together. The start never jumps.
+fn jump_threshold(chain: &Chain, i: usize, j: usize) -> usize {
+    let weights = chain.nodes(i, j).weights();
+    let mut tail = 0.0;
+    let in_tail = weights.iter().rev().take_while(|&&w| {
+        tail += w;
+        tail < 0.01
+    });
+    weights.len() - in_tail.count()
+}

@@ -1,0 +1,148 @@
+//! Start from a robust smoother: a Kalman smoother whose step variances are re-estimated until the jumps are in place.
+//!
+//! A Gaussian scale mixture is Gaussian once its variance is known. So smooth with a variance per step, put
+//! 1/E[1/S | residual] in its place, and repeat; a step that must have jumped gets a large variance and stops pulling.
+
+use crate::exact::kalman::{self, Step};
+use crate::noise::Nodes;
+use crate::posterior::Potentials;
+use crate::potential::Quadratic;
+use crate::{Chain, Result};
+
+const ITERATIONS: usize = 25;
+
+/// Potentials of the linear Gaussian model that the robust smoother ends with.
+pub fn robust_start(chain: &Chain) -> Result<Potentials> {
+    let (dim, times) = (chain.dim(), chain.len());
+    let mut means: Vec<Vec<f64>> = (0..dim).map(|i| interpolate(chain, i)).collect();
+    // Mean square residual of each step under the current smoother; index 0 is the start and stays unused.
+    let mut residuals: Vec<Vec<f64>> = Vec::new();
+    for i in 0..dim {
+        let flow = linear_steps(chain, &means, i);
+        residuals.push((0..times).map(|j| if j == 0 { 0.0 } else { flow[j - 1].miss(&means[i], j).powi(2) }).collect());
+    }
+    let mut steps: Vec<Vec<Step>> = vec![Vec::new(); dim];
+    for _ in 0..ITERATIONS {
+        for i in 0..dim {
+            let dimension = &chain.model().dimensions[i];
+            let floor = (1e-3 * dimension.observation_std).powi(2);
+            let lines = linear_steps(chain, &means, i);
+            steps[i] = (1..times)
+                .map(|j| Step {
+                    slope: lines[j - 1].slope,
+                    offset: lines[j - 1].offset,
+                    variance: harmonic_variance(chain.nodes(i, j), residuals[i][j], floor),
+                })
+                .collect();
+            let smoothed = kalman::smooth(dimension.start, &steps[i], chain.values(i), dimension.observation_std)?;
+            for j in 1..times {
+                let slope = steps[i][j - 1].slope;
+                let miss = smoothed.mean[j] - slope * smoothed.mean[j - 1] - steps[i][j - 1].offset;
+                let spread = smoothed.sd[j].powi(2) + (slope * smoothed.sd[j - 1]).powi(2)
+                    - 2.0 * slope * smoothed.covariance[j - 1];
+                residuals[i][j] = miss * miss + spread.max(0.0);
+            }
+            means[i] = smoothed.mean;
+        }
+    }
+    (0..dim).map(|i| backward(chain, i, &steps[i])).collect()
+}
+
+/// The flow of one dimension over one step, linear around the current means.
+struct Line {
+    slope: f64,
+    offset: f64,
+}
+
+impl Line {
+    fn miss(&self, means: &[f64], j: usize) -> f64 {
+        means[j] - self.slope * means[j - 1] - self.offset
+    }
+}
+
+fn linear_steps(chain: &Chain, means: &[Vec<f64>], i: usize) -> Vec<Line> {
+    let dim = chain.dim();
+    let parameters = chain.drift().parameter_count();
+    let (mut out, mut by_state) = (vec![0.0; dim], vec![0.0; dim]);
+    let mut unused = vec![0.0; parameters];
+    let mut pick = vec![0.0; dim];
+    pick[i] = 1.0;
+    (1..chain.len())
+        .map(|j| {
+            let x: Vec<f64> = means.iter().map(|m| m[j - 1]).collect();
+            let t = chain.times()[j - 1];
+            chain.drift().pullback(t, chain.length(j), &x, &pick, &mut out, &mut by_state, &mut unused);
+            Line { slope: by_state[i], offset: out[i] - by_state[i] * x[i] }
+        })
+        .collect()
+}
+
+/// 1/E[1/S | residual² = `square`], with every S raised by `floor` so that a node that cannot move does not freeze it.
+fn harmonic_variance(nodes: &Nodes, square: f64, floor: f64) -> f64 {
+    let logs: Vec<f64> = nodes
+        .variances()
+        .iter()
+        .zip(nodes.log_weights())
+        .map(|(s, l)| l - 0.5 * ((s + floor).ln() + square / (s + floor)))
+        .collect();
+    let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let (mut total, mut precision) = (0.0, 0.0);
+    for (l, s) in logs.iter().zip(nodes.variances()) {
+        let w = (l - top).exp();
+        total += w;
+        precision += w / (s + floor);
+    }
+    total / precision
+}
+
+/// Messages of a linear Gaussian model: through a step, a' = slope²·a/(1 + 2a·variance) and c' = (c − offset)/slope.
+fn backward(chain: &Chain, i: usize, steps: &[Step]) -> Result<Vec<Quadratic>> {
+    let times = chain.len();
+    let precision = 0.5 / chain.model().dimensions[i].observation_std.powi(2);
+    // Natural parameters: a and the product a·c, so that a message that says nothing needs no centre.
+    let (mut a, mut pull) = (0.0, 0.0);
+    let mut potentials = Vec::with_capacity(times);
+    for j in (0..times).rev() {
+        if j + 1 < times {
+            let step = &steps[j];
+            let shrink = step.slope / (1.0 + 2.0 * a * step.variance);
+            // a·c first: (c − offset)·a·slope/(1 + 2a·variance)
+            pull = shrink * (pull - a * step.offset);
+            a *= shrink * step.slope;
+        }
+        let y = chain.value(i, j);
+        if !y.is_nan() {
+            a += precision;
+            pull += precision * y;
+        }
+        potentials.push(from_natural(a, pull)?);
+    }
+    potentials.reverse();
+    Ok(potentials)
+}
+
+/// A potential from a and a·c.
+pub(super) fn from_natural(a: f64, pull: f64) -> Result<Quadratic> {
+    Quadratic::new(a, if a > 0.0 { pull / a } else { 0.0 })
+}
+
+/// Observed values joined by straight lines, level before the first and after the last.
+fn interpolate(chain: &Chain, i: usize) -> Vec<f64> {
+    let seen: Vec<(f64, f64)> =
+        chain.times().iter().copied().zip(chain.values(i).iter().copied()).filter(|p| !p.1.is_nan()).collect();
+    let Some(&(_, first)) = seen.first() else {
+        return vec![chain.model().dimensions[i].start.mean(); chain.len()];
+    };
+    chain
+        .times()
+        .iter()
+        .map(|&t| {
+            let right = seen.partition_point(|p| p.0 < t);
+            match (right.checked_sub(1).map(|l| seen[l]), seen.get(right)) {
+                (Some((t0, y0)), Some(&(t1, y1))) => y0 + (y1 - y0) * (t - t0) / (t1 - t0),
+                (None, Some(&(_, y))) | (Some((_, y)), None) => y,
+                (None, None) => first,
+            }
+        })
+        .collect()
+}

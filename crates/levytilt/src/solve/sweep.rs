@@ -1,0 +1,200 @@
+//! Sweep backwards over sampled paths and refit the potentials, accepting a sweep only if the bound does not fall.
+//!
+//! The best potential obeys φ_j(x) = ℓ_j(x) + ln Z_{j+1}(flow(x)). Its slope is known at every sampled state,
+//! V'(x) = flow'(x)·2a_{j+1}δ·E_q[g]; a straight line through these slopes is the quadratic message wanted.
+
+use super::robust::from_natural;
+use crate::posterior::{Paths, Potentials, WeightSummary, walk};
+use crate::potential::Quadratic;
+use crate::tilt::{TiltTable, TiltedStep};
+use crate::{Chain, Result};
+
+/// How to sweep.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SweepOptions {
+    /// Paths per sweep.
+    pub paths: usize,
+    /// Seed of the paths.
+    pub seed: u64,
+    /// Most sweeps.
+    pub sweeps: usize,
+    /// Stop when a sweep gains less than this many nats.
+    pub tolerance: f64,
+}
+
+impl Default for SweepOptions {
+    fn default() -> Self {
+        Self { paths: 500, seed: 1, sweeps: 8, tolerance: 0.05 }
+    }
+}
+
+/// What sweeping ended with.
+#[derive(Debug)]
+pub struct Swept {
+    /// The potentials accepted last.
+    pub potentials: Potentials,
+    /// Paths under them, with the seed of the options.
+    pub paths: Paths,
+    /// Their weights.
+    pub summary: WeightSummary,
+    /// Bound after the start and after every accepted sweep.
+    pub trace: Vec<f64>,
+    /// What a careful reader should know.
+    pub warnings: Vec<String>,
+}
+
+/// Paths used to fit the two numbers of a message; more would not make the line straighter.
+const FIT_PATHS: usize = 192;
+/// Halvings of a rejected sweep before it is given up.
+const HALVINGS: usize = 3;
+
+/// Improve `potentials` by guarded sweeps.
+pub fn sweep(chain: &Chain, potentials: Potentials, options: &SweepOptions) -> Result<Swept> {
+    let mut current = Swept::new(chain, potentials, options);
+    current.trace.push(current.summary.elbo);
+    for _ in 0..options.sweeps {
+        let proposal = refit(chain, &current.potentials, &current.paths)?;
+        let Some(next) = accepted(chain, &current, &proposal, options)? else {
+            current.warnings.push(format!(
+                "a sweep lowered the bound even at 1/{} of its length; kept the potentials before it",
+                1 << HALVINGS
+            ));
+            break;
+        };
+        let gain = next.summary.elbo - current.summary.elbo;
+        let (mut trace, warnings) = (current.trace, current.warnings);
+        trace.push(next.summary.elbo);
+        current = Swept { trace, warnings, ..next };
+        if gain < options.tolerance {
+            break;
+        }
+    }
+    Ok(current)
+}
+
+impl Swept {
+    fn new(chain: &Chain, potentials: Potentials, options: &SweepOptions) -> Self {
+        let paths = walk(chain, &potentials, options.paths, options.seed);
+        let summary = WeightSummary::new(&paths.log_weights());
+        Self { potentials, paths, summary, trace: Vec::new(), warnings: Vec::new() }
+    }
+}
+
+/// The proposal, or a part of the way to it, if the bound there is no lower than now (up to its own noise).
+fn accepted(chain: &Chain, current: &Swept, proposal: &Potentials, options: &SweepOptions) -> Result<Option<Swept>> {
+    let mut share = 1.0;
+    for _ in 0..=HALVINGS {
+        let candidate = Swept::new(chain, blend(&current.potentials, proposal, share)?, options);
+        let noise = candidate.summary.elbo_std_error.min(current.summary.elbo_std_error);
+        if candidate.summary.elbo > current.summary.elbo - noise {
+            return Ok(Some(candidate));
+        }
+        share *= 0.5;
+    }
+    Ok(None)
+}
+
+/// (1 − share)·old + share·new in the natural parameters a and a·c.
+fn blend(old: &Potentials, new: &Potentials, share: f64) -> Result<Potentials> {
+    if share == 1.0 {
+        return Ok(new.clone());
+    }
+    let mix = |(o, n): (&Quadratic, &Quadratic)| {
+        let between = |o: f64, n: f64| (1.0 - share) * o + share * n;
+        from_natural(between(o.a(), n.a()), between(o.a() * o.c(), n.a() * n.c()))
+    };
+    old.iter().zip(new).map(|(o, n)| o.iter().zip(n).map(mix).collect()).collect()
+}
+
+/// One backward pass: fit every message at the states of `paths`.
+fn refit(chain: &Chain, old: &Potentials, paths: &Paths) -> Result<Potentials> {
+    let (dim, times) = (chain.dim(), chain.len());
+    let mut fitted: Vec<Vec<Quadratic>> = vec![Vec::with_capacity(times); dim];
+    let mut slopes = Slopes::new(chain);
+    for j in (0..times).rev() {
+        let messages = if j + 1 == times {
+            vec![(0.0, 0.0); dim]
+        } else {
+            let tables: Vec<TiltTable> = (0..dim)
+                .map(|i| TiltTable::new(TiltedStep::new(chain.nodes(i, j + 1), fitted[i][times - j - 2])))
+                .collect();
+            slopes.messages(chain, j, paths, &tables)
+        };
+        for (i, (mut a, mut pull)) in messages.into_iter().enumerate() {
+            let y = chain.value(i, j);
+            if !y.is_nan() {
+                let precision = 0.5 / chain.model().dimensions[i].observation_std.powi(2);
+                a += precision;
+                pull += precision * y;
+            }
+            // A message that curves upwards at the sampled states has no place in this family: keep the old firmness
+            // and follow its slope there.
+            if a <= 0.0 {
+                let mean = paths.column(i, j).sum::<f64>() / paths.len() as f64;
+                let kept = 0.5 * old[i][j].a();
+                pull += (kept - a) * mean;
+                a = kept;
+            }
+            fitted[i].push(from_natural(a, pull)?);
+        }
+    }
+    fitted.iter_mut().for_each(|f| f.reverse());
+    Ok(fitted)
+}
+
+/// Working space for slopes V' at sampled states.
+struct Slopes {
+    ahead: Vec<f64>,
+    by_state: Vec<f64>,
+    unused: Vec<f64>,
+    states: Vec<f64>,
+    values: Vec<f64>,
+}
+
+impl Slopes {
+    fn new(chain: &Chain) -> Self {
+        let dim = chain.dim();
+        Self {
+            ahead: vec![0.0; dim],
+            by_state: vec![0.0; dim],
+            unused: vec![0.0; chain.drift().parameter_count()],
+            states: Vec::new(),
+            values: Vec::new(),
+        }
+    }
+
+    /// Natural parameters (a, a·c) of the message to time `j`, per dimension.
+    fn messages(&mut self, chain: &Chain, j: usize, paths: &Paths, tables: &[TiltTable]) -> Vec<(f64, f64)> {
+        let dim = chain.dim();
+        let (t, dt) = (chain.times()[j], chain.length(j + 1));
+        self.states.clear();
+        self.values.clear();
+        let mut pulls = vec![0.0; dim];
+        for x in paths.states(j).flat_map(|block| block.chunks_exact(dim)).take(FIT_PATHS) {
+            chain.drift().flow(t, dt, x, &mut self.ahead);
+            for ((pull, table), x) in pulls.iter_mut().zip(tables).zip(&self.ahead) {
+                *pull = table.pull(*x);
+            }
+            chain.drift().pullback(t, dt, x, &pulls, &mut self.ahead, &mut self.by_state, &mut self.unused);
+            self.states.extend_from_slice(x);
+            self.values.extend_from_slice(&self.by_state);
+        }
+        (0..dim).map(|i| line(&self.states, &self.values, i, dim)).collect()
+    }
+}
+
+/// Least squares V' ≈ 2(a·c) − 2a·x in dimension `i`; (0, 0) where all states are equal.
+fn line(states: &[f64], values: &[f64], i: usize, dim: usize) -> (f64, f64) {
+    let points = || states.iter().skip(i).step_by(dim).zip(values.iter().skip(i).step_by(dim));
+    let n = points().count() as f64;
+    let (x_mean, v_mean) = points().fold((0.0, 0.0), |(x, v), p| (x + p.0 / n, v + p.1 / n));
+    let (xx, xv) = points().fold((0.0, 0.0), |(xx, xv), (x, v)| {
+        let d = x - x_mean;
+        (xx + d * d, xv + d * (v - v_mean))
+    });
+    if xx <= 1e-24 * n * x_mean * x_mean || xx == 0.0 {
+        return (0.0, 0.0);
+    }
+    let slope = xv / xx;
+    (-0.5 * slope, 0.5 * (v_mean - slope * x_mean))
+}
