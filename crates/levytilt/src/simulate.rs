@@ -95,10 +95,10 @@ mod tests {
 
     #[test]
     fn a_state_beyond_floating_point_is_an_error() {
-        // At index 0.01 one increment in ten exceeds 10^100 scales, and one in thirty is beyond an f64.
+        // At index 0.04 a step in a thousand is larger than 10^75 scales; a scale of 1e250 takes it beyond an f64.
         let model = Model::new(
             Box::new(NoDrift::new(1).unwrap()),
-            Box::new(Stable::new(0.01, 1.0).unwrap()),
+            Box::new(Stable::new(0.04, 1e250).unwrap()),
             0.1,
             Start::Fixed(0.0),
         )

@@ -9,7 +9,7 @@ const KEPT: usize = 1 << 24;
 
 /// What the future says about the state at one time: β_j(x) = p(values after j | x_j = x), or its forward counterpart.
 #[derive(Debug, Clone)]
-pub(super) struct Message {
+pub(crate) struct Message {
     /// Values at the cells of the time, scaled so that the largest is 1 in magnitude.
     pub values: Vec<f64>,
     /// Logarithm of the factor taken out.
@@ -38,7 +38,7 @@ impl Message {
 
 /// The backward messages β_0 … β_end, the later ones as checkpoints from which stretches are recomputed.
 #[derive(Debug)]
-pub(super) struct Backward {
+pub(crate) struct Backward {
     stride: usize,
     end: usize,
     /// β at the last time of each later stretch, from which the stretch is recomputed.
@@ -97,7 +97,7 @@ impl Backward {
 }
 
 /// β at the first time without keeping any other, and whether some step used an FFT.
-pub(super) fn start(transition: &mut Transition) -> Result<(Message, bool)> {
+pub(crate) fn start(transition: &mut Transition) -> Result<(Message, bool)> {
     let mut message = last(transition);
     let mut rough = false;
     for j in (0..transition.problem.end).rev() {

@@ -33,7 +33,7 @@ struct Entry {
 }
 
 /// Convolution on a grid of one spacing, with kernels by step length.
-pub(super) struct Convolver<'a> {
+pub(crate) struct Convolver<'a> {
     nodes: NodeCache<'a>,
     spacing: f64,
     entries: HashMap<u64, Entry>,
@@ -93,9 +93,8 @@ impl<'a> Convolver<'a> {
             inverse.process(&mut product, &mut buffer).expect("lengths of the plan");
             let shift = (first_out - first_source).rem_euclid(circle as i64) as usize;
             let scale = 1.0 / circle as f64;
-            for (i, value) in out.iter_mut().enumerate() {
-                *value = scale * buffer[(shift + i) % circle];
-            }
+            let around = buffer[shift..].iter().chain(&buffer[..shift]);
+            out.iter_mut().zip(around).for_each(|(value, sum)| *value = scale * sum);
             let norm = source.iter().map(|b| b * b).sum::<f64>().sqrt();
             Ok(f64::EPSILON * norm * (f64::log2(circle as f64) / circle as f64).sqrt())
         }

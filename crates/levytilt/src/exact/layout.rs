@@ -5,13 +5,13 @@ use crate::{Error, Result, Start};
 
 /// Half-width, in standard deviations, of the cells kept around an observation: e^{−37²/2} ≈ 1e-297 is the smallest
 /// likelihood, relative to its peak, that can still be multiplied with other numbers.
-pub(super) const DEPTH: f64 = 37.0;
+pub(crate) const DEPTH: f64 = 37.0;
 /// Spacings per standard deviation of a Gaussian start that is narrower than the grid.
 const START_POINTS: f64 = 6.0;
 
 /// Cells `first` … `first` + `len` − 1 of the grid.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Support {
+pub(crate) struct Support {
     pub first: i64,
     pub len: usize,
 }
@@ -21,7 +21,7 @@ pub(super) struct Support {
 /// A time with an observation needs the cells within [`DEPTH`] standard deviations of it; other times need the whole
 /// domain. The first time has points of its own, because a start may be narrower than a cell.
 #[derive(Debug)]
-pub(super) struct Layout {
+pub(crate) struct Layout {
     pub origin: f64,
     pub spacing: f64,
     supports: Vec<Support>,
@@ -52,7 +52,7 @@ impl Layout {
             });
         }
         let full = Support { first: 0, len: if cells < 1e15 { cells.ceil() as usize } else { usize::MAX } };
-        let start = Points::new(problem, spacing, domain)?;
+        let start = Points::new(problem, spacing, domain, max_cells)?;
         let radius = DEPTH * problem.dimension.observation_std;
         let supports: Vec<Support> = problem
             .values
@@ -67,17 +67,12 @@ impl Layout {
                 }
             })
             .collect();
-        let most = supports.iter().map(|support| support.len).max().unwrap_or(0);
-        if most > max_cells {
-            let (lo, hi) = if most == full.len { domain } else { (lo.min(hi), lo.min(hi) + most as f64 * spacing) };
-            return Err(Error::Numerical {
-                what: "exact reference",
-                why: format!(
-                    "states from {lo:.6} to {hi:.6} with a spacing of {spacing:.3e} need {:.3e} cells, more than the \
-                     {max_cells} allowed; give a wider spacing, a narrower domain or a larger limit",
-                    cells.max(most as f64)
-                ),
-            });
+        if let Some((j, widest)) = supports.iter().enumerate().max_by_key(|(_, support)| support.len)
+            && widest.len > max_cells
+        {
+            let y = problem.values[j];
+            let range = if y.is_nan() { domain } else { (y - radius, y + radius) };
+            return Err(too_large(range, spacing, (range.1 - range.0) / spacing, max_cells));
         }
         Ok(Self { origin: lo, spacing, supports, start })
     }
@@ -92,7 +87,7 @@ impl Layout {
         self.supports.iter().map(|support| support.len).max().unwrap_or(0)
     }
 
-    /// State of cell number `i` (counted from the first) of time `j`, with the distance to the next.
+    /// State of cell number `i`, counted from the first, of time `j`.
     pub fn cell(&self, j: usize, i: usize) -> f64 {
         let (first, spacing) = self.points(j);
         first + i as f64 * spacing
@@ -114,15 +109,16 @@ impl Layout {
 }
 
 impl Points {
-    fn new(problem: &Problem, spacing: f64, domain: (f64, f64)) -> Result<Self> {
+    fn new(problem: &Problem, spacing: f64, domain: (f64, f64), max_cells: usize) -> Result<Self> {
         let (mean, std) = match problem.dimension.start {
             Start::Fixed(x0) => return Ok(Self { first: x0, spacing: 0.0, masses: vec![1.0] }),
             Start::Gaussian { mean, std } => (mean, std),
         };
-        let (mut lo, mut hi) = (mean - DEPTH * std, mean + DEPTH * std);
-        let (y, radius) = (problem.values[0], DEPTH * problem.dimension.observation_std);
+        // Distances from the mean: exact however narrow the start is.
+        let (mut lo, mut hi) = (-DEPTH * std, DEPTH * std);
+        let (y, radius) = (problem.values[0] - mean, DEPTH * problem.dimension.observation_std);
         if y.is_nan() {
-            (lo, hi) = (lo.max(domain.0 - 3.0 * std), hi.min(domain.1 + 3.0 * std));
+            (lo, hi) = (lo.max(domain.0 - mean - 3.0 * std), hi.min(domain.1 - mean + 3.0 * std));
         } else {
             (lo, hi) = (lo.max(y - radius), hi.min(y + radius));
         }
@@ -130,15 +126,23 @@ impl Points {
             return Err(problem.impossible(0, "the start and the first observation are too far apart"));
         }
         let spacing = spacing.min(std / START_POINTS);
-        let count = ((hi - lo) / spacing).ceil().min(1e15) as usize + 1;
-        // A count beyond any limit is reported by the layout; it must not be allocated first.
-        let masses = if count > 1 << 30 { Vec::new() } else { vec![0.0; count] };
+        let count = (hi - lo) / spacing + 1.0;
+        if count > max_cells as f64 {
+            return Err(too_large((mean + lo, mean + hi), spacing, count, max_cells));
+        }
         let density = spacing / (std * (2.0 * std::f64::consts::PI).sqrt());
-        let masses = masses
-            .iter()
-            .enumerate()
-            .map(|(i, _)| density * (-0.5 * ((lo + i as f64 * spacing - mean) / std).powi(2)).exp())
-            .collect();
-        Ok(Self { first: lo, spacing, masses })
+        let mass = |i: usize| density * (-0.5 * ((lo + i as f64 * spacing) / std).powi(2)).exp();
+        Ok(Self { first: mean + lo, spacing, masses: (0..count.ceil() as usize).map(mass).collect() })
+    }
+}
+
+/// The error for a grid beyond the limit.
+fn too_large((lo, hi): (f64, f64), spacing: f64, cells: f64, max_cells: usize) -> Error {
+    Error::Numerical {
+        what: "exact reference",
+        why: format!(
+            "states from {lo:.6} to {hi:.6} with a spacing of {spacing:.3e} need {cells:.3e} cells, more than the \
+             {max_cells} allowed; give a wider spacing, a narrower domain or a larger limit"
+        ),
     }
 }

@@ -12,20 +12,20 @@
 //! interpolation. The only errors are spacing, domain and rounding: the first two are refined until they do not matter,
 //! the last is measured. [`kalman`] is the closed form for Gaussian noise and linear drift.
 
-mod backward;
+pub(crate) mod backward;
 mod choose;
 mod convolve;
 mod forward;
 pub mod kalman;
 mod kernel;
 mod lagrange;
-mod layout;
+pub(crate) mod layout;
 mod marginal;
-mod problem;
+pub(crate) mod problem;
 mod solve;
 #[cfg(test)]
 mod tests;
-mod transition;
+pub(crate) mod transition;
 
 use crate::error::{check, positive};
 use crate::series::TimeGrid;

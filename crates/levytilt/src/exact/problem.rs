@@ -6,7 +6,7 @@ use std::f64::consts::PI;
 
 /// A model with the times and values it has to explain.
 #[derive(Debug)]
-pub(super) struct Problem<'a> {
+pub(crate) struct Problem<'a> {
     pub model: &'a Model,
     /// The model's only dimension.
     pub dimension: &'a Dimension,

@@ -121,17 +121,17 @@ impl<'a> Search<'a> {
     /// The domain with the ends moved out that press against mass, or none.
     fn wider(&self, run: &Run) -> Option<(f64, f64)> {
         let (lo, hi) = self.domain;
-        let step = 0.5 * (hi - lo);
-        match choose::too_narrow(run, (hi - lo) / self.spacing < MODERATE) {
-            [false, false] => None,
-            [low, high] => Some((if low { lo - step } else { lo }, if high { hi + step } else { hi })),
+        let (centre, radius) = (0.5 * (lo + hi), 0.5 * (hi - lo));
+        match choose::widening(run, (hi - lo) / self.spacing < MODERATE) {
+            [1.0, 1.0] => None,
+            [low, high] => Some((centre - low * radius, centre + high * radius)),
         }
     }
 
     /// Whether a wider domain fits into the limit; if not, say what is missing, or fail if it is too much.
     fn affordable(&mut self, (lo, hi): (f64, f64), run: &Run) -> Result<bool> {
-        // The final spacing is half of the one on which the domain is settled.
-        let cells = 2.0 * (hi - lo) / self.spacing;
+        // The domain is settled on twice the final spacing, unless the spacing is given.
+        let cells = (hi - lo) / self.spacing * if self.options.spacing.is_some() { 1.0 } else { 2.0 };
         if cells <= self.options.max_cells as f64 {
             return Ok(true);
         }
@@ -207,6 +207,12 @@ impl<'a> Search<'a> {
     }
 
     fn note_spread(&mut self, run: &Run) {
+        if self.options.domain.is_some() && choose::widening(run, true) != [1.0, 1.0] {
+            self.notes.push(format!(
+                "the given domain is narrow: states outside may change the log evidence by {:.1e}",
+                run.edges[0].evidence + run.edges[1].evidence
+            ));
+        }
         let until = run.sd.len().min(self.problem.end + 1);
         let infinite = run.sd[..until].iter().filter(|sd| sd.is_infinite()).count();
         if infinite > 0 {

@@ -1,7 +1,7 @@
 //! Carry messages over one step: backward as a function of the state, forward as a mass, one the transpose of the other.
 //!
-//! Backward: (pull b)(x) = Σ_m K_m-weighted b at flow(x): convolve with the kernel, then interpolate at the flow of each
-//! cell. Forward: spread each cell's mass with the same interpolation weights, then convolve. So ⟨a, pull b⟩ = ⟨push a, b⟩
+//! Backward: (pull b)(x) = (K ∗ b)(flow(x)): convolve with the kernel, then interpolate at the flow of each cell.
+//! Forward: spread each cell's mass with the same interpolation weights, then convolve. So ⟨a, pull b⟩ = ⟨push a, b⟩
 //! holds to rounding, and the evidence is the same at every time.
 //!
 //! At a time without an observation a state beyond the domain counts as being at its end: no mass is lost, the mass at
@@ -22,7 +22,7 @@ const KEPT: usize = 1 << 24;
 type Targets = Arc<Vec<f64>>;
 
 /// The steps of a problem on a layout.
-pub(super) struct Transition<'a> {
+pub(crate) struct Transition<'a> {
     pub problem: &'a Problem<'a>,
     pub layout: &'a Layout,
     pub convolver: Convolver<'a>,

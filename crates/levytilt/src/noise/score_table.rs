@@ -9,7 +9,7 @@ const SPACING: f64 = 0.06;
 #[derive(Debug)]
 pub struct ScoreTable {
     unit: f64,
-    /// Rows of 1 + parameters: r·∂ ln p/∂r (even in r, and bounded in the tails) and the parameter derivatives.
+    /// Rows of 1 + parameters: E[1/S | r] = −(∂ ln p/∂r)/r and the parameter derivatives, all even in r.
     rows: Vec<f64>,
     width: usize,
     /// Parameter derivatives of the atom at r = 0, if there is one.
@@ -29,9 +29,10 @@ impl ScoreTable {
         let count = (reach / SPACING).ceil() as usize + 4;
         let mut rows = Vec::with_capacity(count * width);
         for i in 0..count {
-            let r = unit * (SPACING * i as f64).sinh();
+            // The first row is at r = 0, where the quotient is a limit: a thousandth of the unit is close enough.
+            let r = unit * (SPACING * i as f64).sinh().max(1e-3);
             let density = nodes.log_density(r);
-            rows.push(r * density.dx);
+            rows.push(-density.dx / r);
             rows.extend(density.parameters);
         }
         let atom = (nodes.variances()[0] == 0.0)
@@ -63,7 +64,7 @@ impl ScoreTable {
         for (column, out) in out.iter_mut().enumerate() {
             *out = value(column + 1);
         }
-        if r == 0.0 { 0.0 } else { value(0) / r }
+        -r * value(0)
     }
 }
 
@@ -86,7 +87,7 @@ mod tests {
                 if density.value < -200.0 {
                     break;
                 }
-                assert!((dx - density.dx).abs() < 1e-4 * density.dx.abs().max(1.0), "{r}: {dx} {}", density.dx);
+                assert!((dx / density.dx - 1.0).abs() < 1e-4, "{r}: {dx} {}", density.dx);
                 for (got, want) in out.iter().zip(&density.parameters) {
                     assert!((got - want).abs() < 1e-4 * want.abs().max(1.0), "{r}: {got} {want}");
                 }

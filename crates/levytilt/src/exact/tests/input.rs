@@ -39,6 +39,19 @@ fn impossible_data() {
 }
 
 #[test]
+fn starts_without_measure() {
+    let grid = TimeGrid::new(&even(4, 1.0), Some(4)).unwrap();
+    let values = [f64::NAN, 0.1, 0.2, 0.0, 0.1];
+    let with = |start| {
+        let model = Model::new(Box::new(Ou(1.0, 0.0)), Box::new(Brown(1.0)), 0.1, start).unwrap();
+        log_evidence(&model, &grid, &values, &Options::default())
+    };
+    let fixed = with(Start::Fixed(1.0)).unwrap();
+    assert!((with(Start::Gaussian { mean: 1.0, std: 1e-25 }).unwrap() - fixed).abs() < 1e-9);
+    assert!(with(Start::Gaussian { mean: 1.0, std: 1e6 }).unwrap_err().to_string().contains("cells"));
+}
+
+#[test]
 fn options() {
     let values = [0.0, f64::NAN, 0.2, 0.0, 0.1];
     let with = |change: fn(&mut Options)| {
@@ -57,6 +70,10 @@ fn options() {
     let cells = with(|o| o.max_cells = 100);
     assert!(cells.contains("more than the 100 allowed") && cells.contains("spacing of"), "{cells}");
     assert!(with(|o| o.spacing = Some(1e-9)).contains("cells"));
+    let narrow = Options { domain: Some((-0.4, 0.4)), ..Options::default() };
+    let grid = TimeGrid::new(&even(4, 1.0), Some(4)).unwrap();
+    let notes = smooth(&model(), &grid, &values, &narrow).unwrap().notes;
+    assert!(notes.iter().any(|note| note.contains("the given domain is narrow")), "{notes:?}");
 }
 
 #[test]
