@@ -20,22 +20,22 @@ const OUTSIDE: f64 = 2e-4;
 /// Observations with error σ of a state that moves by s between them leave a posterior sd of about √(σs), at most σ; a
 /// state that rarely moves is averaged over all n observations at most, which leaves σ/√n.
 pub(super) fn spacing(problem: &Problem) -> Result<f64> {
-    let sigma = problem.model.observation_std;
+    let sigma = problem.dimension.observation_std;
     let observed: Vec<usize> = problem.observed().map(|(j, _)| j).collect();
     let fewest = observed.windows(2).map(|pair| pair[1] - pair[0]).min().unwrap_or(1);
     let (shortest, _) = step_lengths(problem);
-    let moves = scale(&problem.model.noise.nodes(shortest)?) * (fewest as f64).sqrt();
+    let moves = scale(&problem.dimension.noise.nodes(shortest)?) * (fewest as f64).sqrt();
     let posterior = sigma.min((sigma * moves).sqrt()).max(sigma / (observed.len() as f64).sqrt());
     Ok(posterior / PER_SD)
 }
 
 /// A first domain for the times without an observation: values and start, and how far the longest gap may lead.
 pub(super) fn domain(problem: &Problem) -> Result<(f64, f64)> {
-    let sigma = problem.model.observation_std;
+    let sigma = problem.dimension.observation_std;
     let (mut lo, mut hi) = problem
         .observed()
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), (_, value)| (lo.min(value), hi.max(value)));
-    let (centre, std) = match problem.model.start {
+    let (centre, std) = match problem.dimension.start {
         Start::Fixed(x0) => (x0, 0.0),
         Start::Gaussian { mean, std } => (mean, std),
     };
@@ -46,7 +46,7 @@ pub(super) fn domain(problem: &Problem) -> Result<(f64, f64)> {
     let longest_gap = times().zip(times().skip(1)).map(|(a, b)| b - a).max().unwrap_or(1);
     let (_, longest) = step_lengths(problem);
     // Between n^{1/2} for light and n^{1/α} for heavy tails; the run tells if it was not enough.
-    let wander = scale(&problem.model.noise.nodes(longest)?) * (longest_gap as f64).powf(2.0 / 3.0);
+    let wander = scale(&problem.dimension.noise.nodes(longest)?) * (longest_gap as f64).powf(2.0 / 3.0);
     let margin = 8.0 * wander + 10.0 * sigma;
     Ok((lo - margin, hi + margin))
 }

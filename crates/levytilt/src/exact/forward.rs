@@ -81,7 +81,7 @@ pub(super) fn smooth(
             let open = j > 0 && problem.values[j].is_nan();
             run.summarise(layout.points(j), &joint, levels, open);
             if open {
-                let has_variance = problem.model.noise.has_variance();
+                let has_variance = problem.dimension.noise.has_variance();
                 run.measure_edges(&joint, &future.values, layout.points(j), has_variance);
             }
             j += 1;
@@ -189,7 +189,7 @@ impl Run {
 
     /// Go on after the last observation, where the law is the plain prediction.
     fn predict(&mut self, transition: &mut Transition, mut masses: Vec<f64>, levels: &[f64]) -> Result<()> {
-        let has_variance = transition.problem.model.noise.has_variance();
+        let has_variance = transition.problem.dimension.noise.has_variance();
         for j in transition.problem.end..transition.problem.grid.steps() {
             masses = transition.push(j, &masses)?.0;
             let (first, spacing) = transition.layout.points(j + 1);

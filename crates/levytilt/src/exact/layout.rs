@@ -53,7 +53,7 @@ impl Layout {
         }
         let full = Support { first: 0, len: if cells < 1e15 { cells.ceil() as usize } else { usize::MAX } };
         let start = Points::new(problem, spacing, domain, max_cells)?;
-        let radius = DEPTH * problem.model.observation_std;
+        let radius = DEPTH * problem.dimension.observation_std;
         let supports: Vec<Support> = problem
             .values
             .iter()
@@ -110,13 +110,13 @@ impl Layout {
 
 impl Points {
     fn new(problem: &Problem, spacing: f64, domain: (f64, f64), max_cells: usize) -> Result<Self> {
-        let (mean, std) = match problem.model.start {
+        let (mean, std) = match problem.dimension.start {
             Start::Fixed(x0) => return Ok(Self { first: x0, spacing: 0.0, masses: vec![1.0] }),
             Start::Gaussian { mean, std } => (mean, std),
         };
         // Distances from the mean: exact however narrow the start is.
         let (mut lo, mut hi) = (-DEPTH * std, DEPTH * std);
-        let (y, radius) = (problem.values[0] - mean, DEPTH * problem.model.observation_std);
+        let (y, radius) = (problem.values[0] - mean, DEPTH * problem.dimension.observation_std);
         if y.is_nan() {
             (lo, hi) = (lo.max(domain.0 - mean - 3.0 * std), hi.min(domain.1 - mean + 3.0 * std));
         } else {

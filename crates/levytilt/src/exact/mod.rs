@@ -120,7 +120,7 @@ impl Options {
         let Some((lo, hi)) = self.domain else { return Ok(()) };
         check("domain start", lo, true, "must be a finite number")?;
         check("domain end", hi, hi > lo, "must be a finite number above the start of the domain")?;
-        if let Start::Fixed(x0) = problem.model.start {
+        if let Start::Fixed(x0) = problem.dimension.start {
             check("x0", x0, lo < x0 && x0 < hi, "must lie inside the domain")?;
         }
         match problem.observed().find(|(_, y)| !(lo < *y && *y < hi)) {

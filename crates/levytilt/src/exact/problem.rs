@@ -1,13 +1,15 @@
 //! Bring model, times and values together and say where they contradict each other.
 
 use crate::series::{TimeGrid, check_values};
-use crate::{Error, Model, Result, Start};
+use crate::{Dimension, Error, Model, Result, Start};
 use std::f64::consts::PI;
 
 /// A model with the times and values it has to explain.
 #[derive(Debug)]
 pub(crate) struct Problem<'a> {
     pub model: &'a Model,
+    /// The model's only dimension.
+    pub dimension: &'a Dimension,
     pub grid: &'a TimeGrid,
     /// One value per latent time, NaN where nothing is observed.
     pub values: Vec<f64>,
@@ -18,10 +20,19 @@ pub(crate) struct Problem<'a> {
 impl<'a> Problem<'a> {
     /// Check that the values fit the times and that one of them is observed.
     pub fn new(model: &'a Model, grid: &'a TimeGrid, values: &[f64]) -> Result<Self> {
+        let dimension = model.only_dimension()?;
         let spread = grid.spread(values)?;
         check_values("values", values)?;
         let end = spread.iter().rposition(|value| !value.is_nan()).unwrap_or(0);
-        Ok(Self { model, grid, values: spread, end })
+        let mut checked = f64::NAN;
+        for dt in (0..grid.steps()).map(|j| grid.step(j)) {
+            // Equal steps mostly follow each other.
+            if dt != checked {
+                model.drift.check_step(dt)?;
+                checked = dt;
+            }
+        }
+        Ok(Self { model, dimension, grid, values: spread, end })
     }
 
     /// Observed values in order of time, with their latent times.
@@ -36,7 +47,7 @@ impl<'a> Problem<'a> {
 
     /// Largest magnitude among values and start.
     pub fn magnitude(&self) -> f64 {
-        let start = match self.model.start {
+        let start = match self.dimension.start {
             Start::Fixed(x0) => x0.abs(),
             Start::Gaussian { mean, .. } => mean.abs(),
         };
@@ -47,7 +58,7 @@ impl<'a> Problem<'a> {
     ///
     /// Returns the logarithm of the constant left out, −ln(σ√2π), or 0 where nothing is observed.
     pub fn observe(&self, j: usize, (first, spacing): (f64, f64), message: &mut [f64]) -> f64 {
-        let (y, std) = (self.values[j], self.model.observation_std);
+        let (y, std) = (self.values[j], self.dimension.observation_std);
         if y.is_nan() {
             return 0.0;
         }

@@ -233,7 +233,7 @@ impl<'a> Search<'a> {
             return;
         }
         let time = grid.times()[end];
-        if !self.problem.model.noise.has_variance() {
+        if !self.problem.dimension.noise.has_variance() {
             self.notes.push(format!(
                 "after the last observation, at time {time}, the prediction has no variance: sd is infinite there and \
                  the mean is taken symmetrically about the median"

@@ -34,7 +34,7 @@ pub(crate) struct Transition<'a> {
 impl<'a> Transition<'a> {
     /// The steps of `problem` on `layout`; with `careful`, without the absolute error of FFTs.
     pub fn new(problem: &'a Problem<'a>, layout: &'a Layout, max_cells: usize, careful: bool) -> Self {
-        let convolver = Convolver::new(problem.model.noise.as_ref(), layout.spacing, careful);
+        let convolver = Convolver::new(problem.dimension.noise.as_ref(), layout.spacing, careful);
         Self { problem, layout, convolver, whole: HashMap::new(), max_cells }
     }
 

@@ -122,7 +122,7 @@ noise!(
 pub fn simulate(model: &Model, times: &[f64], seed: u64) -> Vec<f64> {
     let mut rng = stream(seed, 0);
     let normal = |rng: &mut StreamRng| -> f64 { StandardNormal.sample(rng) };
-    let mut x = match model.start {
+    let mut x = match model.dimensions[0].start {
         Start::Fixed(x0) => x0,
         Start::Gaussian { mean, std } => mean + std * normal(&mut rng),
     };
@@ -130,10 +130,10 @@ pub fn simulate(model: &Model, times: &[f64], seed: u64) -> Vec<f64> {
     for pair in times.windows(2) {
         let mut moved = [0.0];
         model.drift.flow(pair[0], pair[1] - pair[0], &[x], &mut moved);
-        x = moved[0] + model.noise.sample(pair[1] - pair[0], &mut rng);
+        x = moved[0] + model.dimensions[0].noise.sample(pair[1] - pair[0], &mut rng);
         values.push(x);
     }
-    values.iter().map(|x| x + model.observation_std * normal(&mut rng)).collect()
+    values.iter().map(|x| x + model.dimensions[0].observation_std * normal(&mut rng)).collect()
 }
 
 /// `n` + 1 even times over `span`.
