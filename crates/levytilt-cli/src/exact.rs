@@ -46,7 +46,7 @@ pub fn analyse(mut settings: Settings, table: &Table) -> Result<Outcome> {
     let built = build(&settings, "exact")?;
     let started = Instant::now();
     let smoothed = compute(&built.model, &settings, table).map_err(|error| locate(error, table))?;
-    let (x0_mean, x0_std) = match built.model.start {
+    let (x0_mean, x0_std) = match built.model.dimensions[0].start {
         Start::Fixed(x0) => (x0, None),
         Start::Gaussian { mean, std } => (mean, Some(std)),
     };

@@ -70,6 +70,10 @@ struct Pending(Vec<(PathBuf, PathBuf)>);
 
 impl Pending {
     fn write_and_rename(&mut self, dir: &Path, entries: &[Entry]) -> Result<()> {
+        // The one thing that would stop a rename halfway through the list.
+        if let Some(entry) = entries.iter().find(|entry| dir.join(entry.name).is_dir()) {
+            anyhow::bail!("{} is a directory there", entry.name);
+        }
         for entry in entries {
             let temporary = dir.join(format!(".{}.{}.tmp", entry.name, std::process::id()));
             let file = File::create(&temporary)?;

@@ -77,6 +77,18 @@ impl Model {
         Ok(Self { drift, dimensions })
     }
 
+    /// The dimension of a one-dimensional model; an error for any other.
+    pub fn only_dimension(&self) -> Result<&Dimension> {
+        match self.dimensions.as_slice() {
+            [only] => Ok(only),
+            several => Err(Error::Shape {
+                what: "model",
+                got: format!("{} dimensions", several.len()),
+                expected: "1 dimension".into(),
+            }),
+        }
+    }
+
     /// Dimension of the state.
     pub fn dim(&self) -> usize {
         self.dimensions.len()

@@ -16,21 +16,22 @@ pub struct Simulated {
     pub observations: Vec<f64>,
 }
 
-/// A path of `model` at `times`, at least two, finite and strictly increasing; the start is the state at `times[0]`.
+/// A path of the one-dimensional `model` at `times`, at least two, finite and strictly increasing; the start is the state at `times[0]`.
 ///
 /// The path comes from stream 0 of `seed` and the observation errors from stream 1, so that the same seed gives the
 /// same path whatever the observation error is. A state too large for an `f64` (possible for α far below 1) is an
 /// [`Error::Numerical`] that names its time.
 pub fn simulate(model: &Model, times: &[f64], seed: u64) -> Result<Simulated> {
     check_times(times)?;
+    let dimension = model.only_dimension()?;
     let mut rng = stream(seed, 0);
     let mut path = Vec::with_capacity(times.len());
-    path.push(draw_start(model.start, &mut rng));
+    path.push(draw_start(dimension.start, &mut rng));
     for pair in times.windows(2) {
         let from = path[path.len() - 1];
         path.push(step(model, pair[0], pair[1] - pair[0], from, &mut rng)?);
     }
-    let observations = observe(&path, model.observation_std, &mut stream(seed, 1));
+    let observations = observe(&path, dimension.observation_std, &mut stream(seed, 1));
     Ok(Simulated { path, observations })
 }
 
@@ -46,7 +47,7 @@ fn step(model: &Model, time: f64, dt: f64, from: f64, rng: &mut StreamRng) -> Re
     model.drift.check_step(dt)?;
     let mut moved = [0.0];
     model.drift.flow(time, dt, &[from], &mut moved);
-    let to = moved[0] + model.noise.sample(dt, rng);
+    let to = moved[0] + model.dimensions[0].noise.sample(dt, rng);
     if to.is_finite() {
         return Ok(to);
     }
