@@ -20,10 +20,19 @@ pub(crate) struct Problem<'a> {
 impl<'a> Problem<'a> {
     /// Check that the values fit the times and that one of them is observed.
     pub fn new(model: &'a Model, grid: &'a TimeGrid, values: &[f64]) -> Result<Self> {
+        let dimension = model.only_dimension()?;
         let spread = grid.spread(values)?;
         check_values("values", values)?;
         let end = spread.iter().rposition(|value| !value.is_nan()).unwrap_or(0);
-        Ok(Self { model, dimension: model.only_dimension()?, grid, values: spread, end })
+        let mut checked = f64::NAN;
+        for dt in (0..grid.steps()).map(|j| grid.step(j)) {
+            // Equal steps mostly follow each other.
+            if dt != checked {
+                model.drift.check_step(dt)?;
+                checked = dt;
+            }
+        }
+        Ok(Self { model, dimension, grid, values: spread, end })
     }
 
     /// Observed values in order of time, with their latent times.
