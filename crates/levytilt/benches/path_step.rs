@@ -2,13 +2,15 @@
 //!
 //! `cargo bench --bench path_step` prints a table. A path-step is: flow, draw of node and state, log-weight; the tables
 //! are built inside the timed region, so their share is included. OU drift, stable noise, quadratic potential around the
-//! path that made the data, 1000 steps, 500 paths.
+//! path that made the data, 1000 steps, 500 paths. The fast kernel is the library's `walk`, which also stores the paths.
 
-use levytilt::noise::{Nodes, Noise, Stable};
+use levytilt::drift::Ou;
+use levytilt::noise::Stable;
+use levytilt::posterior::{Potentials, walk};
 use levytilt::potential::Quadratic;
-use levytilt::tilt::{LogSum, TiltTable, TiltedStep};
-use levytilt::{StreamRng, stream};
-use rayon::prelude::*;
+use levytilt::series::TimeGrid;
+use levytilt::tilt::TiltedStep;
+use levytilt::{Chain, Model, Start, StreamRng, simulate, stream};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -16,14 +18,6 @@ const STEPS: usize = 1000;
 const PATHS: usize = 500;
 const SPAN: f64 = 10.0;
 const REPEATS: usize = 15;
-/// Steps whose tables are alive at the same time.
-const CHUNK: usize = 128;
-
-struct Walker {
-    state: f64,
-    log_weight: LogSum,
-    rng: StreamRng,
-}
 
 fn main() {
     println!(
@@ -47,15 +41,12 @@ fn main() {
                 .collect();
             times.sort_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
             let (ns, unit) = times[times.len() / 2];
+            let ratio = ns / unit;
             if threads == 1 {
-                single = ns;
+                single = ratio;
             }
-            println!(
-                "| {alpha} | {} | {kernel} | {threads} | {ns:.1} | {:.2} | {:.2}× |",
-                problem.nodes.len(),
-                ns / unit,
-                single / ns
-            );
+            let nodes = problem.chain().nodes(0, 1).len();
+            println!("| {alpha} | {nodes} | {kernel} | {threads} | {ns:.1} | {ratio:.2} | {:.2}× |", single / ratio);
         }
     }
 }
@@ -72,71 +63,56 @@ fn exp_loop() -> f64 {
     start.elapsed().as_secs_f64() * 1e9 / n as f64
 }
 
+/// Model and data: OU with θ = 3, μ = 1, stable noise of scale 2.
 struct Problem {
-    nodes: Nodes,
-    potentials: Vec<Quadratic>,
-    decay: f64,
+    model: Model,
+    grid: TimeGrid,
+    truth: Vec<f64>,
 }
 
 impl Problem {
-    /// θ = 3, μ = 1, scale 2: simulate a truth and pull towards it as firmly as a dense posterior does (sd 0.075).
     fn new(alpha: f64) -> Self {
-        let dt = SPAN / STEPS as f64;
-        let noise = Stable::new(alpha, 2.0).expect("valid parameters");
-        let nodes = noise.nodes(dt).expect("valid step");
-        let decay = (-3.0 * dt).exp();
-        let mut rng = stream(1, 0);
-        let mut x = 0.0;
-        let potentials = (0..STEPS)
-            .map(|_| {
-                x = 1.0 + (x - 1.0) * decay + noise.sample(dt, &mut rng);
-                Quadratic::new(1.0 / (2.0 * 0.075 * 0.075), x).expect("finite")
-            })
-            .collect();
-        Self { nodes, potentials, decay }
+        let drift = Box::new(Ou::new(3.0, 1.0).expect("valid parameters"));
+        let noise = Box::new(Stable::new(alpha, 2.0).expect("valid parameters"));
+        let model = Model::new(drift, noise, 0.1, Start::Fixed(0.0)).expect("valid model");
+        let times: Vec<f64> = (0..=STEPS).map(|j| j as f64 * SPAN / STEPS as f64).collect();
+        let truth = simulate(&model, &times, 1).expect("finite path").path;
+        let grid = TimeGrid::new(&times, Some(STEPS)).expect("valid times");
+        Self { model, grid, truth }
     }
 
-    fn walkers(&self) -> Vec<Walker> {
-        (0..PATHS as u64).map(|i| Walker { state: 0.0, log_weight: LogSum::default(), rng: stream(2, i) }).collect()
+    fn chain(&self) -> Chain<'_> {
+        Chain::new(&self.model, &self.grid, &[&self.truth]).expect("valid chain")
     }
 
-    fn flow(&self, x: f64) -> f64 {
-        1.0 + (x - 1.0) * self.decay
+    /// Pull towards the truth as firmly as a dense posterior does (standard deviation 0.075).
+    fn potentials(&self) -> Potentials {
+        let firmness = 1.0 / (2.0 * 0.075 * 0.075);
+        vec![self.truth.iter().map(|&x| Quadratic::new(firmness, x).expect("finite")).collect()]
     }
 
     fn plain(&self) -> f64 {
-        let mut walkers = self.walkers();
+        let (chain, potentials) = (self.chain(), self.potentials());
+        let mut paths: Vec<(f64, f64, StreamRng)> = (0..PATHS as u64).map(|p| (0.0, 0.0, stream(2, p))).collect();
         let start = Instant::now();
-        for potential in &self.potentials {
-            let step = TiltedStep::new(&self.nodes, *potential);
-            for w in &mut walkers {
-                let drawn = step.draw(self.flow(w.state), &mut w.rng);
-                w.log_weight.add(drawn.log_z - potential.log_value(drawn.state), 1.0);
-                w.state = drawn.state;
+        for (j, potential) in potentials[0].iter().enumerate() {
+            let step = TiltedStep::new(chain.nodes(0, j), *potential);
+            for (x, log_weight, rng) in &mut paths {
+                let mut ahead = [0.0];
+                chain.flow_many(j, &[*x], &mut ahead);
+                let drawn = step.draw(ahead[0], rng);
+                *x = drawn.state;
+                *log_weight += chain.log_likelihood(0, j, *x) + drawn.log_z - potential.log_value(*x);
             }
         }
-        black_box(&walkers);
+        black_box(&paths);
         start.elapsed().as_secs_f64()
     }
 
     fn fast(&self) -> f64 {
-        let mut walkers = self.walkers();
-        let block = PATHS.div_ceil(2 * rayon::current_num_threads());
+        let (chain, potentials) = (self.chain(), self.potentials());
         let start = Instant::now();
-        for chunk in self.potentials.chunks(CHUNK) {
-            let tables: Vec<TiltTable> =
-                chunk.par_iter().map(|p| TiltTable::new(TiltedStep::new(&self.nodes, *p))).collect();
-            walkers.par_chunks_mut(block).for_each(|walkers| {
-                for (table, potential) in tables.iter().zip(chunk) {
-                    for w in walkers.iter_mut() {
-                        let (_, state) = table.advance(self.flow(w.state), &mut w.rng, &mut w.log_weight);
-                        w.log_weight.add(-potential.log_value(state), 1.0);
-                        w.state = state;
-                    }
-                }
-            });
-        }
-        black_box(&walkers);
+        black_box(walk(&chain, &potentials, PATHS, 2));
         start.elapsed().as_secs_f64()
     }
 }

@@ -4,6 +4,7 @@ use crate::drift::Drift;
 use crate::noise::{NodeCache, Nodes};
 use crate::series::TimeGrid;
 use crate::{Error, Model, Result, Start};
+use std::f64::consts::PI;
 use std::sync::Arc;
 
 /// A model on a grid with its data: x_j = flow(x_{j−1}) + J_j for j ≥ 1, and x_0 from its start.
@@ -19,6 +20,8 @@ pub struct Chain<'a> {
     nodes: Vec<Vec<Arc<Nodes>>>,
     /// Per dimension and time: the value observed, NaN if none.
     values: Vec<Vec<f64>>,
+    /// Per dimension: 1/σ and −ln(σ√2π) of the observation noise.
+    likelihoods: Vec<(f64, f64)>,
 }
 
 impl<'a> Chain<'a> {
@@ -45,7 +48,12 @@ impl<'a> Chain<'a> {
             }
             nodes.push(steps);
         }
-        Ok(Self { model, times: grid.times(), lengths, nodes, values })
+        let likelihoods = model
+            .dimensions
+            .iter()
+            .map(|d| (1.0 / d.observation_std, -d.observation_std.ln() - 0.5 * (2.0 * PI).ln()))
+            .collect();
+        Ok(Self { model, times: grid.times(), lengths, nodes, values, likelihoods })
     }
 
     /// The model.
@@ -104,9 +112,9 @@ impl<'a> Chain<'a> {
         if y.is_nan() {
             return 0.0;
         }
-        let std = self.model.dimensions[i].observation_std;
-        let z = (y - x) / std;
-        -0.5 * z * z - std.ln() - 0.918_938_533_204_672_8
+        let (precision, constant) = self.likelihoods[i];
+        let z = (y - x) * precision;
+        constant - 0.5 * z * z
     }
 
     /// Move states (dimension fastest) from time `j` − 1 over the step that ends at `j`; for `j` = 0 set the start's mean.

@@ -6,7 +6,7 @@
 
 use super::walk::Potentials;
 use super::weights::normalise;
-use crate::tilt::{LogSum, TiltTable, TiltedStep};
+use crate::tilt::{LogSum, TiltTable};
 use crate::{Chain, StreamRng, stream};
 use rand::RngExt;
 
@@ -68,9 +68,7 @@ impl<'a> Filter<'a> {
     }
 
     fn tables(&self, potentials: &Potentials, j: usize) -> Vec<TiltTable> {
-        (0..self.chain.dim())
-            .map(|i| TiltTable::new(TiltedStep::new(self.chain.nodes(i, j), potentials[i][j])))
-            .collect()
+        (0..self.chain.dim()).map(|i| TiltTable::new(self.chain.nodes(i, j).clone(), potentials[i][j])).collect()
     }
 
     /// Move along the drift into the step that ends at `j` and weigh by its normaliser.
@@ -88,7 +86,7 @@ impl<'a> Filter<'a> {
             for (i, table) in tables.iter().enumerate() {
                 let mut unused = LogSum::default();
                 state[i] = table.advance(ahead[i], rng, &mut unused).1;
-                *weight += self.chain.log_likelihood(i, j, state[i]) - table.step().potential().log_value(state[i]);
+                *weight += self.chain.log_likelihood(i, j, state[i]) - table.potential().log_value(state[i]);
             }
         }
     }

@@ -1,14 +1,14 @@
 //! Walk many paths through a tilted chain, each with its own random stream.
 
 use crate::potential::Quadratic;
-use crate::tilt::{LogSum, TiltTable, TiltedStep};
+use crate::tilt::{LogSum, TiltTable};
 use crate::{Chain, StreamRng, stream};
 use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Paths that are walked together by one thread.
+/// Paths stored together.
 const BLOCK: usize = 64;
-/// Steps whose tables are alive at the same time.
-const CHUNK: usize = 128;
 
 /// A quadratic potential per dimension and time.
 pub type Potentials = Vec<Vec<Quadratic>>;
@@ -103,7 +103,7 @@ impl Block {
     }
 
     /// Take every path over the step that ends at time `j`.
-    fn step(&mut self, chain: &Chain, j: usize, tables: &[TiltTable], thresholds: &[usize]) {
+    fn step(&mut self, chain: &Chain, j: usize, tilted: &Tilted) {
         let dim = chain.dim();
         let width = self.sums.len() * dim;
         let (past, now) = self.states.split_at_mut(j * width);
@@ -111,12 +111,12 @@ impl Block {
         chain.flow_many(j, &past[past.len().saturating_sub(width)..], now);
         let jumps = &mut self.jumps[j * width..(j + 1) * width];
         for (path, (rng, sum)) in self.rngs.iter_mut().zip(&mut self.sums).enumerate() {
-            for (i, table) in tables.iter().enumerate() {
+            for (i, table) in tilted.tables.iter().enumerate() {
                 let place = path * dim + i;
                 let (node, x) = table.advance(now[place], rng, sum);
                 now[place] = x;
-                jumps[place] = node >= thresholds[i];
-                sum.add(chain.log_likelihood(i, j, x) - table.step().potential().log_value(x), 1.0);
+                jumps[place] = node >= tilted.thresholds[i];
+                sum.add(chain.log_likelihood(i, j, x) - table.potential().log_value(x), 1.0);
             }
         }
     }
@@ -129,20 +129,63 @@ pub fn walk(chain: &Chain, potentials: &Potentials, count: usize, seed: u64) -> 
     let (dim, times) = (chain.dim(), chain.len());
     let mut blocks: Vec<Block> =
         (0..count).step_by(BLOCK).map(|first| Block::new(first, BLOCK.min(count - first), seed, chain)).collect();
-    for begin in (0..times).step_by(CHUNK) {
-        let end = (begin + CHUNK).min(times);
-        let tables: Vec<Vec<TiltTable>> = (begin..end)
-            .map(|j| (0..dim).map(|i| TiltTable::new(TiltedStep::new(chain.nodes(i, j), potentials[i][j]))).collect())
-            .collect();
-        let thresholds: Vec<Vec<usize>> =
-            (begin..end).map(|j| (0..dim).map(|i| jump_threshold(chain, i, j)).collect()).collect();
-        blocks.par_iter_mut().for_each(|block| {
-            for (offset, (tables, thresholds)) in tables.iter().zip(&thresholds).enumerate() {
-                block.step(chain, begin + offset, tables, thresholds);
+    // One task per thread, which takes all its blocks over a step before the next one: a table is used while it is in
+    // the cache, is shared by the tasks, and goes when the last of them has passed.
+    let share = blocks.len().div_ceil(rayon::current_num_threads()).max(1);
+    let tasks = blocks.len().div_ceil(share);
+    let steps: Vec<TiltedTime> = (0..times).map(TiltedTime::new).collect();
+    blocks.par_chunks_mut(share).for_each(|blocks| {
+        for step in &steps {
+            let tilted = step.arrive(chain, potentials);
+            for block in blocks.iter_mut() {
+                block.step(chain, step.time, &tilted);
             }
-        });
-    }
+            step.leave(tasks);
+        }
+    });
     Paths { dim, times, blocks }
+}
+
+/// The tables of one time while tasks are there.
+struct TiltedTime {
+    time: usize,
+    tilted: Mutex<Option<Arc<Tilted>>>,
+    passed: AtomicUsize,
+}
+
+/// Per dimension: the tilted step, and the first node that counts as a jump.
+struct Tilted {
+    tables: Vec<TiltTable>,
+    thresholds: Vec<usize>,
+}
+
+impl TiltedTime {
+    fn new(time: usize) -> Self {
+        Self { time, tilted: Mutex::new(None), passed: AtomicUsize::new(0) }
+    }
+
+    /// The tables, made by the first task that gets here.
+    fn arrive(&self, chain: &Chain, potentials: &Potentials) -> Arc<Tilted> {
+        let make = || {
+            let dims = 0..chain.dim();
+            let table = |i: usize| TiltTable::new(chain.nodes(i, self.time).clone(), potentials[i][self.time]);
+            let thresholds = dims.clone().map(|i| jump_threshold(chain, i, self.time)).collect();
+            Arc::new(Tilted { tables: dims.map(table).collect(), thresholds })
+        };
+        self.slot().get_or_insert_with(make).clone()
+    }
+
+    /// Let the tables go if all `tasks` have passed.
+    fn leave(&self, tasks: usize) {
+        if self.passed.fetch_add(1, Ordering::AcqRel) + 1 == tasks {
+            *self.slot() = None;
+        }
+    }
+
+    fn slot(&self) -> MutexGuard<'_, Option<Arc<Tilted>>> {
+        // A panic of another task is passed on when its own thread is joined; the tables themselves are sound.
+        self.tilted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// First node of the upper tail of the prior: the nodes from it on hold less than 1% together. The start never jumps.

@@ -1,12 +1,12 @@
 //! Sweep backwards over sampled paths and refit the potentials, accepting a sweep only if the bound does not fall.
 //!
 //! The best potential obeys φ_j(x) = ℓ_j(x) + ln Z_{j+1}(flow(x)). Its slope is known at every sampled state,
-//! V'(x) = flow'(x)·2a_{j+1}δ·E_q[g]; a straight line through these slopes is the quadratic message wanted.
+//! V'(x) = flow'(x)·2a_{j+1}δ·E_q(g); a straight line through these slopes is the quadratic message wanted.
 
 use super::robust::from_natural;
 use crate::posterior::{Paths, Potentials, WeightSummary, walk};
 use crate::potential::Quadratic;
-use crate::tilt::{TiltTable, TiltedStep};
+use crate::tilt::TiltTable;
 use crate::{Chain, Result};
 
 /// How to sweep.
@@ -115,9 +115,8 @@ fn refit(chain: &Chain, old: &Potentials, paths: &Paths) -> Result<Potentials> {
         let messages = if j + 1 == times {
             vec![(0.0, 0.0); dim]
         } else {
-            let tables: Vec<TiltTable> = (0..dim)
-                .map(|i| TiltTable::new(TiltedStep::new(chain.nodes(i, j + 1), fitted[i][times - j - 2])))
-                .collect();
+            let tables: Vec<TiltTable> =
+                (0..dim).map(|i| TiltTable::new(chain.nodes(i, j + 1).clone(), fitted[i][times - j - 2])).collect();
             slopes.messages(chain, j, paths, &tables)
         };
         for (i, (mut a, mut pull)) in messages.into_iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Differentiate ln Z and the divergence of a tilted step in the state, the potential and the nodes.
 //!
 //! With t_k = ln w_k + ½ ln g_k − κ g_k and φ̄_k = E[φ(x')|k] = −κ g_k² − (1 − g_k)/2:
-//! ∂ ln Z = E_q[∂t], and, from KL = E_q[φ̄] − ln Z, ∂KL = E_q[∂φ̄] + Cov_q(∂t, φ̄) − E_q[∂t].
+//! ∂ ln Z = E_q[∂t], and, from KL = E_q(φ̄) − ln Z, ∂KL = E_q[∂φ̄] + Cov_q(∂t, φ̄) − E_q[∂t].
 
 use super::step::{StepNode, TiltedStep};
 
@@ -44,7 +44,7 @@ impl TiltedStep {
         }
     }
 
-    /// Derivatives of KL(q ‖ p) at x̃. In the weights it is that of E_q[φ] − ln Z.
+    /// Derivatives of KL(q ‖ p) at x̃. In the weights it is that of E_q(φ) − ln Z.
     pub fn kl_derivatives(&self, x: f64) -> StepDerivatives {
         let q = self.evaluate(x).weights;
         let (a, delta) = (self.potential.a(), self.potential.c() - x);
@@ -74,7 +74,7 @@ impl TiltedStep {
         }
     }
 
-    /// ∂ ln q_k/∂x̃ for each node: 2aδ(g_k − E_q[g]), the score that a change of the state puts on the node drawn.
+    /// ∂ ln q_k/∂x̃ for each node: 2aδ(g_k − E_q(g)), the score that a change of the state puts on the node drawn.
     pub fn node_score(&self, x: f64) -> Vec<f64> {
         let mean_g = self.evaluate(x).mean_g;
         let pull = 2.0 * self.potential.a() * (self.potential.c() - x);

@@ -39,7 +39,7 @@ pub struct Tilted {
     pub log_z: f64,
     /// q_k, the law of the node under the tilted step.
     pub weights: Vec<f64>,
-    /// E_q[g]; ∂ ln Z/∂κ = −E_q[g].
+    /// E_q(g); ∂ ln Z/∂κ = −E_q(g).
     pub mean_g: f64,
     /// KL(q ‖ p) of the step, never negative.
     pub kl: f64,
@@ -80,7 +80,7 @@ impl TiltedStep {
         self.node_law(self.kappa(x)).0
     }
 
-    /// ln Z, node law, E_q[g] and divergence at x̃. All finite for every finite κ.
+    /// ln Z, node law, E_q(g) and divergence at x̃. All finite for every finite κ.
     pub fn evaluate(&self, x: f64) -> Tilted {
         let kappa = self.kappa(x);
         let (log_z, weights) = self.node_law(kappa);

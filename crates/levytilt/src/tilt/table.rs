@@ -4,19 +4,21 @@
 //! path falls into it:
 //! - **draw**: an alias table of the node law at an anchor κ₁ proposes a node, which is accepted with probability
 //!   e^{−(κ−κ₁)g_k} relative to its largest value. That is exact for every κ.
-//! - **weigh**: Z(κ) = Z(κ₀) e^{−hḡ} P(h) with κ₀ the middle of the interval, h = κ − κ₀, ḡ = E_q[g] at κ₀ and
-//!   P(h) = E_q[e^{−h(g−ḡ)}] by its Taylor
+//! - **weigh**: Z(κ) = Z(κ₀) e^{−hḡ} P(h) with κ₀ the middle of the interval, h = κ − κ₀, ḡ = E_q(g) at κ₀ and
+//!   P(h) = E_q(e^{−h(g−ḡ)}) by its Taylor
 //!   polynomial. The remainder is bounded when the interval is built; an interval where it exceeds 1e-10 at degree 16 (two far-apart
 //!   groups of nodes in balance at a large κ) is evaluated by the plain sum instead.
 //!
 //! Intervals are pure functions of the step, so it does not matter which thread builds them.
 
 use super::fast_exp::exp_slice;
-use super::step::{Draw, TiltedStep};
+use super::step::{Draw, TiltedStep, pick};
 use crate::StreamRng;
+use crate::noise::Nodes;
+use crate::potential::Quadratic;
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Intervals have width 1 up to κ = 4, width 2 up to 12, 4 up to 28 and so on: κ + 4 keeps two bits of its mantissa.
 const OFFSET: f64 = 4.0;
@@ -26,6 +28,8 @@ const FIRST: u64 = OFFSET.to_bits() >> SHIFT;
 /// Octaves covered; a κ beyond 10⁶ is rare enough for the plain sum.
 const OCTAVES: usize = 18;
 const INTERVALS: usize = OCTAVES << MANTISSA_BITS;
+/// κ below which the far nodes stand together; the end of an interval.
+const NEAR: f64 = 28.0;
 /// Width up to which an interval's alias table is made for its middle.
 const NARROW: f64 = 2.0;
 /// Acceptance below which drawing by the plain sum is cheaper.
@@ -38,15 +42,30 @@ const TOLERANCE: f64 = 1e-10;
 /// A tilted step with tables.
 #[derive(Debug)]
 pub struct TiltTable {
-    step: TiltedStep,
+    nodes: Arc<Nodes>,
+    potential: Quadratic,
+    /// The plain step, made when it is first needed.
+    step: OnceLock<TiltedStep>,
     /// What a draw needs of each node.
     moves: Vec<Move>,
-    /// g_k and ln(w_k √g_k) again, each in one piece for the vector unit.
-    g: Vec<f64>,
-    log_weights: Vec<f64>,
+    /// All nodes, for intervals at large κ.
+    all: Columns,
+    /// The nodes before `far`, and one more that stands for the rest, for intervals at small κ.
+    near: Columns,
+    /// First node so wide that κg < 1e-3 for every κ below [`NEAR`]: from here on nodes are told apart only when drawn.
+    far: usize,
+    /// Σ w_k √g_k g_k^m/m! over the far nodes, m = 0, 1, 2, 3.
+    far_moments: [f64; 4],
     least_g: f64,
     most_g: f64,
     intervals: Vec<OnceLock<Box<Interval>>>,
+}
+
+/// g_k and w_k √g_k, each in one piece for the vector unit.
+#[derive(Debug)]
+struct Columns {
+    g: Vec<f64>,
+    scales: Vec<f64>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -77,11 +96,27 @@ struct Series {
     coefficients: [f64; 4 * MOST_GROUPS + 1],
 }
 
-/// One column of an alias table: keep the column's own node with probability `keep`/2⁶³, else take `other`.
+/// One column of an alias table: keep the column's own node with some probability, else take another one.
+///
+/// One word: the probability in units of 2⁻⁶⁴ without its last eight bits, which hold the other node. So a table of 40
+/// nodes is five cache lines.
 #[derive(Debug, Clone, Copy)]
-struct Slot {
-    keep: i64,
-    other: u32,
+struct Slot(u64);
+
+/// Most nodes that a slot can name.
+const MOST_NODES: usize = 256;
+
+impl Slot {
+    fn new(keep: f64, other: usize) -> Self {
+        // 2⁶³ and a shift, because the conversion of a signed number is a single instruction.
+        let units = ((keep * 9_223_372_036_854_775_808.0) as i64 as u64) << 1;
+        Self(units & !0xff | other as u64)
+    }
+
+    #[inline]
+    fn choose(self, own: usize, uniform: u64) -> usize {
+        if uniform < self.0 & !0xff { own } else { (self.0 & 0xff) as usize }
+    }
 }
 
 /// A sum of logarithms that multiplies first and takes the logarithm seldom.
@@ -116,25 +151,50 @@ impl LogSum {
 }
 
 impl TiltTable {
-    /// Tables of a step, empty until paths come.
-    pub fn new(step: TiltedStep) -> Self {
-        let moves: Vec<Move> = step.nodes.iter().map(|n| Move { g: n.g, gain: n.gain, std: n.std }).collect();
+    /// Tables of the nodes of a step tilted by a potential, empty until paths come.
+    pub fn new(nodes: Arc<Nodes>, potential: Quadratic) -> Self {
+        let a = potential.a();
+        let g: Vec<f64> = nodes.variances().iter().map(|s| 1.0 / (1.0 + 2.0 * a * s)).collect();
+        let scales: Vec<f64> = nodes.weights().iter().zip(&g).map(|(w, g)| w * g.sqrt()).collect();
+        let moves: Vec<Move> = nodes
+            .variances()
+            .iter()
+            .zip(&g)
+            .map(|(s, &g)| Move { g, gain: 2.0 * a * s * g, std: (s * g).sqrt() })
+            .collect();
         // Variances increase, so g decreases.
-        let (most_g, least_g) = (moves[0].g, moves[moves.len() - 1].g);
+        let (most_g, least_g) = (g[0], g[g.len() - 1]);
+        let far = g.partition_point(|&g| g * NEAR >= 1e-3);
+        let far_moments = far_moments(&g[far..], &scales[far..]);
+        let mut near = Columns { g: g[..far].to_vec(), scales: scales[..far].to_vec() };
+        if far < g.len() {
+            near.g.push(far_moments[1] / far_moments[0]);
+            near.scales.push(far_moments[0]);
+        }
+        let intervals = (0..INTERVALS).map(|_| OnceLock::new()).collect();
         Self {
-            g: step.nodes.iter().map(|n| n.g).collect(),
-            log_weights: step.nodes.iter().map(|n| n.log_weight).collect(),
-            step,
+            nodes,
+            potential,
+            step: OnceLock::new(),
             moves,
+            all: Columns { g, scales },
+            near,
+            far,
+            far_moments,
             least_g,
             most_g,
-            intervals: (0..INTERVALS).map(|_| OnceLock::new()).collect(),
+            intervals,
         }
     }
 
     /// The plain step behind the tables.
     pub fn step(&self) -> &TiltedStep {
-        &self.step
+        self.step.get_or_init(|| TiltedStep::new(&self.nodes, self.potential))
+    }
+
+    /// The potential.
+    pub fn potential(&self) -> Quadratic {
+        self.potential
     }
 
     /// ln Z(x̃) within 1e-9.
@@ -144,17 +204,17 @@ impl TiltTable {
         sum.value()
     }
 
-    /// ∂ ln Z/∂x̃ = 2a(c − x̃) E_q[g], the pull of the potential on the state before the noise.
+    /// ∂ ln Z/∂x̃ = 2a(c − x̃) E_q(g), the pull of the potential on the state before the noise.
     pub fn pull(&self, x: f64) -> f64 {
-        let kappa = self.step.kappa(x);
+        let kappa = -self.potential.log_value(x);
         let tabulated = self.interval(kappa).and_then(|interval| {
             let series = interval.series.as_ref()?;
             // E_q[g] at κ = ḡ − P'(h)/P(h)
             let h = kappa - interval.middle;
             Some(interval.mean_g - series.slope(h) / series.value(h))
         });
-        let mean_g = tabulated.unwrap_or_else(|| self.step.evaluate(x).mean_g);
-        2.0 * self.step.potential.a() * (self.step.potential.c() - x) * mean_g
+        let mean_g = tabulated.unwrap_or_else(|| self.step().evaluate(x).mean_g);
+        2.0 * self.potential.a() * (self.potential.c() - x) * mean_g
     }
 
     /// Draw the node and the next state from x̃; the law is exactly that of [`TiltedStep::draw`].
@@ -167,23 +227,23 @@ impl TiltTable {
     /// Draw the node and the next state from x̃ and add ln Z(x̃) to a path's log-weight: the hot kernel.
     #[inline]
     pub fn advance(&self, x: f64, rng: &mut StreamRng, log_weight: &mut LogSum) -> (usize, f64) {
-        let delta = self.step.potential.c() - x;
-        let kappa = self.step.potential.a() * delta * delta;
+        let delta = self.potential.c() - x;
+        let kappa = self.potential.a() * delta * delta;
         let Some(interval) = self.interval(kappa).filter(|interval| !interval.slots.is_empty()) else {
             return self.advance_plainly(x, rng, log_weight);
         };
         self.weigh_within(interval, kappa - interval.middle, x, log_weight);
-        let node = self.draw_node(interval, kappa - interval.anchor, rng);
+        let node = self.draw_node(interval, kappa, rng);
         let chosen = &self.moves[node];
         let normal: f64 = StandardNormal.sample(rng);
         (node, x + chosen.gain * delta + chosen.std * normal)
     }
 
     fn weigh(&self, x: f64, log_weight: &mut LogSum) {
-        let kappa = self.step.kappa(x);
+        let kappa = -self.potential.log_value(x);
         match self.interval(kappa) {
             Some(interval) => self.weigh_within(interval, kappa - interval.middle, x, log_weight),
-            None => log_weight.add(self.step.log_z(x), 1.0),
+            None => log_weight.add(self.step().log_z(x), 1.0),
         }
     }
 
@@ -191,21 +251,23 @@ impl TiltTable {
     fn weigh_within(&self, interval: &Interval, h: f64, x: f64, log_weight: &mut LogSum) {
         match &interval.series {
             Some(p) => log_weight.add(interval.log_z - h * interval.mean_g, p.value(h)),
-            None => log_weight.add(self.step.log_z(x), 1.0),
+            None => log_weight.add(self.step().log_z(x), 1.0),
         }
     }
 
     #[inline]
-    fn draw_node(&self, interval: &Interval, h: f64, rng: &mut StreamRng) -> usize {
+    fn draw_node(&self, interval: &Interval, kappa: f64, rng: &mut StreamRng) -> usize {
+        let h = kappa - interval.anchor;
         // Relative to the largest value of e^{−hg}, which is at one end of the nodes or the other.
         let best = if h > 0.0 { self.least_g } else { self.most_g };
         let columns = interval.slots.len() as u64;
         loop {
             // High word of the product: the column. Low word: a fresh uniform inside it.
             let product = u128::from(rng.next_u64()) * u128::from(columns);
-            let column = (product >> 64) as usize;
-            let slot = &interval.slots[column];
-            let node = if ((product as u64 >> 1) as i64) < slot.keep { column } else { slot.other as usize };
+            let mut node = interval.slots[(product >> 64) as usize].choose((product >> 64) as usize, product as u64);
+            if node == self.far && kappa < NEAR {
+                node = self.draw_far(interval.anchor, rng);
+            }
             let energy = h * (self.moves[node].g - best);
             let uniform: f64 = rng.random();
             // 1 − energy ≤ e^{−energy} settles most cases without the exponential.
@@ -217,16 +279,24 @@ impl TiltTable {
 
     #[cold]
     fn advance_plainly(&self, x: f64, rng: &mut StreamRng, log_weight: &mut LogSum) -> (usize, f64) {
-        let drawn = self.step.draw(x, rng);
+        let drawn = self.step().draw(x, rng);
         log_weight.add(drawn.log_z, 1.0);
         (drawn.node, drawn.state)
     }
 
     #[inline]
     fn interval(&self, kappa: f64) -> Option<&Interval> {
+        if self.moves.len() > MOST_NODES {
+            return None;
+        }
         let index = ((kappa + OFFSET).to_bits() >> SHIFT).wrapping_sub(FIRST) as usize;
         let place = self.intervals.get(index)?;
-        Some(place.get_or_init(|| Box::new(self.build(index))))
+        if let Some(interval) = place.get() {
+            return Some(interval);
+        }
+        // Build first and offer it then: two threads may build the same interval, but none sleeps for the other.
+        let built = Box::new(self.build(index));
+        Some(place.get_or_init(|| built))
     }
 
     #[cold]
@@ -234,16 +304,17 @@ impl TiltTable {
         let edge = |i: usize| f64::from_bits((FIRST + i as u64) << SHIFT) - OFFSET;
         let (low, high) = (edge(index), edge(index + 1));
         let middle = 0.5 * (low + high);
+        let columns = if high <= NEAR { &self.near } else { &self.all };
         SCRATCH.with_borrow_mut(|scratch| {
-            let log_z = self.node_law(middle, &mut scratch.weights);
-            let mean_g = self.g.iter().zip(&scratch.weights).map(|(g, q)| q * g).sum();
-            let series = self.series(mean_g, 0.5 * (high - low), scratch);
+            let log_z = self.node_law(columns, middle, &mut scratch.weights);
+            let mean_g = columns.g.iter().zip(&scratch.weights).map(|(g, q)| q * g).sum();
+            let series = self.series(columns, mean_g, 0.5 * (high - low), scratch);
             if high - low <= NARROW {
                 return Interval { anchor: middle, middle, log_z, mean_g, series, slots: alias_table(scratch) };
             }
             // Proposals of the lower end are accepted at the upper end with this probability.
-            let log_z_high = self.node_law(high, &mut scratch.weights);
-            let log_z_low = self.node_law(low, &mut scratch.weights);
+            let log_z_high = self.node_law(columns, high, &mut scratch.weights);
+            let log_z_low = self.node_law(columns, low, &mut scratch.weights);
             let acceptance = (log_z_high - log_z_low + (high - low) * self.least_g).exp();
             let slots = if acceptance < LEAST_ACCEPTANCE { Vec::new() } else { alias_table(scratch) };
             Interval { anchor: low, middle, log_z, mean_g, series, slots }
@@ -251,25 +322,40 @@ impl TiltTable {
     }
 
     /// Write q_k at κ into `weights` and return ln Z.
-    fn node_law(&self, kappa: f64, weights: &mut Vec<f64>) -> f64 {
+    fn node_law(&self, columns: &Columns, kappa: f64, weights: &mut Vec<f64>) -> f64 {
+        // Relative to e^{−κ g} of the last node, which bounds all others; its own weight keeps the sum away from zero.
         weights.clear();
-        weights.extend(self.log_weights.iter().zip(&self.g).map(|(l, g)| l - kappa * g));
-        let top = weights.iter().copied().fold(f64::NEG_INFINITY, |top, t| if t > top { t } else { top });
-        weights.iter_mut().for_each(|w| *w -= top);
+        weights.extend(columns.g.iter().map(|g| kappa * (self.least_g - g)));
         exp_slice(weights);
+        weights.iter_mut().zip(&columns.scales).for_each(|(w, scale)| *w *= scale);
+        if columns.g.len() < self.all.g.len() {
+            // The far nodes together, Σ w√g e^{−κg}; the first term left out is below 1e-13 of them.
+            let [m0, m1, m2, m3] = self.far_moments;
+            weights[self.far] = (m0 - kappa * (m1 - kappa * (m2 - kappa * m3))) * (kappa * self.least_g).exp();
+        }
         let total = lane_sum(weights);
         let scale = 1.0 / total;
         weights.iter_mut().for_each(|w| *w *= scale);
-        top + total.ln()
+        total.ln() - kappa * self.least_g
+    }
+
+    /// One of the far nodes, by its weight at κ = `anchor`.
+    #[cold]
+    fn draw_far(&self, anchor: f64, rng: &mut StreamRng) -> usize {
+        let nodes = self.all.g[self.far..].iter().zip(&self.all.scales[self.far..]);
+        let mut weights: Vec<f64> = nodes.map(|(g, scale)| scale * (-anchor * g).exp()).collect();
+        let total: f64 = weights.iter().sum();
+        weights.iter_mut().for_each(|w| *w /= total);
+        self.far + pick(&weights, rng.random())
     }
 
     /// P(h) for |h| ≤ `reach`: coefficients (−1)^m E[(g − ḡ)^m]/m!, as many as its remainder needs.
-    fn series(&self, mean_g: f64, reach: f64, scratch: &mut Scratch) -> Option<Series> {
+    fn series(&self, columns: &Columns, mean_g: f64, reach: f64, scratch: &mut Scratch) -> Option<Series> {
         let mut series = Series { groups: 0, coefficients: [1.0; 4 * MOST_GROUPS + 1] };
         let Scratch { weights, powers, deviations, .. } = scratch;
         powers.clone_from(weights);
         deviations.clear();
-        deviations.extend(self.g.iter().map(|g| mean_g - g));
+        deviations.extend(columns.g.iter().map(|g| mean_g - g));
         // Lagrange's remainder: e^{|h(g − ḡ)|} is bounded over the nodes; P ≥ 1, so the bound is relative.
         let mut remainder = (reach * (self.most_g - self.least_g)).exp();
         let mut factorial = 1.0;
@@ -357,7 +443,7 @@ struct Scratch {
     weights: Vec<f64>,
     powers: Vec<f64>,
     deviations: Vec<f64>,
-    order: Vec<u32>,
+    order: Vec<u8>,
 }
 
 thread_local! {
@@ -369,30 +455,39 @@ fn alias_table(scratch: &mut Scratch) -> Vec<Slot> {
     let Scratch { weights: share, order, .. } = scratch;
     let n = share.len();
     share.iter_mut().for_each(|w| *w *= n as f64);
-    let mut slots: Vec<Slot> = (0..n as u32).map(|k| Slot { keep: i64::MAX, other: k }).collect();
+    // A column that is left alone at the end keeps itself, whichever way the draw falls.
+    let mut slots: Vec<Slot> = (0..n).map(|k| Slot(k as u64)).collect();
     order.clear();
     order.resize(n, 0);
     // Poor columns grow from the left of `order`, rich ones from the right.
     let (mut poor, mut rich) = (0, n);
     for (k, &s) in share.iter().enumerate() {
         if s < 1.0 {
-            order[poor] = k as u32;
+            order[poor] = k as u8;
             poor += 1;
         } else {
             rich -= 1;
-            order[rich] = k as u32;
+            order[rich] = k as u8;
         }
     }
     while poor > 0 && rich < n {
         poor -= 1;
         let (low, high) = (order[poor] as usize, order[rich] as usize);
-        slots[low] = Slot { keep: (share[low] * 9_223_372_036_854_775_808.0) as i64, other: high as u32 };
+        slots[low] = Slot::new(share[low], high);
         share[high] -= 1.0 - share[low];
         if share[high] < 1.0 {
             rich += 1;
-            order[poor] = high as u32;
+            order[poor] = high as u8;
             poor += 1;
         }
     }
     slots
+}
+
+/// Σ scale·g^m/m! for m = 0 … 3.
+fn far_moments(g: &[f64], scales: &[f64]) -> [f64; 4] {
+    g.iter().zip(scales).fold([0.0; 4], |sum, (g, scale)| {
+        let (first, second) = (scale * g, scale * g * g / 2.0);
+        [sum[0] + scale, sum[1] + first, sum[2] + second, sum[3] + second * g / 3.0]
+    })
 }
