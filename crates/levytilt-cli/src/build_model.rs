@@ -1,7 +1,8 @@
 //! Build a model from settings, and say which parameters are missing, foreign or out of their domain.
 
 use anyhow::Result;
-use levytilt::drift::{DoubleWell, Drift, Linear, NoDrift, Ou};
+use levytilt::drift::{DoubleWell, Drift, DriftFamily, Linear, NoDrift, Ou};
+use levytilt::fit::Spec;
 use levytilt::noise::{Family, Noise, PlusBrownian};
 use levytilt::{Model, Start};
 
@@ -31,6 +32,20 @@ pub fn build(settings: &Settings, command: &str) -> Result<Built> {
     let noise = with_brownian(noise, settings.model.brownian)?;
     let model = Model::new(drift, noise, value("observation_std"), start(&settings.model))?;
     Ok(Built { model, parameters })
+}
+
+/// The model that `settings` leave partly open for `command`: what is given is fixed, the rest is learned.
+pub fn open_model(settings: &Settings, command: &str) -> Result<Spec> {
+    check_supported(settings, command)?;
+    let family = family(settings, command)?;
+    let sections = [drift_section(settings), noise_section(settings, family)];
+    sections.iter().try_for_each(Section::check_foreign)?;
+    let name = name_of(&settings.drift());
+    let drift = DriftFamily::named(&name).ok_or_else(|| bad(format!("{command} does not know drift \"{name}\"")))?;
+    let given = sections.iter().flat_map(|section| section.given.clone());
+    let rest = [("observation_std", settings.model.observation_std), ("brownian", settings.model.brownian)];
+    let given = given.chain(rest).filter_map(|(name, value)| Some((name.to_string(), value?))).collect();
+    Ok(Spec { drift, noise: family, given, x0: settings.model.x0, x0_std: settings.model.x0_std })
 }
 
 /// Write defaults and the prior of the start into `settings`, so that what is saved is what was computed.

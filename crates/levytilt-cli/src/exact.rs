@@ -39,7 +39,7 @@ pub fn run(args: &ExactArgs) -> Result<()> {
 
 /// The evidence and the smoother of the one column of `table`.
 pub fn analyse(mut settings: Settings, table: &Table) -> Result<Outcome> {
-    let values = only_column(table)?;
+    let values = only_column(table, "exact")?;
     settings.model.drift.get_or_insert(DriftKind::Ou);
     settings.model.noise.get_or_insert(NoiseKind::Stable);
     settle_start(&mut settings, values.iter().copied().find(|value| !value.is_nan()).unwrap_or(0.0));
@@ -73,12 +73,12 @@ pub fn analyse(mut settings: Settings, table: &Table) -> Result<Outcome> {
     Ok(Outcome { summary, smoothed, settings })
 }
 
-/// The column to explain; several are refused, because the grid has one dimension.
-fn only_column(table: &Table) -> Result<&[f64]> {
+/// The column to explain; several are refused, because the model has one dimension.
+pub fn only_column<'a>(table: &'a Table, command: &str) -> Result<&'a [f64]> {
     match table.columns.as_slice() {
         [column] => Ok(column),
         _ => Err(bad(format!(
-            "{}: has {} value columns ({}), and exact explains one: choose it with --column",
+            "{}: has {} value columns ({}), and {command} explains one: choose it with --column",
             table.source,
             table.names.len(),
             table.names.join(", ")
@@ -93,7 +93,7 @@ fn compute(model: &Model, settings: &Settings, table: &Table) -> levytilt::Resul
 }
 
 /// Put file and line in front of an error of the library, which counts observations.
-fn locate(error: Error, table: &Table) -> anyhow::Error {
+pub fn locate(error: Error, table: &Table) -> anyhow::Error {
     let Error::Series { place, problem } = &error else { return error.into() };
     let index = place.strip_prefix("observation ").and_then(|rest| rest.split(' ').next()?.parse::<usize>().ok());
     match index.and_then(|index| table.lines.get(index.checked_sub(1)?)) {

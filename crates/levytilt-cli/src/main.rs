@@ -6,12 +6,19 @@ mod bytes;
 mod demo;
 mod exact;
 mod failure;
+mod fit;
+mod fit_report;
+mod forecast;
+mod help;
 mod input;
+mod npz;
 mod output;
 mod report;
 mod rows;
 mod settings;
 mod simulate;
+mod state;
+mod threads;
 mod time;
 
 use clap::Parser;
@@ -24,6 +31,8 @@ fn main() -> ExitCode {
     let outcome = match &Cli::parse().command {
         Command::Simulate(args) => simulate::run(args),
         Command::Exact(args) => exact::run(args),
+        Command::Fit(args) => fit::run(args),
+        Command::Forecast(args) => forecast::run(args),
         Command::Demo(args) => demo::run(args),
     };
     match outcome {

@@ -217,18 +217,21 @@ pub enum Clock {
 }
 
 /// Solvers of `fit`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// Chosen by dimension and length.
+    /// Chosen by dimension and length
     Auto,
-    /// Exact, one dimension.
+    /// Exact, one dimension: not in this version
+    #[value(hide = true)]
     Grid,
-    /// Backward pass and sweeps.
+    /// Backward pass and sweeps
     Sweep,
-    /// Gaussian-sum backward filter.
+    /// Gaussian-sum backward filter: not in this version
+    #[value(hide = true)]
     GaussianSum,
-    /// The paper's neural potential.
+    /// Neural potential: not in this version
+    #[value(hide = true)]
     Neural,
 }
 

@@ -9,6 +9,8 @@ mod chain;
 pub mod drift;
 mod error;
 pub mod exact;
+pub mod fit;
+pub mod forecast;
 pub mod law;
 mod model;
 pub mod noise;

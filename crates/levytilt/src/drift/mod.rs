@@ -6,6 +6,7 @@ use crate::error::non_negative;
 use crate::{Error, Result};
 
 mod double_well;
+mod families;
 mod integral;
 mod linear;
 mod mlp;
@@ -16,6 +17,7 @@ mod ou;
 mod tests;
 
 pub use double_well::DoubleWell;
+pub use families::{DRIFT_FAMILIES, DriftFamily};
 pub use linear::Linear;
 pub use neural::{Neural, NeuralSpec};
 pub use none::NoDrift;

@@ -6,6 +6,7 @@ mod walk;
 mod weights;
 
 pub use particle::{Evidence, log_evidence};
+pub(crate) use summary::weighted_marginal;
 pub use summary::{Marginal, marginals};
 pub use walk::{Paths, Potentials, walk};
 pub use weights::{WeightSummary, normalise, pareto_k};

@@ -22,12 +22,18 @@ pub fn marginals(paths: &Paths, i: usize, weights: &[f64], levels: &[f64]) -> Ve
 }
 
 fn marginal(paths: &Paths, i: usize, j: usize, weights: &[f64], levels: &[f64]) -> Marginal {
-    let mut points: Vec<(f64, f64)> = paths.column(i, j).zip(weights.iter().copied()).collect();
+    let points = paths.column(i, j).zip(weights.iter().copied()).collect();
+    let jump_probability = paths.jumps(i, j).zip(weights).filter(|(jump, _)| *jump).map(|(_, w)| w).sum::<f64>();
+    // A sum of weights may exceed 1 by rounding.
+    Marginal { jump_probability: jump_probability.min(1.0), ..weighted_marginal(points, levels) }
+}
+
+/// Marginal of points (value, weight) with weights that sum to 1; nothing is known about jumps.
+pub(crate) fn weighted_marginal(mut points: Vec<(f64, f64)>, levels: &[f64]) -> Marginal {
     let mean: f64 = points.iter().map(|(x, w)| w * x).sum();
     let variance: f64 = points.iter().map(|(x, w)| w * (x - mean).powi(2)).sum();
-    let jump_probability = paths.jumps(i, j).zip(weights).filter(|(jump, _)| *jump).map(|(_, w)| w).sum();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    Marginal { mean, sd: variance.sqrt(), quantiles: quantiles(&points, levels), jump_probability }
+    Marginal { mean, sd: variance.sqrt(), quantiles: quantiles(&points, levels), jump_probability: 0.0 }
 }
 
 /// Quantiles of sorted weighted points, linear between the middles of their weights.

@@ -1,0 +1,193 @@
+//! Run `levytilt fit`: learn parameters and hidden path of one observed column, write and report them.
+
+use anyhow::{Context, Result};
+use levytilt::Start;
+use levytilt::fit::{Fit, FitOptions, fit};
+use levytilt::series::{Observations, TimeGrid};
+use std::path::Path;
+use std::time::Instant;
+
+use crate::args::{FitArgs, ReportArgs};
+use crate::build_model::open_model;
+use crate::exact::{locate, only_column};
+use crate::failure::bad;
+use crate::fit_report::{Summary, parameters, write_paths, write_posterior};
+use crate::input::{self, Table};
+use crate::output::{Entry, check_directory, save, say};
+use crate::report::name_of;
+use crate::settings::{DriftKind, Method, NoiseKind, Settings};
+use crate::state::{MODEL, STATE, State};
+use crate::threads::with_threads;
+use crate::time::Calendar;
+
+/// What `fit` found, and for which settings.
+pub struct Outcome {
+    /// The figures.
+    pub summary: Summary,
+    /// The fit.
+    pub fit: Fit,
+    /// The settings in effect.
+    pub settings: Settings,
+}
+
+/// Read, compute, write, report.
+pub fn run(args: &FitArgs) -> Result<()> {
+    args.out.as_deref().map_or(Ok(()), check_directory)?;
+    let settings = args.settings().with_config(args.config.as_deref())?;
+    let table = input::read(&args.source, settings.data.column.as_deref())?;
+    let outcome = with_threads(settings.solve.threads, || analyse(settings, &table))??;
+    if let Some(dir) = &args.out {
+        write(dir, &outcome, &table)?;
+    }
+    report(&outcome.summary, args.out.as_deref(), &args.report)
+}
+
+/// Fit the one column of `table`.
+pub fn analyse(mut settings: Settings, table: &Table) -> Result<Outcome> {
+    only_column(table, "fit")?;
+    settle(&mut settings)?;
+    let spec = open_model(&settings, "fit")?;
+    let solve = &settings.solve;
+    let options = FitOptions {
+        paths: solve.paths.unwrap_or(FitOptions::default().paths),
+        seed: solve.seed.unwrap_or(1),
+        ..FitOptions::default()
+    };
+    let started = Instant::now();
+    let compute = || {
+        let series = Observations::new(table.times.clone(), table.columns.clone(), table.names.clone())?;
+        let grid = TimeGrid::new(series.times(), settings.grid.steps)?;
+        fit(&spec, &grid, series.column(0), &options)
+    };
+    let fit = compute().map_err(|error| locate(error, table))?;
+    let (x0_mean, x0_std) = start(&fit);
+    let summary = Summary {
+        elbo: fit.summary.elbo,
+        elbo_std_error: fit.summary.elbo_std_error,
+        log_evidence: fit.evidence.log_evidence,
+        log_evidence_std_error: fit.evidence.std_error,
+        effective_sample_size: fit.summary.effective_sample_size,
+        k_hat: Some(fit.summary.k_hat).filter(|k| k.is_finite()),
+        paths: options.paths,
+        steps: fit.times.len() - 1,
+        observations: fit.observations,
+        dimension: table.names[0].clone(),
+        drift: settings.drift(),
+        noise: settings.noise(),
+        parameters: parameters(&fit.parameters),
+        x0_mean,
+        x0_std,
+        time_unit: table.calendar.unit(),
+        iterations: fit.iterations,
+        seconds: started.elapsed().as_secs_f64(),
+        seed: options.seed,
+        version: env!("CARGO_PKG_VERSION"),
+        warnings: fit.warnings.iter().cloned().chain(table.calendar.warning()).collect(),
+        estimates: fit.parameters.clone(),
+    };
+    Ok(Outcome { summary, fit, settings })
+}
+
+/// Write defaults into the settings, so that what is saved is what was computed, and refuse what cannot be done.
+fn settle(settings: &mut Settings) -> Result<()> {
+    settings.model.drift.get_or_insert(DriftKind::Ou);
+    settings.model.noise.get_or_insert(NoiseKind::Stable);
+    let solve = &mut settings.solve;
+    match solve.method.get_or_insert(Method::Auto) {
+        Method::Auto | Method::Sweep => {}
+        Method::Grid => return Err(bad("method \"grid\" is `levytilt exact`: learn with method \"sweep\" first")),
+        other => return Err(bad(format!("method \"{}\" is not in this version; use sweep", name_of(other)))),
+    }
+    solve.paths.get_or_insert(FitOptions::default().paths);
+    solve.seed.get_or_insert(1);
+    // Results do not depend on threads, so they are no part of the record.
+    solve.threads = None;
+    Ok(())
+}
+
+fn start(fit: &Fit) -> (f64, Option<f64>) {
+    match fit.model.dimensions[0].start {
+        Start::Fixed(x0) => (x0, None),
+        Start::Gaussian { mean, std } => (mean, Some(std)),
+    }
+}
+
+/// The settings with every estimate and the start filled in.
+fn filled(outcome: &Outcome) -> Settings {
+    let mut settings = outcome.settings.clone();
+    (settings.model.x0, settings.model.x0_std) = (Some(outcome.summary.x0_mean), outcome.summary.x0_std);
+    for p in &outcome.fit.parameters {
+        let (model, drift) = (&mut settings.model, &mut settings.drift);
+        let slot = match p.name.as_str() {
+            "theta" => &mut drift.theta,
+            "mu" => &mut drift.mu,
+            "theta1" => &mut drift.theta1,
+            "theta2" => &mut drift.theta2,
+            "slope" => &mut drift.slope,
+            "offset" => &mut drift.offset,
+            "alpha" => &mut model.alpha,
+            "scale" => &mut model.scale,
+            "tau" => &mut model.tau,
+            "sigma_g" => &mut model.sigma_g,
+            "tempering" => &mut model.tempering,
+            "nu" => &mut model.nu,
+            "dof" => &mut model.dof,
+            "rate" => &mut model.rate,
+            "jump_std" => &mut model.jump_std,
+            "brownian" => &mut model.brownian,
+            "observation_std" => &mut model.observation_std,
+            _ => continue,
+        };
+        *slot = Some(p.value);
+    }
+    settings
+}
+
+fn state(outcome: &Outcome, table: &Table) -> State {
+    let fit = &outcome.fit;
+    let mut lengths: Vec<f64> = fit.times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    lengths.sort_by(f64::total_cmp);
+    let ends = [table.times[0], table.times[table.times.len() - 1]];
+    State {
+        dimension: table.names[0].clone(),
+        time: ends[1],
+        step: lengths[lengths.len() / 2],
+        stamps: match table.calendar {
+            Calendar::Numbers => Vec::new(),
+            Calendar::Days(_) => ends.iter().map(|&time| table.calendar.write(time)).collect(),
+        },
+        states: fit.end_states(),
+        weights: fit.weights.clone(),
+        seed: outcome.summary.seed,
+    }
+}
+
+/// Write the files of a run.
+pub fn write(dir: &Path, outcome: &Outcome, table: &Table) -> Result<()> {
+    let Outcome { summary, fit, settings } = outcome;
+    save(
+        dir,
+        &[
+            Entry::json("summary.json", summary),
+            Entry::new("posterior.csv", |out| write_posterior(out, fit, &table.calendar, &table.names)),
+            Entry::new("paths.npz", |out| write_paths(out, fit)),
+            Entry::text("settings.toml", settings.to_toml()?),
+            Entry::text(MODEL, filled(outcome).to_toml()?),
+            Entry::json(STATE, &state(outcome, table)),
+        ],
+    )
+}
+
+fn report(summary: &Summary, dir: Option<&Path>, how: &ReportArgs) -> Result<()> {
+    if how.json {
+        say(&serde_json::to_string_pretty(summary).context("summary")?);
+    } else if !how.quiet {
+        say(&summary.to_text());
+        if let Some(dir) = dir {
+            let dir = dir.display();
+            say(&format!("written       {dir}: summary.json, posterior.csv, paths.npz, settings.toml, model.toml"));
+            say(&format!("next          levytilt forecast {dir} --horizon H"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,150 @@
+//! Say what a fit found: summary.json, posterior.csv, paths.npz and the lines a person reads.
+
+use anyhow::Result;
+use levytilt::fit::{Estimate, Fit};
+use serde::Serialize;
+use std::io::Write;
+
+use crate::failure::quoted;
+use crate::npz::{self, Array};
+use crate::output::number;
+use crate::report::name_of;
+use crate::settings::{DriftKind, NoiseKind};
+use crate::time::Calendar;
+
+/// The content of summary.json. A figure that does not exist is null.
+#[derive(Debug, Clone, Serialize)]
+pub struct Summary {
+    /// Lower bound of the log evidence.
+    pub elbo: f64,
+    /// Its standard error.
+    pub elbo_std_error: f64,
+    /// Log evidence by a particle filter.
+    pub log_evidence: f64,
+    /// Its standard error.
+    pub log_evidence_std_error: f64,
+    /// Effective number of paths.
+    pub effective_sample_size: f64,
+    /// Shape of the tail of the weights; null where they have none.
+    pub k_hat: Option<f64>,
+    /// Posterior paths.
+    pub paths: usize,
+    /// Latent steps.
+    pub steps: usize,
+    /// Observed values, without the missing ones.
+    pub observations: usize,
+    /// Name of the observed column.
+    pub dimension: String,
+    /// Drift by name.
+    pub drift: DriftKind,
+    /// Noise by name.
+    pub noise: NoiseKind,
+    /// Parameters of drift, noise and observation.
+    pub parameters: serde_json::Map<String, serde_json::Value>,
+    /// Mean of the state at the first time.
+    pub x0_mean: f64,
+    /// Its standard deviation; null if the state is known.
+    pub x0_std: Option<f64>,
+    /// Unit of time in rates and scales.
+    pub time_unit: &'static str,
+    /// Newton steps taken.
+    pub iterations: usize,
+    /// Time the computation took.
+    pub seconds: f64,
+    /// Seed of the random numbers.
+    pub seed: u64,
+    /// Version of the program.
+    pub version: &'static str,
+    /// What a careful reader should know.
+    pub warnings: Vec<String>,
+    /// The estimates again, for the lines a person reads.
+    #[serde(skip)]
+    pub estimates: Vec<Estimate>,
+}
+
+/// The estimates as the object `parameters` of summary.json.
+pub fn parameters(estimates: &[Estimate]) -> serde_json::Map<String, serde_json::Value> {
+    let entry = |p: &Estimate| {
+        let mut value = serde_json::json!({"estimate": p.value, "std_error": p.std_error, "fixed": p.fixed});
+        if p.held_by_prior {
+            value["held_by_prior"] = true.into();
+        }
+        (p.name.clone(), value)
+    };
+    estimates.iter().map(entry).collect()
+}
+
+impl Summary {
+    /// The summary for a terminal.
+    pub fn to_text(&self) -> String {
+        let width = self.estimates.iter().map(|p| p.name.len()).max().unwrap_or(0);
+        let mut lines = vec![
+            format!("log evidence  {:.2} ± {:.2}", self.log_evidence, self.log_evidence_std_error),
+            format!(
+                "bound         {:.2} ± {:.2}, effective paths {:.0} of {}{}",
+                self.elbo,
+                self.elbo_std_error,
+                self.effective_sample_size,
+                self.paths,
+                self.k_hat.map_or(String::new(), |k| format!(", k-hat {k:.2}"))
+            ),
+            format!(
+                "data          {} observations of {}, {} latent steps, time unit: {}",
+                self.observations,
+                quoted(&self.dimension),
+                self.steps,
+                self.time_unit
+            ),
+            format!("model         drift {}, noise {}", name_of(&self.drift), name_of(&self.noise)),
+        ];
+        for (i, p) in self.estimates.iter().enumerate() {
+            let error = match p.std_error {
+                _ if p.fixed => "given".into(),
+                Some(error) => format!("± {error:.4}{}", if p.held_by_prior { ", held by its prior" } else { "" }),
+                None => "no standard error".into(),
+            };
+            let head = if i == 0 { "parameters" } else { "" };
+            lines.push(format!("{head:<13} {:width$}  {:.4} {error}", p.name, p.value));
+        }
+        lines.push(format!("time          {:.2} s, {} iterations, seed {}", self.seconds, self.iterations, self.seed));
+        lines.extend(self.warnings.iter().map(|warning| format!("note          {warning}")));
+        lines.join("\n")
+    }
+}
+
+/// Write posterior.csv: one row per latent time and dimension.
+pub fn write_posterior(out: &mut dyn Write, fit: &Fit, calendar: &Calendar, names: &[String]) -> Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record(["time", "dimension", "mean", "sd", "q05", "q25", "q50", "q75", "q95", "jump_probability"])?;
+    for (j, time) in fit.times.iter().enumerate() {
+        for (marginals, name) in fit.marginals.iter().zip(names) {
+            let m = &marginals[j];
+            let mut fields = vec![calendar.write(*time), name.clone(), number(m.mean), number(m.sd)];
+            fields.extend(m.quantiles.iter().copied().map(number));
+            fields.push(number(m.jump_probability));
+            csv.write_record(fields)?;
+        }
+    }
+    Ok(csv.flush()?)
+}
+
+/// Write paths.npz: times, paths (path, time, dimension), weights.
+pub fn write_paths(out: &mut dyn Write, fit: &Fit) -> Result<()> {
+    let (count, times, dim) = (fit.paths.len(), fit.paths.times(), fit.paths.dim());
+    let mut states = vec![0.0; count * times * dim];
+    for j in 0..times {
+        for i in 0..dim {
+            for (path, x) in fit.paths.column(i, j).enumerate() {
+                states[(path * times + j) * dim + i] = x;
+            }
+        }
+    }
+    npz::write(
+        out,
+        &[
+            Array { name: "times", shape: vec![times], values: fit.times.clone() },
+            Array { name: "paths", shape: vec![count, times, dim], values: states },
+            Array { name: "weights", shape: vec![count], values: fit.weights.clone() },
+        ],
+    )
+}

@@ -1,0 +1,184 @@
+//! Run `levytilt forecast`: predictive paths from the end of a fitted record.
+
+use anyhow::{Context, Result};
+use levytilt::forecast::{Forecast, ForecastOptions, forecast};
+use serde::Serialize;
+use std::io::Write;
+
+use crate::args::ForecastArgs;
+use crate::build_model::build;
+use crate::bytes::{display_name, read_text};
+use crate::failure::{bad, quoted};
+use crate::npz::{self, Array};
+use crate::output::{Entry, check_directory, number, save, say};
+use crate::rows::split;
+use crate::state::State;
+use crate::threads::with_threads;
+use crate::time::{self, Calendar, Written};
+
+/// Levels of the quantiles and the names of their columns.
+const LEVELS: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99];
+const COLUMNS: [&str; 13] =
+    ["time", "dimension", "mean", "sd", "q01", "q05", "q10", "q25", "q50", "q75", "q90", "q95", "q99"];
+/// Most times of a horizon; steps in between are taken but not written.
+const MOST_TIMES: f64 = 1000.0;
+/// Most steps of one path.
+const MOST_STEPS: f64 = 1e8;
+
+/// The content of summary.json.
+#[derive(Debug, Serialize)]
+struct Summary {
+    dimension: String,
+    from: String,
+    to: String,
+    times: usize,
+    paths: usize,
+    median: f64,
+    q05: f64,
+    q95: f64,
+    seed: u64,
+    version: &'static str,
+    warnings: Vec<String>,
+}
+
+/// Read, simulate, write, report.
+pub fn run(args: &ForecastArgs) -> Result<()> {
+    args.out.as_deref().map_or(Ok(()), check_directory)?;
+    let (state, settings) = State::read(&args.run)?;
+    let calendar = state.calendar()?;
+    let model = build(&settings, "forecast")?.model;
+    let times = match (&args.horizon, &args.at) {
+        (Some(horizon), _) => horizon_times(horizon, &state, &calendar)?,
+        (None, Some(file)) => file_times(file, &calendar)?,
+        (None, None) => return Err(bad("forecast needs --horizon or --at")),
+    };
+    let options = ForecastOptions {
+        from: state.time,
+        longest_step: state.step,
+        paths: args.effort.paths.unwrap_or(state.states.len()),
+        seed: args.seed.unwrap_or(state.seed),
+    };
+    check_work(&times, &options)?;
+    let ends = (state.states.as_slice(), state.weights.as_slice());
+    let ahead = with_threads(args.effort.threads, || forecast(&model, ends, &times, &options))??;
+    let has_variance = model.dimensions[0].noise.has_variance();
+    let summary = summarise(&ahead, &state, &calendar, options.seed, has_variance);
+    if let Some(dir) = &args.out {
+        save(
+            dir,
+            &[
+                Entry::new("forecast.csv", |out| write_table(out, &ahead, &calendar, &state.dimension, has_variance)),
+                Entry::new("paths.npz", |out| write_paths(out, &ahead)),
+                Entry::json("summary.json", &summary),
+            ],
+        )?;
+    }
+    if args.report.json {
+        say(&serde_json::to_string_pretty(&summary).context("summary")?);
+    } else if !args.report.quiet {
+        let Summary { dimension, to, median, q05, q95, paths, .. } = &summary;
+        say(&format!("{dimension} at {to}: median {median:.4}, 90% between {q05:.4} and {q95:.4} ({paths} paths)"));
+        summary.warnings.iter().for_each(|warning| say(&format!("note: {warning}")));
+        if let Some(dir) = &args.out {
+            say(&format!("written: {}: forecast.csv, paths.npz, summary.json", dir.display()));
+        }
+    }
+    Ok(())
+}
+
+/// Refuse work that would not end.
+fn check_work(times: &[f64], options: &ForecastOptions) -> Result<()> {
+    let steps = times.last().map_or(0.0, |last| (last - options.from) / options.longest_step) + times.len() as f64;
+    if steps * options.paths as f64 > MOST_STEPS * 100.0 || steps > MOST_STEPS {
+        return Err(bad(format!(
+            "the horizon takes {steps:.1e} latent steps of {:.3e} for each of {} paths; use a shorter one",
+            options.longest_step, options.paths
+        )));
+    }
+    Ok(())
+}
+
+/// Times up to a horizon: every latent step, or a thousand even times if there are more.
+fn horizon_times(text: &str, state: &State, calendar: &Calendar) -> Result<Vec<f64>> {
+    let length = length(text, calendar)?;
+    let count = (length / state.step * (1.0 - 1e-9)).ceil().clamp(1.0, MOST_TIMES);
+    Ok((1..=count as usize).map(|k| state.time + length * (k as f64 / count)).collect())
+}
+
+/// A length of time: a number, or with a unit where the record has timestamps.
+fn length(text: &str, calendar: &Calendar) -> Result<f64> {
+    let units = [("s", 1.0 / 86_400.0), ("m", 1.0 / 1440.0), ("h", 1.0 / 24.0), ("d", 1.0), ("w", 7.0)];
+    let unit = units.iter().find_map(|(unit, days)| Some((text.strip_suffix(unit)?, *days)));
+    let (value, factor) = match (unit, calendar) {
+        (None, _) => (text, 1.0),
+        (Some(with_unit), Calendar::Days(_)) => with_unit,
+        (Some(_), Calendar::Numbers) => {
+            return Err(bad(format!("--horizon {}: the record's times are numbers; give a number", quoted(text))));
+        }
+    };
+    match value.trim().parse::<f64>() {
+        Ok(value) if value > 0.0 && value.is_finite() => Ok(value * factor),
+        _ => Err(bad(format!("--horizon {}: expected a length of time above 0, such as 2.5 or 2d", quoted(text)))),
+    }
+}
+
+/// The times in the first column of a file.
+fn file_times(source: &str, calendar: &Calendar) -> Result<Vec<f64>> {
+    let name = display_name(source);
+    let (_, rows) = split(&read_text(source)?, &name)?;
+    let read = |row: &crate::rows::Row| match (time::parse(&row.fields[0]), calendar) {
+        (Err(problem), _) => Err(bad(format!("{name}, line {}: {problem}", row.line))),
+        (Ok(Written::Number(time)), Calendar::Numbers) => Ok(time),
+        (Ok(Written::Stamp(stamp)), Calendar::Days(stamps)) => Ok(stamp.days_since(&stamps[0])),
+        (Ok(_), _) => {
+            let kind = if matches!(calendar, Calendar::Numbers) { "a number" } else { "a timestamp" };
+            let found = quoted(&row.fields[0]);
+            Err(bad(format!("{name}, line {}: expected {kind} as in the record, found {found}", row.line)))
+        }
+    };
+    rows.iter().map(read).collect()
+}
+
+fn summarise(ahead: &Forecast, state: &State, calendar: &Calendar, seed: u64, has_variance: bool) -> Summary {
+    let last = ahead.times.len() - 1;
+    let quantiles = ahead.marginal(last, &[0.05, 0.5, 0.95]).quantiles;
+    let warnings = if has_variance { vec![] } else { vec!["this noise has no variance: sd is left empty".into()] };
+    Summary {
+        dimension: state.dimension.clone(),
+        from: calendar.write(state.time),
+        to: calendar.write(ahead.times[last]),
+        times: ahead.times.len(),
+        paths: ahead.paths(),
+        median: quantiles[1],
+        q05: quantiles[0],
+        q95: quantiles[2],
+        seed,
+        version: env!("CARGO_PKG_VERSION"),
+        warnings,
+    }
+}
+
+fn write_table(
+    out: &mut dyn Write,
+    ahead: &Forecast,
+    calendar: &Calendar,
+    dimension: &str,
+    has_variance: bool,
+) -> Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record(COLUMNS)?;
+    for (j, time) in ahead.times.iter().enumerate() {
+        let m = ahead.marginal(j, &LEVELS);
+        let sd = if has_variance { number(m.sd) } else { String::new() };
+        let mut fields = vec![calendar.write(*time), dimension.to_string(), number(m.mean), sd];
+        fields.extend(m.quantiles.iter().copied().map(number));
+        csv.write_record(fields)?;
+    }
+    Ok(csv.flush()?)
+}
+
+fn write_paths(out: &mut dyn Write, ahead: &Forecast) -> Result<()> {
+    let shape = vec![ahead.paths(), ahead.times.len(), 1];
+    let times = Array { name: "times", shape: vec![ahead.times.len()], values: ahead.times.clone() };
+    npz::write(out, &[times, Array { name: "paths", shape, values: ahead.states.clone() }])
+}

@@ -1,0 +1,111 @@
+//! Tell users what each command does, in the words they need.
+
+/// Below the list of commands.
+pub const OVERVIEW: &str = "\
+Start here:
+  levytilt demo
+  levytilt simulate --theta 3 --mu 1 --alpha 1.5 --scale 2 --observation-std 0.1 --out sim
+  levytilt fit sim/data.csv --out run
+  levytilt forecast run --horizon 1
+  levytilt exact sim/data.csv --config run/model.toml
+
+Data is CSV (or .csv.gz) with a header row. The first column is time: numbers, or ISO 8601 timestamps or dates.
+The other columns are observed values; nothing, NaN or NA where a value is missing. Times may be irregular, rows in
+any order. `levytilt COMMAND --help` has the details and more examples.
+
+Settings come from flags or from a TOML file (--config), whose keys are named like the flags:
+  [model]   drift noise alpha scale tau sigma_g tempering nu dof rate jump_std brownian observation_std x0 x0_std
+  [drift]   theta mu theta1 theta2 slope offset
+  [grid]    steps
+  [data]    column
+  [simulate] span every
+  [solve]   method paths seed threads
+Flags win over the file. A noise or drift chosen by a flag sets aside the parameters of the one in the file. The
+settings in effect are saved as settings.toml beside the results, ready for --config.
+
+Exit codes: 0 done, 1 the computation failed, 2 wrong input (the message says what and where). A command that fails
+leaves no half-written files.";
+
+/// Below the flags of `demo`.
+pub const DEMO_HELP: &str = "\
+The record: calcium dust in Greenland ice (NGRIP), 10-year means, 60 000 to 11 700 years before present. Climate there
+has two states and jumps between them. The demo computes how probable the record is when the state of a double well
+is driven by heavy-tailed jumps, and when it is driven by plain diffusion, and says which wins and by how much.
+
+Examples:
+  levytilt demo
+  levytilt demo --out results --json";
+
+/// Below the flags of `simulate`.
+pub const SIMULATE_HELP: &str = "\
+Draws x' = flow(x) + J over steps of span / steps from time 0 on, with exact draws of the jumps J, and observes every
+N-th state with Gaussian error. Every parameter of the drift and of the noise and --observation-std must be given;
+--steps is 1000 if left out, --x0 is 0. The same seed gives the same files, byte for byte.
+
+Writes data.csv (time,value), truth.csv (time,value: the states), truth.json (parameters), settings.toml.
+
+Examples:
+  levytilt simulate --drift ou --theta 3 --mu 1 --noise stable --alpha 1.5 --scale 2 --steps 1000 --span 10 \\
+      --observation-std 0.1 --every 1 --x0 0 --seed 1 --out sim
+  levytilt simulate --drift double-well --theta1 4 --theta2 1 --noise gaussian --scale 1 --observation-std 0.2 \\
+      --every 5 --out wells";
+
+/// Below the flags of `exact`.
+pub const EXACT_HELP: &str = "\
+Computes on a grid, without sampling: the log evidence of the record (the log density of all observations, Gaussian
+constants included) and mean, sd and quantiles of the state at every latent time. The model is x' = flow(x) + J over
+every step between latent times: the observation times and, with --steps N, N equal steps over the span; without it
+gaps longer than a thousandth of the span are split evenly.
+
+Every parameter of the chosen drift and noise and --observation-std must be given. Without --x0 the state at the
+first time is Gaussian around the first observed value, with standard deviation --x0-std or, without that, 10 times
+--observation-std. Rates and scales are per unit of time: the unit of numeric times, days for timestamps.
+Timestamps may carry a zone (2024-03-01T09:30:00+01:00, ...[Europe/Berlin]), which is honoured; without one they are
+taken as UTC. Results print times the way the input wrote them.
+
+Prints a summary. With --out writes summary.json, posterior.csv (time,dimension,mean,sd,q05,q25,q50,q75,q95; a value
+that does not exist, such as the sd of a law without variance, is left empty) and settings.toml.
+
+Examples:
+  levytilt exact data.csv --drift ou --theta 3 --mu 1 --noise stable --alpha 1.5 --scale 2 --observation-std 0.1
+  levytilt exact data.csv.gz --column price --drift none --noise student --dof 4 --scale 1 --observation-std 0.05 \\
+      --out run
+  levytilt exact data.csv --config run/settings.toml --noise gaussian --scale 3 --json
+  cat data.csv | levytilt exact - --config run/settings.toml";
+
+/// Below the flags of `fit`.
+pub const FIT_HELP: &str = "\
+Finds the law of motion of a noisy record and the path behind it. A parameter given a value (by flag or in the settings
+file) is held there; every other parameter of the chosen drift and noise, and --observation-std, is learned, with a
+standard error. What the data do not determine is held by a weak prior around a rough guess, and the summary says so.
+--brownian adds a diffusion of known size. Times, units and --steps are as for `exact`.
+
+The summary's elbo is a lower bound of the log evidence; the two are close when the posterior paths are right. k_hat
+above 0.7 means that they are not. The same seed gives the same files for any number of threads.
+
+With --out writes
+  summary.json   estimates, bound, evidence, warnings
+  posterior.csv  time,dimension,mean,sd,q05,q25,q50,q75,q95,jump_probability for every latent time
+  paths.npz      NumPy arrays: times, paths (path, time, dimension), weights
+  settings.toml  the settings in effect; with --config they repeat this fit
+  model.toml     the same with every estimate filled in; with --config they give `exact` and `simulate` the model found
+  state.json     what `forecast` starts from
+
+Examples:
+  levytilt fit data.csv --out run
+  levytilt fit data.csv --drift double-well --noise stable --alpha 1.7 --seed 2 --paths 1000 --out run
+  levytilt fit prices.csv.gz --column close --drift none --noise student --json";
+
+/// Below the flags of `forecast`.
+pub const FORECAST_HELP: &str = "\
+Simulates the fitted model from the posterior at the end of the record, with exact draws of the noise. The paths are of
+the state itself; an observation adds its error, observation_std in the run's summary.
+
+Prints the law at the last time. With --out writes forecast.csv (time,dimension,mean,sd,q01,q05,q10,q25,q50,q75,q90,
+q95,q99; an sd that does not exist, as for stable noise, is left empty), paths.npz (times, paths (path, time,
+dimension)) and summary.json.
+
+Examples:
+  levytilt forecast run --horizon 2.5 --out ahead
+  levytilt forecast run --horizon 2d --paths 5000 --out ahead
+  levytilt forecast run --at times.csv --json";

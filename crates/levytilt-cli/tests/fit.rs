@@ -1,0 +1,142 @@
+//! `levytilt fit` and `levytilt forecast`: the files of a run, what they hold, and what is refused.
+
+mod common;
+
+use common::{OU_STABLE, Sandbox};
+
+const FIXED: &str = "--theta 3 --mu 1 --alpha 1.5 --scale 2 --observation-std 0.1";
+
+/// A short simulated record in `sim`.
+fn simulated() -> Sandbox {
+    let at = Sandbox::new();
+    at.ok(&format!("simulate {OU_STABLE} --steps 200 --span 2 --x0 0 --seed 3 --out sim"));
+    at
+}
+
+fn no_nan(at: &Sandbox, dir: &str) {
+    for name in at.list(dir).iter().filter(|name| !name.ends_with("npz")) {
+        let text = at.read(&format!("{dir}/{name}")).to_lowercase();
+        let words = text.split(|c: char| !c.is_ascii_alphabetic());
+        assert!(words.clone().all(|word| word != "nan" && word != "inf"), "{name}: {text}");
+    }
+}
+
+#[test]
+fn a_run_holds_all_its_files_and_does_not_depend_on_threads() {
+    let at = simulated();
+    let run = |threads: usize| {
+        let dir = format!("run{threads}");
+        at.ok(&format!("fit sim/data.csv --mu 1 --steps 200 --paths 100 --seed 5 --threads {threads} --out {dir}"));
+        dir
+    };
+    let first = run(1);
+    let files = ["model.toml", "paths.npz", "posterior.csv", "settings.toml", "state.json", "summary.json"];
+    assert_eq!(at.list(&first), files);
+    no_nan(&at, &first);
+    let timeless = |dir: &str| {
+        let mut summary = at.json(&format!("{dir}/summary.json"));
+        summary["seconds"] = 0.into();
+        summary
+    };
+    let summary = timeless(&first);
+    for threads in [2, 8] {
+        let other = run(threads);
+        assert_eq!(timeless(&other), summary, "{threads} threads");
+        for name in files.iter().filter(|name| **name != "summary.json") {
+            let bytes = |dir: &str| std::fs::read(at.path(dir).join(name)).unwrap();
+            assert_eq!(bytes(&first), bytes(&other), "{name} with {threads} threads");
+        }
+    }
+    assert_eq!((summary["steps"].as_u64(), summary["observations"].as_u64()), (Some(200), Some(201)));
+    assert_eq!(summary["parameters"]["mu"]["fixed"], true);
+    assert!(summary["parameters"]["mu"]["std_error"].is_null());
+    assert!(summary["parameters"]["theta"]["std_error"].as_f64().unwrap() > 0.0);
+    for key in ["elbo", "elbo_std_error", "log_evidence", "log_evidence_std_error", "effective_sample_size", "k_hat"] {
+        assert!(summary[key].is_number(), "{key}");
+    }
+    let posterior = at.read("run1/posterior.csv");
+    let header = "time,dimension,mean,sd,q05,q25,q50,q75,q95,jump_probability";
+    assert_eq!((posterior.lines().next(), posterior.lines().count()), (Some(header), 202));
+    // The model found can be checked by the exact reference.
+    let exact = at.ok("exact sim/data.csv --config run1/model.toml --json").json()["log_evidence"].as_f64().unwrap();
+    let (evidence, error) = (&summary["log_evidence"], &summary["log_evidence_std_error"]);
+    assert!((evidence.as_f64().unwrap() - exact).abs() < 4.0 * error.as_f64().unwrap() + 0.01, "{evidence} {exact}");
+    // Saved settings repeat the fit.
+    at.ok("fit sim/data.csv --config run1/settings.toml --out again");
+    assert_eq!(at.read("again/posterior.csv"), posterior);
+}
+
+#[test]
+fn a_forecast_starts_where_the_fit_ended() {
+    let at = simulated();
+    at.ok(&format!("fit sim/data.csv {FIXED} --steps 200 --paths 200 --out run"));
+    at.ok("forecast run --horizon 4 --paths 2000 --out ahead");
+    assert_eq!(at.list("ahead"), ["forecast.csv", "paths.npz", "summary.json"]);
+    no_nan(&at, "ahead");
+    let table = at.read("ahead/forecast.csv");
+    assert_eq!(table.lines().next().unwrap(), "time,dimension,mean,sd,q01,q05,q10,q25,q50,q75,q90,q95,q99");
+    assert_eq!(table.lines().count(), 401);
+    // Stationary: median 1 with a standard error of 0.03, as worked out beside the library's test; five of them.
+    let last: Vec<&str> = table.lines().last().unwrap().split(',').collect();
+    let median: f64 = last[8].parse().unwrap();
+    assert!(last[0] == "6" && last[3].is_empty() && (median - 1.0).abs() < 0.15, "{last:?}");
+    at.ok("forecast run --horizon 4 --paths 2000 --threads 3 --out same");
+    assert_eq!(std::fs::read(at.path("ahead/paths.npz")).unwrap(), std::fs::read(at.path("same/paths.npz")).unwrap());
+    at.write("times.csv", "time\n2.5\n3\n");
+    at.ok("forecast run --at times.csv --out chosen");
+    assert_eq!(at.read("chosen/forecast.csv").lines().count(), 3);
+    at.refused("forecast run --horizon 2d", &["2d", "numbers"]);
+    at.refused("forecast run --horizon -1", &["-1"]);
+    at.refused("forecast run", &["--horizon"]);
+    at.write("times.csv", "time\n1\n");
+    at.refused("forecast run --at times.csv", &["time 1 follows 2"]);
+    at.refused("forecast sim --horizon 1", &["state.json", "levytilt fit"]);
+}
+
+#[test]
+fn timestamps_are_forecast_in_days() {
+    let at = Sandbox::new();
+    let rows: String = (1..29).map(|day| format!("2024-02-{day:02},{}\n", (f64::from(day) * 1.7).sin())).collect();
+    at.write("d.csv", format!("date,level\n{rows}"));
+    at.ok("fit d.csv --noise gaussian --observation-std 0.1 --steps 27 --paths 50 --out run");
+    at.ok("forecast run --horizon 2d --out ahead");
+    let table = at.read("ahead/forecast.csv");
+    let times: Vec<&str> = table.lines().skip(1).map(|row| row.split(',').next().unwrap()).collect();
+    assert_eq!(times, ["2024-02-29", "2024-03-01"]);
+    assert!(table.lines().skip(1).all(|row| !row.split(',').nth(3).unwrap().is_empty()));
+}
+
+#[test]
+fn bad_records_end_with_a_result_or_a_reason() {
+    let at = Sandbox::new();
+    let record = |value: &dyn Fn(usize) -> String| {
+        (0..40).map(|i| format!("{},{}\n", f64::from(i as u32) * 0.1, value(i))).collect::<String>()
+    };
+    let wave = |i: usize| (1.3 * i as f64).sin() + (0.7 * (i * i) as f64).cos();
+    let plain = record(&|i| wave(i).to_string());
+    at.write(
+        "outlier.csv",
+        format!("time,value\n{}", record(&|i| if i == 20 { "1e6".into() } else { wave(i).to_string() })),
+    );
+    at.write(
+        "gaps.csv",
+        format!("time,value\n{}", record(&|i| if i % 3 == 0 { wave(i).to_string() } else { String::new() })),
+    );
+    at.write("close.csv", format!("time,value\n{plain}3.900000000001,0.5\n"));
+    at.write("plain.csv", format!("time,value\n{plain}"));
+    at.write("equal.csv", format!("time,value\n{}", record(&|_| "1".into())));
+    at.write("one.csv", "time,value\n0,1\n");
+    for (k, input) in ["outlier.csv", "gaps.csv", "close.csv", "plain.csv --x0 1e4"].iter().enumerate() {
+        at.ok(&format!("fit {input} --steps 40 --paths 40 --out run{k} --quiet"));
+        no_nan(&at, &format!("run{k}"));
+    }
+    assert!(at.read("run3/summary.json").contains("errors of observation away"));
+    at.refused("fit equal.csv --out no", &["equal"]);
+    at.refused("fit one.csv --out no", &["single observation"]);
+    at.refused("fit plain.csv --observation-std 0 --out no", &["observation_std = 0"]);
+    at.refused("fit plain.csv --paths 1", &["paths = 1"]);
+    at.refused("fit plain.csv --noise gaussian --alpha 1", &["--alpha", "gaussian"]);
+    at.refused("fit plain.csv --method grid", &["grid", "exact"]);
+    at.refused("fit plain.csv --threads 100000", &["threads"]);
+    assert!(!at.path("no").exists());
+}

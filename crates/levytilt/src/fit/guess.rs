@@ -1,0 +1,145 @@
+//! Guess where to start: rough parameter values from medians of the data, which no jump can spoil.
+//!
+//! | parameter | guess |
+//! |---|---|
+//! | `observation_std` | see [`Scales`]: what does not grow with the lag |
+//! | `scale` and other sizes | the part of a typical increment that does grow with the lag |
+//! | `alpha` | 1.5 |
+//! | `mu` | median of the values |
+//! | `theta`, `theta1`, −`slope` | ten relaxation times in the span |
+//! | `theta2` | wells at the root mean square of the middle half of the values |
+
+use super::Spec;
+use crate::{Error, Result};
+
+/// A standard normal variable is below this in absolute value with probability one half.
+const NORMAL_MEDIAN: f64 = 0.674_489_750_196_081_7;
+/// Half of all draws of a standard symmetric stable law are below this in absolute value, within 2% for α from 1 to 2.
+const STABLE_MEDIAN: f64 = 0.97;
+/// Index assumed before anything is known about it.
+pub(super) const ALPHA: f64 = 1.5;
+/// Lag of the longer increments, in observations.
+const LAG: usize = 4;
+
+/// Typical sizes in a series.
+///
+/// The typical square s² of increments over one and over four observations (from the median of their absolute values)
+/// is taken as q·Δ^{2/α} + 2σ²: the noise of the motion grows with the lag Δ and the error σ of observation does not.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scales {
+    /// Median of the values.
+    pub median: f64,
+    /// Root mean square of the middle half of the values about zero.
+    pub level: f64,
+    /// Difference of the 95% and 5% quantiles of the values, at least the typical increment.
+    pub spread: f64,
+    /// Typical noise of the motion over [`Scales::lag`], as a standard deviation.
+    pub motion: f64,
+    /// Typical error of observation.
+    pub observation: f64,
+    /// Median time between observations.
+    pub lag: f64,
+    /// Time from the first observation to the last.
+    pub span: f64,
+}
+
+impl Scales {
+    /// The sizes of the values seen (not NaN) at `times`; `given` is the error of observation if it is known.
+    pub fn new(times: &[f64], values: &[f64], given: Option<f64>) -> Result<Self> {
+        let seen: Vec<(f64, f64)> =
+            times.iter().zip(values).filter(|(_, y)| !y.is_nan()).map(|(&t, &y)| (t, y)).collect();
+        if seen.len() < 2 {
+            return Err(nothing_to_learn("there are fewer than 2 observed values"));
+        }
+        let mut sorted: Vec<f64> = seen.iter().map(|(_, y)| *y).collect();
+        sorted.sort_by(f64::total_cmp);
+        let quantile = |level: f64| sorted[((sorted.len() - 1) as f64 * level).round() as usize];
+        let middle = &sorted[sorted.len() / 4..sorted.len() - sorted.len() / 4];
+        let level = (middle.iter().map(|y| y * y).sum::<f64>() / middle.len() as f64).sqrt();
+        let (lag, short) = increments(&seen, 1);
+        if short == 0.0 {
+            return Err(nothing_to_learn("all observed values are equal"));
+        }
+        let (motion, observation) = split(&seen, (lag, short), given);
+        Ok(Self {
+            median: quantile(0.5),
+            level: if level > 0.0 { level } else { short },
+            spread: (quantile(0.95) - quantile(0.05)).max(short),
+            motion,
+            observation,
+            lag,
+            span: seen[seen.len() - 1].0 - seen[0].0,
+        })
+    }
+}
+
+fn nothing_to_learn(what: &str) -> Error {
+    Error::Series {
+        place: "values".into(),
+        problem: format!("{what}, so there is nothing to learn parameters from; give all of them"),
+    }
+}
+
+/// Median time and typical size of increments over `lag` observations; the mean where more than half do not move.
+fn increments(seen: &[(f64, f64)], lag: usize) -> (f64, f64) {
+    let pairs = || seen.iter().zip(&seen[lag..]);
+    let mut sizes: Vec<f64> = pairs().map(|(a, b)| (b.1 - a.1).abs()).collect();
+    let mut times: Vec<f64> = pairs().map(|(a, b)| b.0 - a.0).collect();
+    let mean = sizes.iter().sum::<f64>() / sizes.len() as f64;
+    let half = median(&mut sizes) / NORMAL_MEDIAN;
+    (median(&mut times), if half > 0.0 { half } else { mean })
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Motion over one lag and error of observation, each a sensible share of the typical increment.
+fn split(seen: &[(f64, f64)], (lag, short): (f64, f64), given: Option<f64>) -> (f64, f64) {
+    if let Some(observation) = given {
+        let rest = short * short - 2.0 * observation * observation;
+        return (rest.max(0.1 * short * short).sqrt(), observation);
+    }
+    let mut share = 0.5;
+    if seen.len() > 2 * LAG {
+        let (long_lag, long) = increments(seen, LAG);
+        let growth = (long_lag / lag).powf(2.0 / ALPHA) - 1.0;
+        share = ((long / short).powi(2) - 1.0) / growth;
+    }
+    // At the ends one of the two would be nothing, which is a hard place to start from.
+    let share = share.clamp(0.1, 0.95);
+    (short * share.sqrt(), short * (0.5 * (1.0 - share)).sqrt())
+}
+
+/// A start for each parameter that `spec` leaves open.
+pub(super) fn guess(name: &str, spec: &Spec, scales: &Scales) -> f64 {
+    let Scales { median, level, spread, motion, observation, lag, span } = *scales;
+    let stable = spec.noise.parameters.contains(&"alpha");
+    let alpha = spec.given("alpha").unwrap_or(ALPHA);
+    let rate = spec.given("theta").or(spec.given("theta1")).unwrap_or(10.0 / span);
+    let slope = spec.given("slope").unwrap_or(-10.0 / span);
+    match name {
+        "theta" | "theta1" => rate,
+        "slope" => slope,
+        "mu" => median,
+        "offset" => -slope * median,
+        "theta2" => rate / (level * level),
+        "alpha" => alpha,
+        "scale" if stable => NORMAL_MEDIAN * motion / (STABLE_MEDIAN * lag.powf(1.0 / alpha)),
+        // Cauchy over short times.
+        "scale" if spec.noise.name == "nig" => NORMAL_MEDIAN * motion / lag,
+        "scale" => motion / lag.sqrt(),
+        // Radii are in units of `scale`.
+        "tau" => 0.1 * lag.powf(1.0 / alpha),
+        "sigma_g" => 1.0,
+        // Jumps are damped beyond the sizes that are commonly seen.
+        "tempering" => 1.0 / spread,
+        "nu" => lag,
+        "dof" => 4.0,
+        "rate" => 0.5 / lag,
+        "jump_std" => 1.5 * motion,
+        "observation_std" => observation,
+        _ => 1.0,
+    }
+}

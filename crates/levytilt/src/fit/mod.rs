@@ -1,0 +1,231 @@
+//! Fit a model to a series in one call: guess, learn, and judge the result with fresh random numbers.
+
+mod guess;
+mod spec;
+mod warnings;
+
+pub use guess::Scales;
+pub use spec::Spec;
+
+use crate::posterior::{
+    Evidence, Marginal, Paths, Potentials, WeightSummary, log_evidence, marginals, normalise, walk,
+};
+use crate::series::{TimeGrid, check_values};
+use crate::solve::{LearnOptions, Learned, Parameter, SweepOptions, learn, robust_start, sweep};
+use crate::{Chain, Dimension, Error, Model, Result, Start, stream};
+use rand::Rng;
+use spec::Start0;
+
+/// How to fit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FitOptions {
+    /// Posterior paths, at least 2.
+    pub paths: usize,
+    /// Seed of all random numbers; the same seed gives the same result for any number of threads.
+    pub seed: u64,
+    /// Weak priors around the guesses, which hold what the data do not determine; without them maximum likelihood.
+    pub priors: bool,
+    /// How to learn; its paths and seed are those above.
+    pub learn: LearnOptions,
+    /// Levels of the posterior quantiles.
+    pub quantiles: Vec<f64>,
+}
+
+impl Default for FitOptions {
+    fn default() -> Self {
+        Self {
+            paths: 500,
+            seed: 1,
+            priors: true,
+            learn: LearnOptions::default(),
+            quantiles: vec![0.05, 0.25, 0.5, 0.75, 0.95],
+        }
+    }
+}
+
+/// A parameter after the fit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Estimate {
+    /// Name as users write it.
+    pub name: String,
+    /// Value, given or learned.
+    pub value: f64,
+    /// Standard error of a learned value, if there is one.
+    pub std_error: Option<f64>,
+    /// Whether the value was given.
+    pub fixed: bool,
+    /// Whether a learned value owes more to its prior than to the data.
+    pub held_by_prior: bool,
+}
+
+/// A model fitted to a series.
+#[derive(Debug)]
+pub struct Fit {
+    /// The model with the values found.
+    pub model: Model,
+    /// Its parameters.
+    pub parameters: Vec<Estimate>,
+    /// Bound, effective sample size and k̂ of fresh paths.
+    pub summary: WeightSummary,
+    /// Log evidence by a particle filter with fresh particles.
+    pub evidence: Evidence,
+    /// Latent times.
+    pub times: Vec<f64>,
+    /// Number of values observed.
+    pub observations: usize,
+    /// Newton steps taken.
+    pub iterations: usize,
+    /// Per dimension and time: the posterior law of the state.
+    pub marginals: Vec<Vec<Marginal>>,
+    /// Messages from the future that the paths follow.
+    pub potentials: Potentials,
+    /// Fresh posterior paths.
+    pub paths: Paths,
+    /// Their weights, with sum 1.
+    pub weights: Vec<f64>,
+    /// What a careful reader should know, in sentences.
+    pub warnings: Vec<String>,
+}
+
+impl Fit {
+    /// The estimate of a parameter.
+    pub fn parameter(&self, name: &str) -> Option<&Estimate> {
+        self.parameters.iter().find(|p| p.name == name)
+    }
+
+    /// States of all paths at the last time, in one dimension.
+    pub fn end_states(&self) -> Vec<f64> {
+        self.paths.column(0, self.times.len() - 1).collect()
+    }
+}
+
+/// Fit `spec` to one value per observation row of `grid`, NaN where missing.
+///
+/// # Errors
+/// Values or parameters outside their domain; too little data to learn from (fewer than two values, or all equal); a
+/// result that is not finite.
+pub fn fit(spec: &Spec, grid: &TimeGrid, values: &[f64], options: &FitOptions) -> Result<Fit> {
+    if options.paths < 2 {
+        return Err(Error::Parameter {
+            name: "paths".into(),
+            value: options.paths as f64,
+            expected: "must be at least 2",
+        });
+    }
+    grid.spread(values)?;
+    check_values("values", values)?;
+    let Start0 { model, parameters } = spec.start(grid, values, options.priors)?;
+    // Learning, judging and weighing must not share random numbers: a bound on the paths it was tuned on flatters.
+    let mut seeds = stream(options.seed, u64::MAX - 1);
+    let [sweeps, fresh, particles] = [seeds.next_u64(), seeds.next_u64(), seeds.next_u64()];
+    let sweep = SweepOptions { paths: options.paths, seed: sweeps, ..options.learn.sweep };
+    let found = find(model, parameters, grid, values, &LearnOptions { sweep, ..options.learn })?;
+    let Found { model, estimates, potentials, iterations, noted } = found;
+    let chain = Chain::new(&model, grid, &[values])?;
+    let paths = walk(&chain, &potentials, options.paths, fresh);
+    let evidence = log_evidence(&chain, &potentials, options.paths, particles);
+    let log_weights = paths.log_weights();
+    let summary = WeightSummary::new(&log_weights);
+    check_finite(&summary, &evidence, &estimates)?;
+    let (_, weights) = normalise(&log_weights);
+    let marginals = (0..chain.dim()).map(|i| marginals(&paths, i, &weights, &options.quantiles)).collect();
+    let observations = chain.observations();
+    let warnings = warnings::warnings(&warnings::Judged {
+        summary: &summary,
+        evidence: &evidence,
+        parameters: &estimates,
+        observations,
+        times: chain.len(),
+        paths: options.paths,
+        start_miss: start_miss(&chain),
+        noted,
+    });
+    drop(chain);
+    let times = grid.times().to_vec();
+    Ok(Fit {
+        model,
+        parameters: estimates,
+        summary,
+        evidence,
+        times,
+        observations,
+        iterations,
+        marginals,
+        potentials,
+        paths,
+        weights,
+        warnings,
+    })
+}
+
+/// Parameters and potentials; the paths they were found with are not kept.
+struct Found {
+    model: Model,
+    estimates: Vec<Estimate>,
+    potentials: Potentials,
+    iterations: usize,
+    noted: Vec<String>,
+}
+
+/// Learn what is free, or only sweep if nothing is.
+fn find(
+    model: Model,
+    parameters: Vec<Parameter>,
+    grid: &TimeGrid,
+    values: &[f64],
+    options: &LearnOptions,
+) -> Result<Found> {
+    if parameters.iter().all(|p| p.fixed) {
+        let chain = Chain::new(&model, grid, &[values])?;
+        let swept = sweep(&chain, robust_start(&chain)?, &options.sweep)?;
+        drop(chain);
+        let given = |p: Parameter| Estimate {
+            name: p.name,
+            value: p.value,
+            std_error: None,
+            fixed: true,
+            held_by_prior: false,
+        };
+        let estimates = parameters.into_iter().map(given).collect();
+        return Ok(Found { model, estimates, potentials: swept.potentials, iterations: 0, noted: swept.warnings });
+    }
+    let learned = learn(model, &parameters, grid, &[values], options)?;
+    let estimates = estimates(&learned);
+    let Learned { model, swept, iterations, warnings, .. } = learned;
+    Ok(Found { model, estimates, potentials: swept.potentials, iterations, noted: warnings })
+}
+
+fn estimates(learned: &Learned) -> Vec<Estimate> {
+    let judged = learned.std_errors.iter().zip(&learned.data_shares);
+    let estimate = |(p, (&error, &share)): (&Parameter, (&f64, &f64))| Estimate {
+        name: p.name.clone(),
+        value: p.value,
+        std_error: (!p.fixed && error.is_finite()).then_some(error),
+        fixed: p.fixed,
+        held_by_prior: !p.fixed && p.prior.is_some() && share < 0.5,
+    };
+    learned.parameters.iter().zip(judged).map(estimate).collect()
+}
+
+/// Distance of a known first state from the value observed there, in errors of observation; 0 if there is none.
+fn start_miss(chain: &Chain) -> f64 {
+    let miss = |(i, d): (usize, &Dimension)| match d.start {
+        Start::Fixed(x0) if !chain.value(i, 0).is_nan() => (chain.value(i, 0) - x0).abs() / d.observation_std,
+        _ => 0.0,
+    };
+    chain.model().dimensions.iter().enumerate().map(miss).fold(0.0, f64::max)
+}
+
+/// No result is better than one that is not a number.
+fn check_finite(summary: &WeightSummary, evidence: &Evidence, parameters: &[Estimate]) -> Result<()> {
+    let figures = [summary.elbo, summary.elbo_std_error, evidence.log_evidence, evidence.std_error];
+    if figures.iter().chain(parameters.iter().map(|p| &p.value)).all(|figure| figure.is_finite()) {
+        return Ok(());
+    }
+    Err(Error::Numerical {
+        what: "fit",
+        why: "the model gives the data essentially zero probability at the parameters found; use a noise with heavier \
+              tails, a larger observation_std, or leave more parameters open"
+            .into(),
+    })
+}

@@ -1,0 +1,83 @@
+//! Say in sentences what a careful statistician would say about a fit.
+
+use super::Estimate;
+use crate::posterior::{Evidence, WeightSummary};
+
+/// What is judged.
+pub(super) struct Judged<'a> {
+    pub summary: &'a WeightSummary,
+    pub evidence: &'a Evidence,
+    pub parameters: &'a [Estimate],
+    pub observations: usize,
+    pub times: usize,
+    pub paths: usize,
+    /// Distance of a known first state from the value observed there, in errors of observation.
+    pub start_miss: f64,
+    /// What the solver noted.
+    pub noted: Vec<String>,
+}
+
+/// Above this k̂ weighted means do not settle at any practical number of paths.
+const WORST_K: f64 = 0.7;
+/// A gap between evidence and bound beyond this many nats and standard errors is more than sampling noise.
+const WORST_GAP: f64 = 3.0;
+/// A first value further than this many errors of observation from a known first state contradicts it.
+const WORST_START: f64 = 6.0;
+/// Observations per learned parameter below which standard errors are a hope.
+const FEWEST: usize = 20;
+/// An index above this is the Gaussian limit for all that the data can say.
+const GAUSSIAN_INDEX: f64 = 1.98;
+
+/// The sentences.
+pub(super) fn warnings(judged: &Judged) -> Vec<String> {
+    let Judged { summary, evidence, parameters, observations, times, paths, start_miss, noted } = judged;
+    let mut all = noted.clone();
+    let gap = evidence.log_evidence - summary.elbo;
+    let wide = gap > WORST_GAP + 3.0 * (summary.elbo_std_error + evidence.std_error);
+    if summary.k_hat > WORST_K {
+        all.push(format!(
+            "k-hat is {:.2}, above {WORST_K}: a few of the {paths} paths carry most of the weight, so means and \
+             quantiles of the posterior are rough; {}",
+            summary.k_hat,
+            if 2 * observations < *times {
+                "latent times far from observations are the usual reason"
+            } else {
+                "use more paths"
+            }
+        ));
+    }
+    if wide {
+        all.push(format!(
+            "the bound is {gap:.1} nats below the evidence: the posterior paths miss part of the posterior; {}",
+            if 2 * observations < *times {
+                "fewer latent steps between observations would help"
+            } else {
+                "use more paths"
+            }
+        ));
+    }
+    if evidence.std_error > 1.0 {
+        all.push(format!("the log evidence has a standard error of {:.1}; use more paths", evidence.std_error));
+    }
+    if *start_miss > WORST_START {
+        all.push(format!(
+            "x0 is {start_miss:.0} errors of observation away from the value observed at the first time: give another \
+             x0 or leave it out"
+        ));
+    }
+    let learned = parameters.iter().filter(|p| !p.fixed).count();
+    if learned > 0 && *observations < FEWEST * learned {
+        all.push(format!(
+            "{learned} parameters were learned from {observations} observations: read the standard errors as lower \
+             limits, or give some parameters"
+        ));
+    }
+    let held: Vec<&str> = parameters.iter().filter(|p| p.held_by_prior).map(|p| p.name.as_str()).collect();
+    if !held.is_empty() {
+        all.push(format!("the data say little about {}: held by a weak prior around a rough guess", held.join(", ")));
+    }
+    if parameters.iter().any(|p| !p.fixed && p.name.starts_with("alpha") && p.value > GAUSSIAN_INDEX) {
+        all.push("alpha is at its upper end, where the noise is Gaussian: compare with noise gaussian".into());
+    }
+    all
+}

@@ -1,0 +1,124 @@
+//! Fits of whole series: against the exact evidence, the Kalman filter, the truth, and bad input.
+
+use levytilt::drift::DriftFamily;
+use levytilt::exact;
+use levytilt::exact::kalman::{self, Step};
+use levytilt::fit::{Fit, FitOptions, Spec, fit};
+use levytilt::noise::Family;
+use levytilt::series::TimeGrid;
+use levytilt::{Model, Result, Start, simulate};
+
+fn spec(drift: &str, noise: &str) -> Spec {
+    Spec::new(DriftFamily::named(drift).unwrap(), Family::named(noise).unwrap())
+}
+
+fn even_times(steps: usize, dt: f64) -> Vec<f64> {
+    (0..=steps).map(|i| i as f64 * dt).collect()
+}
+
+/// Observations of an OU process (θ = 3, μ = 1) with this noise, scale 2 and observation error 0.1.
+fn ou_data(noise: &str, values: &[f64], times: &[f64], seed: u64) -> Vec<f64> {
+    let drift = DriftFamily::named("ou").unwrap().build(&[3.0, 1.0]).unwrap();
+    let noise = Family::named(noise).unwrap().build(values).unwrap();
+    simulate(&Model::new(drift, noise, 0.1, Start::Fixed(0.0)).unwrap(), times, seed).unwrap().observations
+}
+
+fn all_finite(fit: &Fit) {
+    let figures = [fit.summary.elbo, fit.evidence.log_evidence, fit.summary.effective_sample_size];
+    assert!(figures.iter().all(|figure| figure.is_finite()), "{figures:?}");
+    for m in fit.marginals.iter().flatten() {
+        assert!(m.mean.is_finite() && m.sd.is_finite() && m.quantiles.iter().all(|q| q.is_finite()), "{m:?}");
+        assert!((0.0..=1.0).contains(&m.jump_probability));
+    }
+    assert!(fit.parameters.iter().all(|p| p.value.is_finite() && p.std_error.is_none_or(f64::is_finite)));
+}
+
+/// Four standard errors for each of five parameters: false alarm below 1e-3 if the errors are Gaussian; the seed is
+/// fixed. The bound may be above the evidence only by its own error and the particles must agree with the grid.
+#[test]
+fn statistics_ou_stable_is_recovered() {
+    let times = even_times(600, 0.01);
+    let y = ou_data("stable", &[1.5, 2.0], &times, 4);
+    let grid = TimeGrid::new(&times, Some(600)).unwrap();
+    let options = FitOptions { paths: 300, ..FitOptions::default() };
+    let fit = fit(&spec("ou", "stable"), &grid, &y, &options).unwrap();
+    all_finite(&fit);
+    for (name, truth) in [("theta", 3.0), ("mu", 1.0), ("alpha", 1.5), ("scale", 2.0), ("observation_std", 0.1)] {
+        let p = fit.parameter(name).unwrap();
+        assert!((p.value - truth).abs() < 4.0 * p.std_error.unwrap(), "{p:?}");
+        assert!(!p.fixed && !p.held_by_prior, "{p:?}");
+    }
+    let exact = exact::log_evidence(&fit.model, &grid, &y, &exact::Options::default()).unwrap();
+    let (elbo, particles) = (&fit.summary, &fit.evidence);
+    assert!(elbo.elbo <= exact + 3.0 * elbo.elbo_std_error, "{elbo:?} {exact}");
+    assert!(exact - elbo.elbo < 3.0, "{elbo:?} {exact}");
+    assert!((particles.log_evidence - exact).abs() < 4.0 * particles.std_error, "{particles:?} {exact}");
+}
+
+/// ln p(y) of a fitted OU process with Gaussian noise and x0 = 0, from the flow μ + (x − μ)e^{−θΔ} and variance scale²Δ.
+fn kalman_evidence(fit: &Fit, dt: f64, y: &[f64]) -> f64 {
+    let [theta, mu, scale, error] =
+        ["theta", "mu", "scale", "observation_std"].map(|p| fit.parameter(p).unwrap().value);
+    let slope = (-theta * dt).exp();
+    let step = Step { slope, offset: mu * (1.0 - slope), variance: scale * scale * dt };
+    kalman::smooth(Start::Fixed(0.0), &vec![step; y.len() - 1], y, error).unwrap().log_evidence
+}
+
+/// With Gaussian noise and a linear drift the best potential is quadratic, so the bound is the evidence itself.
+#[test]
+fn identity_gaussian_bound_is_the_kalman_evidence() {
+    let times = even_times(200, 0.05);
+    let y = ou_data("gaussian", &[2.0], &times, 2);
+    let grid = TimeGrid::new(&times, Some(200)).unwrap();
+    for given in [true, false] {
+        let mut spec = Spec { x0: Some(0.0), ..spec("ou", "gaussian") };
+        if given {
+            spec = spec.fix("theta", 3.0).fix("mu", 1.0).fix("scale", 2.0).fix("observation_std", 0.1);
+        }
+        let fit = fit(&spec, &grid, &y, &FitOptions { paths: 100, ..FitOptions::default() }).unwrap();
+        let kalman = kalman_evidence(&fit, 0.05, &y);
+        assert!((fit.summary.elbo - kalman).abs() < 1e-6, "{} {kalman}", fit.summary.elbo);
+        assert!((fit.evidence.log_evidence - kalman).abs() < 1e-6);
+        assert_eq!(fit.parameters.iter().all(|p| p.fixed), given);
+    }
+}
+
+/// A series for each trap; every fit ends with finite numbers or with an error that names the trouble.
+#[test]
+fn bad_series_give_a_result_or_a_clear_error() {
+    let times = even_times(60, 0.1);
+    let good = ou_data("stable", &[1.5, 2.0], &times, 3);
+    let outlier: Vec<f64> = good.iter().enumerate().map(|(i, y)| if i == 30 { 1e6 } else { *y }).collect();
+    let gaps: Vec<f64> = good.iter().enumerate().map(|(i, y)| if i % 4 == 0 { *y } else { f64::NAN }).collect();
+    let mut close = times.clone();
+    close[31] = close[30] + 1e-12;
+    let stable = || spec("ou", "stable");
+    let cases: [(&str, Spec, &[f64], &[f64]); 6] = [
+        ("outlier", stable(), &times, &outlier),
+        ("gaps", stable(), &times, &gaps),
+        ("close", stable(), &close, &good),
+        ("far start", Spec { x0: Some(1e4), ..stable() }, &times, &good),
+        ("far gaussian start", Spec { x0: Some(1e4), ..spec("ou", "gaussian") }, &times, &good),
+        ("two", stable(), &times[..2], &good[..2]),
+    ];
+    for (name, spec, times, values) in cases {
+        let fit = try_fit(&spec, times, values).unwrap_or_else(|error| panic!("{name}: {error}"));
+        all_finite(&fit);
+        assert_eq!(fit.warnings.iter().any(|w| w.contains("x0 is")), name.starts_with("far"), "{name}");
+    }
+    let refused = |spec: Spec, values: &[f64], part: &str| {
+        let error = try_fit(&spec, &times[..values.len()], values).unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    };
+    refused(stable(), &[1.0; 40], "all observed values are equal");
+    refused(stable(), &[1.0, f64::NAN, f64::NAN], "fewer than 2");
+    refused(stable().fix("observation_std", 0.0), &good, "observation_std = 0");
+    refused(stable().fix("dof", 3.0), &good, "dof");
+    let given = stable().fix("theta", 3.0).fix("mu", 1.0).fix("alpha", 1.5).fix("scale", 2.0);
+    all_finite(&try_fit(&given.fix("observation_std", 0.1), &times[..40], &[1.0; 40]).unwrap());
+}
+
+fn try_fit(spec: &Spec, times: &[f64], values: &[f64]) -> Result<Fit> {
+    let grid = TimeGrid::new(times, Some(times.len() - 1))?;
+    fit(spec, &grid, values, &FitOptions { paths: 64, ..FitOptions::default() })
+}
