@@ -116,7 +116,7 @@ impl Block {
                 let (node, x) = table.advance(now[place], rng, sum);
                 now[place] = x;
                 jumps[place] = node >= tilted.thresholds[i];
-                sum.add(chain.log_likelihood(i, j, x) - table.potential().log_value(x), 1.0);
+                sum.add(chain.log_likelihood(i, j, x) - table.potential().log_value(x));
             }
         }
     }
