@@ -100,7 +100,7 @@ impl Canvas {
     pub fn heading(&mut self, panel: &Panel, title: &str, detail: &str, colour: &str) {
         let bold = format!("fill=\"{colour}\" font-size=\"16\" font-weight=\"bold\"");
         self.text(panel.left, panel.top - 26.0, &bold, title);
-        self.text(panel.left, panel.top - 8.0, &format!("fill=\"{INK}\""), detail);
+        self.text(panel.left, panel.top - 8.0, &format!("fill=\"{INK}\""), &detail.replace('-', "−"));
     }
 
     /// Name of the horizontal axis.
@@ -148,10 +148,13 @@ impl Canvas {
         self.add(&format!("<path d=\"{d}\" fill=\"none\" stroke=\"{colour}\" stroke-dasharray=\"4 2\"/>"));
     }
 
-    /// Ticks along the bottom of a panel.
-    pub fn marks(&mut self, panel: &Panel, xs: &[f64], colour: &str) {
-        let path: String = xs.iter().map(|&x| format!("M{:.1} {:.1}v-14", panel.x(x), panel.bottom())).collect();
-        self.add(&format!("<path d=\"{path}\" stroke=\"{colour}\" stroke-width=\"1.2\"/>"));
+    /// A stretch of the horizontal axis, tinted.
+    pub fn shade(&mut self, panel: &Panel, (from, to): (f64, f64)) {
+        let (x, width) = (panel.x(from), panel.x(to) - panel.x(from));
+        self.add(&format!(
+            "<rect x=\"{x:.1}\" y=\"{}\" width=\"{width:.1}\" height=\"{}\" fill=\"#fde68a\" fill-opacity=\"0.5\"/>",
+            panel.top, panel.height
+        ));
     }
 }
 
@@ -171,7 +174,9 @@ impl Canvas {
             let middle = y - 4.5;
             match *sign {
                 "dot" => self.add(&format!("<circle cx=\"{}\" cy=\"{middle}\" r=\"2\" fill=\"#8b929c\"/>", x + 12.0)),
-                "line" => self.add(&format!("<path d=\"M{x} {middle}h24\" stroke=\"#111827\" stroke-dasharray=\"4 2\"/>")),
+                "line" => {
+                    self.add(&format!("<path d=\"M{x} {middle}h24\" stroke=\"#111827\" stroke-dasharray=\"4 2\"/>"))
+                }
                 _ => {
                     let top = middle - 5.0;
                     self.add(&format!("<rect x=\"{x}\" y=\"{top}\" width=\"24\" height=\"10\" fill=\"{FAINT}\" fill-opacity=\"0.28\"/>"));
@@ -179,7 +184,7 @@ impl Canvas {
                 }
             }
             self.text(x + 32.0, y, &format!("fill=\"{INK}\""), name);
-            x += 60.0 + 7.0 * name.len() as f64;
+            x += 66.0 + 7.0 * name.len() as f64;
         }
     }
 }
