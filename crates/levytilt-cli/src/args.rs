@@ -39,7 +39,7 @@ pub enum Command {
 /// Flags of `demo`.
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// Directory for the results
+    /// Directory for data.csv, summary.json, posterior.csv and settings.toml; made if missing
     #[arg(long, value_name = "DIR", default_value = "levytilt-demo")]
     pub out: PathBuf,
     /// How to report.

@@ -53,7 +53,7 @@ pub fn run(args: &DemoArgs) -> Result<()> {
     } else if !args.report.quiet {
         say(&verdict(&summary));
         let dir = args.out.display();
-        say(&format!("\nWritten to {dir}: summary.json, posterior.csv (the climate state through time), data.csv"));
+        say(&format!("\nWritten to {dir}: data.csv, summary.json, settings.toml and posterior.csv, the climate state"));
         say(&format!("Try your own: levytilt exact {dir}/data.csv --config {dir}/settings.toml --alpha 1.5"));
     }
     Ok(())

@@ -14,12 +14,12 @@ The other columns are observed values; nothing, NaN or NA where a value is missi
 any order. `levytilt COMMAND --help` has the details and more examples.
 
 Settings come from flags or from a TOML file (--config), whose keys are named like the flags:
-  [model]   drift noise alpha scale tau sigma_g tempering nu dof rate jump_std brownian observation_std x0 x0_std
-  [drift]   theta mu theta1 theta2 slope offset
-  [grid]    steps
-  [data]    column
+  [model]    drift noise alpha scale tau sigma_g tempering nu dof rate jump_std brownian observation_std x0 x0_std
+  [drift]    theta mu theta1 theta2 slope offset
+  [grid]     steps
+  [data]     column
   [simulate] span every
-  [solve]   method paths seed threads
+  [solve]    method paths seed threads
 Flags win over the file. A noise or drift chosen by a flag sets aside the parameters of the one in the file. The
 settings in effect are saved as settings.toml beside the results, ready for --config.
 
@@ -30,7 +30,8 @@ leaves no half-written files.";
 pub const DEMO_HELP: &str = "\
 The record: calcium dust in Greenland ice (NGRIP), 10-year means, 60 000 to 11 700 years before present. Climate there
 has two states and jumps between them. The demo computes how probable the record is when the state of a double well
-is driven by heavy-tailed jumps, and when it is driven by plain diffusion, and says which wins and by how much.
+is driven by heavy-tailed jumps, and when it is driven by plain diffusion, and says which wins and by how much. It
+takes some seconds.
 
 Examples:
   levytilt demo

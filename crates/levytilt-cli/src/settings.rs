@@ -55,7 +55,7 @@ pub struct ModelSettings {
     /// Law of the jumps [default: stable]
     #[arg(long, value_name = "FAMILY", help_heading = "Noise")]
     pub noise: Option<NoiseKind>,
-    /// Tail index, in (0, 2]: stable, truncated-stable, tempered-stable
+    /// Tail index, in (0, 2]: stable; in (0, 2): truncated-stable, tempered-stable
     #[arg(long, value_name = "A", help_heading = "Noise")]
     pub alpha: Option<f64>,
     /// Size of the noise: all but compound-poisson. Stable: E exp(iuJ) = exp(-dt scale^alpha |u|^alpha). Gaussian:
@@ -138,10 +138,10 @@ pub struct GridSettings {
 #[serde(default, deny_unknown_fields)]
 pub struct SimulateSettings {
     /// Length of the record in units of time [default: 10]
-    #[arg(long, value_name = "T", help_heading = "Grid")]
+    #[arg(long, value_name = "T", help_heading = "Simulation")]
     pub span: Option<f64>,
     /// Observe every N-th time, starting with the first [default: 1]
-    #[arg(long, value_name = "N", help_heading = "Grid")]
+    #[arg(long, value_name = "N", help_heading = "Simulation")]
     pub every: Option<usize>,
 }
 
@@ -157,7 +157,7 @@ pub struct SolveSettings {
     pub paths: Option<usize>,
     /// Seed of the random numbers [default: 1]
     // TOML integers end at 2^63 - 1; a seed that cannot be saved would not be a record.
-    #[arg(long, value_name = "N", help_heading = "Grid", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    #[arg(long, value_name = "N", help_heading = "Random numbers", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub seed: Option<u64>,
     /// Threads, 0 = all cores
     #[arg(skip)]

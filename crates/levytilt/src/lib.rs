@@ -3,6 +3,28 @@
 //! The model is dX = f(X) dt + dL with heavy-tailed Lévy noise, seen through noisy observations. One idea carries the
 //! crate: **noise is a vector of variances, the posterior is a message from the future, a step is a Kalman update with a
 //! random gain.**
+//!
+//! Simulate a jumping path, see it with errors, and compute its evidence and posterior without approximation:
+//!
+//! ```
+//! use levytilt::{Model, Start, drift::Ou, exact::{Options, smooth}, noise::Stable, series::TimeGrid, simulate};
+//!
+//! let model = Model::new(Box::new(Ou::new(3.0, 1.0)?), Box::new(Stable::new(1.5, 2.0)?), 0.1, Start::Fixed(0.0))?;
+//! let times: Vec<f64> = (0..=200).map(|j| 0.01 * f64::from(j)).collect();
+//! let seen = simulate(&model, &times, 1)?.observations;
+//! let found = smooth(&model, &TimeGrid::new(&times, None)?, &seen, &Options::default())?;
+//! println!("log evidence {:.3}, last state {:.2} ± {:.2}", found.log_evidence, found.mean[200], found.sd[200]);
+//! # Ok::<(), levytilt::Error>(())
+//! ```
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | [`noise`], [`drift`] | what a [`Model`] is made of |
+//! | [`series`] | times, missing values, the grid of latent times |
+//! | [`exact`] | evidence and posterior in one dimension, without approximation |
+//! | [`solve`], [`posterior`] | posterior paths in any dimension, parameters learned from them |
+//! | [`tilt`], [`potential`] | one step of a posterior path, and the message that steers it |
+//! | [`law`] | the symmetric stable law to full accuracy |
 #![deny(missing_docs)]
 
 mod chain;
@@ -27,3 +49,8 @@ pub use error::{Error, Result};
 pub use model::{Dimension, Model, Start};
 pub use rng::{StreamRng, stream};
 pub use simulate::{Simulated, simulate};
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -81,7 +81,7 @@ pub struct Fit {
     pub potentials: Potentials,
     /// Fresh posterior paths.
     pub paths: Paths,
-    /// Their weights, with sum 1.
+    /// Their weights, with sum 1; all equal where the weights cannot be trusted, and a warning says so.
     pub weights: Vec<f64>,
     /// What a careful reader should know, in sentences.
     pub warnings: Vec<String>,
@@ -127,7 +127,7 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, values: &[f64], options: &FitOptions) -
     let log_weights = paths.log_weights();
     let summary = WeightSummary::new(&log_weights);
     check_finite(&summary, &evidence, &estimates)?;
-    let (_, weights) = normalise(&log_weights);
+    let weights = trusted_weights(&log_weights, &summary);
     let marginals = (0..chain.dim()).map(|i| marginals(&paths, i, &weights, &options.quantiles)).collect();
     let observations = chain.observations();
     let warnings = warnings::warnings(&warnings::Judged {
@@ -156,6 +156,24 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, values: &[f64], options: &FitOptions) -
         weights,
         warnings,
     })
+}
+
+/// Largest k̂ at which weighted means settle at a practical number of paths.
+const WORST_K: f64 = 0.7;
+/// Least effective share of the paths for which weights are used.
+const LEAST_EFFECTIVE: f64 = 0.1;
+
+/// Whether the weights of whole paths improve on the paths as they are.
+///
+/// The spread of log-weights grows with the length of the series however close each step is, so that in a long series
+/// a few paths would take all the weight; the potentials are then a better guide than the weights.
+fn can_be_weighed(summary: &WeightSummary, paths: usize) -> bool {
+    summary.k_hat <= WORST_K && summary.effective_sample_size >= LEAST_EFFECTIVE * paths as f64
+}
+
+fn trusted_weights(log_weights: &[f64], summary: &WeightSummary) -> Vec<f64> {
+    let count = log_weights.len();
+    if can_be_weighed(summary, count) { normalise(log_weights).1 } else { vec![1.0 / count as f64; count] }
 }
 
 /// Parameters and potentials; the paths they were found with are not kept.

@@ -1,6 +1,6 @@
 //! Say in sentences what a careful statistician would say about a fit.
 
-use super::Estimate;
+use super::{Estimate, can_be_weighed};
 use crate::posterior::{Evidence, WeightSummary};
 
 /// What is judged.
@@ -17,8 +17,6 @@ pub(super) struct Judged<'a> {
     pub noted: Vec<String>,
 }
 
-/// Above this k̂ weighted means do not settle at any practical number of paths.
-const WORST_K: f64 = 0.7;
 /// A gap between evidence and bound beyond this many nats and standard errors is more than sampling noise.
 const WORST_GAP: f64 = 3.0;
 /// A first value further than this many errors of observation from a known first state contradicts it.
@@ -34,26 +32,17 @@ pub(super) fn warnings(judged: &Judged) -> Vec<String> {
     let mut all = noted.clone();
     let gap = evidence.log_evidence - summary.elbo;
     let wide = gap > WORST_GAP + 3.0 * (summary.elbo_std_error + evidence.std_error);
-    if summary.k_hat > WORST_K {
+    if !can_be_weighed(summary, *paths) {
         all.push(format!(
-            "k-hat is {:.2}, above {WORST_K}: a few of the {paths} paths carry most of the weight, so means and \
-             quantiles of the posterior are rough; {}",
-            summary.k_hat,
-            if 2 * observations < *times {
-                "latent times far from observations are the usual reason"
-            } else {
-                "use more paths"
-            }
+            "the weights of the {paths} paths are worth {:.0} equal ones (k-hat {:.2}): they cannot be trusted, and \
+             the posterior is that of the paths without weights",
+            summary.effective_sample_size, summary.k_hat
         ));
     }
     if wide {
         all.push(format!(
-            "the bound is {gap:.1} nats below the evidence: the posterior paths miss part of the posterior; {}",
-            if 2 * observations < *times {
-                "fewer latent steps between observations would help"
-            } else {
-                "use more paths"
-            }
+            "the bound is {gap:.1} nats below the evidence: the posterior paths miss part of the posterior{}",
+            if 2 * observations < *times { "; fewer latent steps between observations would help" } else { "" }
         ));
     }
     if evidence.std_error > 1.0 {

@@ -9,32 +9,50 @@ use super::weights::normalise;
 use crate::tilt::{LogSum, TiltTable};
 use crate::{Chain, StreamRng, stream};
 use rand::RngExt;
+use rayon::prelude::*;
 
 /// A log evidence with its standard error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Evidence {
     /// Estimate of ln p(y); its exponential is unbiased.
     pub log_evidence: f64,
-    /// Standard error of the estimate, from the spread of the families of the first particles (Lee and Whiteley 2018).
+    /// Standard error of the estimate, from the spread of independent filters.
     pub std_error: f64,
-    /// How often particles were resampled.
-    pub resamplings: usize,
+    /// How often particles were resampled, per filter.
+    pub resamplings: f64,
 }
 
-/// Run the filter with `count` particles.
+/// Independent filters: enough that the spread of their estimates is known to a fifth.
+const FILTERS: usize = 16;
+
+/// Run 16 independent filters with `count` particles in all (at least 32 each) and average their evidences.
 pub fn log_evidence(chain: &Chain, potentials: &Potentials, count: usize, seed: u64) -> Evidence {
-    let mut filter = Filter::new(chain, count, seed);
-    let mut tables = filter.tables(potentials, 0);
-    filter.look_ahead(0, &tables);
-    for j in 0..chain.len() {
-        filter.resample_if_uneven();
-        filter.step(j, &tables);
-        if j + 1 < chain.len() {
-            tables = filter.tables(potentials, j + 1);
-            filter.look_ahead(j + 1, &tables);
+    let size = count.div_ceil(FILTERS).max(32);
+    let mut filters: Vec<Filter> =
+        (0..FILTERS).map(|f| Filter::new(chain, size, (f * (size + 1)) as u64, seed)).collect();
+    // One task per thread: its filters share the tables of a step.
+    let share = FILTERS.div_ceil(rayon::current_num_threads());
+    filters.par_chunks_mut(share).for_each(|filters| {
+        for j in 0..chain.len() {
+            let tables: Vec<TiltTable> =
+                (0..chain.dim()).map(|i| TiltTable::new(chain.nodes(i, j).clone(), potentials[i][j])).collect();
+            for filter in filters.iter_mut() {
+                filter.look_ahead(j, &tables);
+                filter.resample_if_uneven();
+                filter.step(j, &tables);
+            }
         }
+    });
+    let estimates: Vec<f64> = filters.iter().map(Filter::estimate).collect();
+    let (log_total, shares) = normalise(&estimates);
+    // Relative variance of the mean of the evidences, which is the variance of its logarithm.
+    let n = FILTERS as f64;
+    let variance = shares.iter().map(|s| (n * s - 1.0).powi(2)).sum::<f64>() / (n * (n - 1.0));
+    Evidence {
+        log_evidence: log_total - n.ln(),
+        std_error: variance.sqrt(),
+        resamplings: filters.iter().map(|f| f.resamplings as f64).sum::<f64>() / n,
     }
-    filter.finish()
 }
 
 struct Filter<'a> {
@@ -45,30 +63,24 @@ struct Filter<'a> {
     ahead: Vec<f64>,
     states: Vec<f64>,
     log_weights: Vec<f64>,
-    /// First ancestor of each particle.
-    families: Vec<usize>,
     log_evidence: f64,
     resamplings: usize,
 }
 
 impl<'a> Filter<'a> {
-    fn new(chain: &'a Chain<'a>, count: usize, seed: u64) -> Self {
+    /// A filter that takes its streams from `first` on.
+    fn new(chain: &'a Chain<'a>, count: usize, first: u64, seed: u64) -> Self {
         let size = count * chain.dim();
         Self {
             chain,
-            rngs: (0..count).map(|p| stream(seed, p as u64)).collect(),
-            chooser: stream(seed, u64::MAX),
+            rngs: (0..count).map(|p| stream(seed, first + p as u64)).collect(),
+            chooser: stream(seed, first + count as u64),
             ahead: vec![0.0; size],
             states: vec![0.0; size],
             log_weights: vec![0.0; count],
-            families: (0..count).collect(),
             log_evidence: 0.0,
             resamplings: 0,
         }
-    }
-
-    fn tables(&self, potentials: &Potentials, j: usize) -> Vec<TiltTable> {
-        (0..self.chain.dim()).map(|i| TiltTable::new(self.chain.nodes(i, j).clone(), potentials[i][j])).collect()
     }
 
     /// Move along the drift into the step that ends at `j` and weigh by its normaliser.
@@ -103,27 +115,12 @@ impl<'a> Filter<'a> {
         let parents = systematic(&weights, self.chooser.random());
         let dim = self.chain.dim();
         self.ahead = parents.iter().flat_map(|&p| self.ahead[p * dim..(p + 1) * dim].to_vec()).collect();
-        self.families = parents.iter().map(|&p| self.families[p]).collect();
         self.log_weights.fill(0.0);
     }
 
-    fn finish(self) -> Evidence {
+    fn estimate(&self) -> f64 {
         let (log_total, weights) = normalise(&self.log_weights);
-        let count = weights.len();
-        let mut shares = vec![0.0; count];
-        for (&family, w) in self.families.iter().zip(&weights) {
-            shares[family] += w;
-        }
-        // Var(ln Ẑ) ≈ Σ_f share_f² − 1/N for one generation; with resampling the factor (N/(N−1))^{r+1} enters and
-        // families carry the dependence: V = 1 − (N/(N−1))^{r+1} (1 − Σ share²).
-        let n = count as f64;
-        let squares: f64 = shares.iter().map(|s| s * s).sum();
-        let variance = 1.0 - (n / (n - 1.0)).powi(self.resamplings as i32 + 1) * (1.0 - squares);
-        Evidence {
-            log_evidence: self.log_evidence + log_total - n.ln(),
-            std_error: variance.max(0.0).sqrt(),
-            resamplings: self.resamplings,
-        }
+        self.log_evidence + log_total - (weights.len() as f64).ln()
     }
 }
 

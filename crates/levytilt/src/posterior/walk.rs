@@ -116,7 +116,7 @@ impl Block {
                 let (node, x) = table.advance(now[place], rng, sum);
                 now[place] = x;
                 jumps[place] = node >= tilted.thresholds[i];
-                sum.add(chain.log_likelihood(i, j, x) - table.potential().log_value(x), 1.0);
+                sum.add(chain.log_likelihood(i, j, x) - table.potential().log_value(x));
             }
         }
     }
@@ -164,15 +164,17 @@ impl TiltedTime {
         Self { time, tilted: Mutex::new(None), passed: AtomicUsize::new(0) }
     }
 
-    /// The tables, made by the first task that gets here.
+    /// The tables. They are made before the lock is taken: two tasks that arrive together both make them and one copy is
+    /// dropped, which costs a microsecond; a thread that sleeps for a lock costs fifty.
     fn arrive(&self, chain: &Chain, potentials: &Potentials) -> Arc<Tilted> {
-        let make = || {
-            let dims = 0..chain.dim();
-            let table = |i: usize| TiltTable::new(chain.nodes(i, self.time).clone(), potentials[i][self.time]);
-            let thresholds = dims.clone().map(|i| jump_threshold(chain, i, self.time)).collect();
-            Arc::new(Tilted { tables: dims.map(table).collect(), thresholds })
-        };
-        self.slot().get_or_insert_with(make).clone()
+        if let Some(tilted) = self.slot().as_ref() {
+            return tilted.clone();
+        }
+        let dims = 0..chain.dim();
+        let table = |i: usize| TiltTable::new(chain.nodes(i, self.time).clone(), potentials[i][self.time]);
+        let thresholds = dims.clone().map(|i| jump_threshold(chain, i, self.time)).collect();
+        let made = Arc::new(Tilted { tables: dims.map(table).collect(), thresholds });
+        self.slot().get_or_insert(made).clone()
     }
 
     /// Let the tables go if all `tasks` have passed.

@@ -68,7 +68,7 @@ pub fn learn(
     let mut warnings = Vec::new();
     let mut system = System::new(&place, parameters, grid, columns)?;
     while !system.free.is_empty() && iterations < options.iterations {
-        if system.length() < options.tolerance {
+        if system.length() < system.floor(options) {
             break;
         }
         let Some(next) = advance(&place, &system, parameters, grid, columns, options)? else {
@@ -82,7 +82,7 @@ pub fn learn(
         iterations += 1;
         system = System::new(&place, parameters, grid, columns)?;
     }
-    if iterations == options.iterations && !system.free.is_empty() && system.length() >= options.tolerance {
+    if iterations == options.iterations && !system.free.is_empty() && system.length() >= system.floor(options) {
         warnings.push(format!(
             "stopped after {iterations} iterations with {:.2} standard errors to go; allow more iterations",
             system.length()
@@ -165,6 +165,8 @@ struct System {
     step: DVector<f64>,
     slope: DVector<f64>,
     values: Vec<f64>,
+    /// What the sampling of paths alone adds to the length of the way to go, in standard errors.
+    noise: f64,
 }
 
 /// Smallest share of the complete information that a direction is trusted to keep: bounds how far a step may go.
@@ -189,13 +191,22 @@ impl System {
                 slope[k] -= (parameters[i].transform.forward(place.values[i]) - p.mean) * prior[k];
             }
         }
-        let information = observed(&on_free(&complete), &on_free(&missing)) + DMatrix::from_diagonal(&prior);
+        let missing = on_free(&missing);
+        let information = observed(&on_free(&complete), &missing) + DMatrix::from_diagonal(&prior);
+        // The slope is a mean over paths with covariance missing/count.
+        let inverse = information.clone().cholesky().map(|c| c.inverse());
+        let noise = inverse.map_or(0.0, |inverse| ((inverse * missing).trace() / count as f64).sqrt());
         let mut step = information.clone().cholesky().map_or_else(|| slope.clone() * 0.0, |c| c.solve(&slope));
         let longest = step.amax();
         if longest > LONGEST {
             step *= LONGEST / longest;
         }
-        Ok(Self { free, information, prior, step, slope, values: place.values.clone() })
+        Ok(Self { free, information, prior, step, slope, values: place.values.clone(), noise })
+    }
+
+    /// Length below which the search stops: the tolerance, or what the noise of the paths hides.
+    fn floor(&self, options: &LearnOptions) -> f64 {
+        options.tolerance.max(1.5 * self.noise)
     }
 
     /// √(slopeᵀ information⁻¹ slope): the way to go in standard errors.

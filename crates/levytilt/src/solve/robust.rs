@@ -77,20 +77,20 @@ fn linear_steps(chain: &Chain, means: &[Vec<f64>], i: usize) -> Vec<Line> {
         .collect()
 }
 
-/// 1/E[1/S | residual² = `square`], with every S raised by `floor` so that a node that cannot move does not freeze it.
+/// 1/E[1/S | residual² = `square`], with every S at least `floor` so that a node that cannot move does not freeze it.
 fn harmonic_variance(nodes: &Nodes, square: f64, floor: f64) -> f64 {
     let logs: Vec<f64> = nodes
         .variances()
         .iter()
         .zip(nodes.log_weights())
-        .map(|(s, l)| l - 0.5 * ((s + floor).ln() + square / (s + floor)))
+        .map(|(s, l)| l - 0.5 * (s.max(floor).ln() + square / s.max(floor)))
         .collect();
     let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let (mut total, mut precision) = (0.0, 0.0);
     for (l, s) in logs.iter().zip(nodes.variances()) {
         let w = (l - top).exp();
         total += w;
-        precision += w / (s + floor);
+        precision += w / s.max(floor);
     }
     total / precision
 }

@@ -12,14 +12,18 @@
 //! [`TiltedStep`] is the plain version, a loop over nodes and the oracle of the tests; [`TiltTable`] is the fast one for
 //! many paths through the same step.
 
+mod alias;
 mod derivatives;
 mod fast_exp;
+mod log_sum;
+mod series;
 mod step;
 mod sum;
 mod table;
 
 pub use derivatives::StepDerivatives;
+pub use log_sum::LogSum;
 pub use step::{Draw, Tilted, TiltedStep};
 pub use sum::SumDerivatives;
 pub use sum::SumStep;
-pub use table::{LogSum, TiltTable};
+pub use table::TiltTable;

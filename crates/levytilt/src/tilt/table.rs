@@ -11,7 +11,10 @@
 //!
 //! Intervals are pure functions of the step, so it does not matter which thread builds them.
 
+use super::alias::{self, AliasTable};
 use super::fast_exp::exp_slice;
+use super::log_sum::LogSum;
+use super::series::{Series, Space, lane_sum};
 use super::step::{Draw, TiltedStep, pick};
 use crate::StreamRng;
 use crate::noise::Nodes;
@@ -34,11 +37,6 @@ const NEAR: f64 = 28.0;
 const NARROW: f64 = 2.0;
 /// Acceptance below which drawing by the plain sum is cheaper.
 const LEAST_ACCEPTANCE: f64 = 0.1;
-/// Largest number of groups of four Taylor coefficients.
-const MOST_GROUPS: usize = 4;
-/// Relative accuracy of Z.
-const TOLERANCE: f64 = 1e-10;
-
 /// A tilted step with tables.
 #[derive(Debug)]
 pub struct TiltTable {
@@ -86,68 +84,7 @@ struct Interval {
     /// P(h), or nothing where its remainder would be too large.
     series: Option<Series>,
     /// The alias table; empty where its proposals would seldom be accepted.
-    slots: Vec<Slot>,
-}
-
-/// A Taylor polynomial of degree 8, 12 or 16.
-#[derive(Debug)]
-struct Series {
-    groups: usize,
-    coefficients: [f64; 4 * MOST_GROUPS + 1],
-}
-
-/// One column of an alias table: keep the column's own node with some probability, else take another one.
-///
-/// One word: the probability in units of 2⁻⁶⁴ without its last eight bits, which hold the other node. So a table of 40
-/// nodes is five cache lines.
-#[derive(Debug, Clone, Copy)]
-struct Slot(u64);
-
-/// Most nodes that a slot can name.
-const MOST_NODES: usize = 256;
-
-impl Slot {
-    fn new(keep: f64, other: usize) -> Self {
-        // 2⁶³ and a shift, because the conversion of a signed number is a single instruction.
-        let units = ((keep * 9_223_372_036_854_775_808.0) as i64 as u64) << 1;
-        Self(units & !0xff | other as u64)
-    }
-
-    #[inline]
-    fn choose(self, own: usize, uniform: u64) -> usize {
-        if uniform < self.0 & !0xff { own } else { (self.0 & 0xff) as usize }
-    }
-}
-
-/// A sum of logarithms that multiplies first and takes the logarithm seldom.
-#[derive(Debug, Clone, Copy)]
-pub struct LogSum {
-    sum: f64,
-    product: f64,
-}
-
-impl Default for LogSum {
-    fn default() -> Self {
-        Self { sum: 0.0, product: 1.0 }
-    }
-}
-
-impl LogSum {
-    /// Add `term` + ln `factor`.
-    #[inline]
-    pub fn add(&mut self, term: f64, factor: f64) {
-        self.sum += term;
-        self.product *= factor;
-        if !(1e-100..1e100).contains(&self.product) {
-            self.sum += self.product.ln();
-            self.product = 1.0;
-        }
-    }
-
-    /// The sum so far.
-    pub fn value(&self) -> f64 {
-        self.sum + self.product.ln()
-    }
+    proposals: AliasTable,
 }
 
 impl TiltTable {
@@ -229,7 +166,7 @@ impl TiltTable {
     pub fn advance(&self, x: f64, rng: &mut StreamRng, log_weight: &mut LogSum) -> (usize, f64) {
         let delta = self.potential.c() - x;
         let kappa = self.potential.a() * delta * delta;
-        let Some(interval) = self.interval(kappa).filter(|interval| !interval.slots.is_empty()) else {
+        let Some(interval) = self.interval(kappa).filter(|interval| !interval.proposals.is_empty()) else {
             return self.advance_plainly(x, rng, log_weight);
         };
         self.weigh_within(interval, kappa - interval.middle, x, log_weight);
@@ -243,15 +180,18 @@ impl TiltTable {
         let kappa = -self.potential.log_value(x);
         match self.interval(kappa) {
             Some(interval) => self.weigh_within(interval, kappa - interval.middle, x, log_weight),
-            None => log_weight.add(self.step().log_z(x), 1.0),
+            None => log_weight.add(self.step().log_z(x)),
         }
     }
 
     #[inline]
     fn weigh_within(&self, interval: &Interval, h: f64, x: f64, log_weight: &mut LogSum) {
         match &interval.series {
-            Some(p) => log_weight.add(interval.log_z - h * interval.mean_g, p.value(h)),
-            None => log_weight.add(self.step().log_z(x), 1.0),
+            Some(p) => {
+                log_weight.add(interval.log_z - h * interval.mean_g);
+                log_weight.multiply(p.value(h));
+            }
+            None => log_weight.add(self.step().log_z(x)),
         }
     }
 
@@ -260,18 +200,14 @@ impl TiltTable {
         let h = kappa - interval.anchor;
         // Relative to the largest value of e^{−hg}, which is at one end of the nodes or the other.
         let best = if h > 0.0 { self.least_g } else { self.most_g };
-        let columns = interval.slots.len() as u64;
         loop {
-            // High word of the product: the column. Low word: a fresh uniform inside it.
-            let product = u128::from(rng.next_u64()) * u128::from(columns);
-            let mut node = interval.slots[(product >> 64) as usize].choose((product >> 64) as usize, product as u64);
+            let mut node = interval.proposals.draw(rng.next_u64());
             if node == self.far && kappa < NEAR {
                 node = self.draw_far(interval.anchor, rng);
             }
             let energy = h * (self.moves[node].g - best);
             let uniform: f64 = rng.random();
-            // 1 − energy ≤ e^{−energy} settles most cases without the exponential.
-            if uniform < 1.0 - energy || uniform < (-energy).exp() {
+            if accept(uniform, energy) {
                 return node;
             }
         }
@@ -280,13 +216,13 @@ impl TiltTable {
     #[cold]
     fn advance_plainly(&self, x: f64, rng: &mut StreamRng, log_weight: &mut LogSum) -> (usize, f64) {
         let drawn = self.step().draw(x, rng);
-        log_weight.add(drawn.log_z, 1.0);
+        log_weight.add(drawn.log_z);
         (drawn.node, drawn.state)
     }
 
     #[inline]
     fn interval(&self, kappa: f64) -> Option<&Interval> {
-        if self.moves.len() > MOST_NODES {
+        if self.moves.len() > alias::MOST {
             return None;
         }
         let index = ((kappa + OFFSET).to_bits() >> SHIFT).wrapping_sub(FIRST) as usize;
@@ -308,16 +244,20 @@ impl TiltTable {
         SCRATCH.with_borrow_mut(|scratch| {
             let log_z = self.node_law(columns, middle, &mut scratch.weights);
             let mean_g = columns.g.iter().zip(&scratch.weights).map(|(g, q)| q * g).sum();
-            let series = self.series(columns, mean_g, 0.5 * (high - low), scratch);
+            let series = Series::new(&columns.g, &scratch.weights, mean_g, 0.5 * (high - low), &mut scratch.series);
             if high - low <= NARROW {
-                return Interval { anchor: middle, middle, log_z, mean_g, series, slots: alias_table(scratch) };
+                let proposals = AliasTable::new(&mut scratch.weights, &mut scratch.order);
+                return Interval { anchor: middle, middle, log_z, mean_g, series, proposals };
             }
             // Proposals of the lower end are accepted at the upper end with this probability.
             let log_z_high = self.node_law(columns, high, &mut scratch.weights);
             let log_z_low = self.node_law(columns, low, &mut scratch.weights);
             let acceptance = (log_z_high - log_z_low + (high - low) * self.least_g).exp();
-            let slots = if acceptance < LEAST_ACCEPTANCE { Vec::new() } else { alias_table(scratch) };
-            Interval { anchor: low, middle, log_z, mean_g, series, slots }
+            let proposals = match acceptance < LEAST_ACCEPTANCE {
+                true => AliasTable::default(),
+                false => AliasTable::new(&mut scratch.weights, &mut scratch.order),
+            };
+            Interval { anchor: low, middle, log_z, mean_g, series, proposals }
         })
     }
 
@@ -348,140 +288,27 @@ impl TiltTable {
         weights.iter_mut().for_each(|w| *w /= total);
         self.far + pick(&weights, rng.random())
     }
-
-    /// P(h) for |h| ≤ `reach`: coefficients (−1)^m E[(g − ḡ)^m]/m!, as many as its remainder needs.
-    fn series(&self, columns: &Columns, mean_g: f64, reach: f64, scratch: &mut Scratch) -> Option<Series> {
-        let mut series = Series { groups: 0, coefficients: [1.0; 4 * MOST_GROUPS + 1] };
-        let Scratch { weights, powers, deviations, .. } = scratch;
-        powers.clone_from(weights);
-        deviations.clear();
-        deviations.extend(columns.g.iter().map(|g| mean_g - g));
-        // Lagrange's remainder: e^{|h(g − ḡ)|} is bounded over the nodes; P ≥ 1, so the bound is relative.
-        let mut remainder = (reach * (self.most_g - self.least_g)).exp();
-        let mut factorial = 1.0;
-        for m in (2..=4 * MOST_GROUPS).step_by(2) {
-            let (odd, even) = next_moments(powers, deviations);
-            factorial *= (m - 1) as f64;
-            series.coefficients[m - 1] = odd / factorial;
-            factorial *= m as f64;
-            series.coefficients[m] = even / factorial;
-            remainder *= reach * reach;
-            if m >= 8 && m % 4 == 0 {
-                let next: f64 = powers.iter().zip(deviations.iter()).map(|(p, d)| (p * d).abs()).sum();
-                if next * remainder * reach < TOLERANCE * factorial * (m + 1) as f64 {
-                    series.groups = m / 4;
-                    return Some(series);
-                }
-            }
-        }
-        None
-    }
 }
 
-/// Multiply `powers` by the deviations twice; the sums after each time.
-fn next_moments(powers: &mut [f64], deviations: &[f64]) -> (f64, f64) {
-    let (mut odd, mut even) = ([0.0; 4], [0.0; 4]);
-    let whole = powers.len() / 4 * 4;
-    for (p, d) in powers[..whole].chunks_exact_mut(4).zip(deviations.chunks_exact(4)) {
-        for lane in 0..4 {
-            let once = p[lane] * d[lane];
-            p[lane] = once * d[lane];
-            odd[lane] += once;
-            even[lane] += p[lane];
-        }
-    }
-    for (p, d) in powers[whole..].iter_mut().zip(&deviations[whole..]) {
-        odd[0] += *p * d;
-        *p *= d * d;
-        even[0] += *p;
-    }
-    (four_sum(odd), four_sum(even))
-}
-
-impl Series {
-    /// P'(h).
-    fn slope(&self, h: f64) -> f64 {
-        let used = &self.coefficients[1..=4 * self.groups];
-        used.iter().enumerate().rev().fold(0.0, |sum, (m, p)| sum * h + (m + 1) as f64 * p)
-    }
-
-    /// Σ p_m h^m, four coefficients at a time so that a processor can work on them in parallel.
-    #[inline]
-    fn value(&self, h: f64) -> f64 {
-        let p = &self.coefficients;
-        let h2 = h * h;
-        let h4 = h2 * h2;
-        let group = |i: usize| (p[i] + p[i + 1] * h) + (p[i + 2] + p[i + 3] * h) * h2;
-        match self.groups {
-            2 => group(0) + (group(4) + p[8] * h4) * h4,
-            3 => group(0) + (group(4) + (group(8) + p[12] * h4) * h4) * h4,
-            _ => group(0) + (group(4) + (group(8) + (group(12) + p[16] * h4) * h4) * h4) * h4,
-        }
-    }
-}
-
-/// Sum in four lanes: not the order of a plain loop, but the same order everywhere.
-fn lane_sum(values: &[f64]) -> f64 {
-    let mut lanes = [0.0; 4];
-    let chunks = values.chunks_exact(4);
-    let rest: f64 = chunks.remainder().iter().sum();
-    for chunk in chunks {
-        for (lane, value) in lanes.iter_mut().zip(chunk) {
-            *lane += value;
-        }
-    }
-    four_sum(lanes) + rest
-}
-
-fn four_sum(lanes: [f64; 4]) -> f64 {
-    (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])
+/// Whether `uniform` < e^{−y}, y ≥ 0: between 1 − y + y²/2 − y³/6 and 1 − y + y²/2, which settle nearly all cases
+/// without the exponential.
+#[inline]
+fn accept(uniform: f64, y: f64) -> bool {
+    let above = 1.0 - y + 0.5 * y * y;
+    let gap = y * y * y * (1.0 / 6.0);
+    uniform < above - gap || (uniform < above && uniform < (-y).exp())
 }
 
 /// Working space of [`TiltTable::build`], kept per thread because an interval is built every microsecond or so.
 #[derive(Default)]
 struct Scratch {
     weights: Vec<f64>,
-    powers: Vec<f64>,
-    deviations: Vec<f64>,
+    series: Space,
     order: Vec<u8>,
 }
 
 thread_local! {
     static SCRATCH: std::cell::RefCell<Scratch> = std::cell::RefCell::default();
-}
-
-/// Alias table (Walker 1977, Vose 1991) of the scratch weights, which sum to one and are used up.
-fn alias_table(scratch: &mut Scratch) -> Vec<Slot> {
-    let Scratch { weights: share, order, .. } = scratch;
-    let n = share.len();
-    share.iter_mut().for_each(|w| *w *= n as f64);
-    // A column that is left alone at the end keeps itself, whichever way the draw falls.
-    let mut slots: Vec<Slot> = (0..n).map(|k| Slot(k as u64)).collect();
-    order.clear();
-    order.resize(n, 0);
-    // Poor columns grow from the left of `order`, rich ones from the right.
-    let (mut poor, mut rich) = (0, n);
-    for (k, &s) in share.iter().enumerate() {
-        if s < 1.0 {
-            order[poor] = k as u8;
-            poor += 1;
-        } else {
-            rich -= 1;
-            order[rich] = k as u8;
-        }
-    }
-    while poor > 0 && rich < n {
-        poor -= 1;
-        let (low, high) = (order[poor] as usize, order[rich] as usize);
-        slots[low] = Slot::new(share[low], high);
-        share[high] -= 1.0 - share[low];
-        if share[high] < 1.0 {
-            rich += 1;
-            order[poor] = high as u8;
-            poor += 1;
-        }
-    }
-    slots
 }
 
 /// Σ scale·g^m/m! for m = 0 … 3.
