@@ -4,6 +4,7 @@ use anyhow::{Context, Result};
 use levytilt::Start;
 use levytilt::fit::{Fit, FitOptions, fit};
 use levytilt::series::{Observations, TimeGrid};
+use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
 
@@ -37,7 +38,7 @@ pub fn run(args: &FitArgs) -> Result<()> {
     let table = input::read(&args.source, settings.data.column.as_deref())?;
     let outcome = with_threads(settings.solve.threads, || analyse(settings, &table))??;
     if let Some(dir) = &args.out {
-        write(dir, &outcome, &table)?;
+        save(dir, &entries(&outcome, &table, &outcome.summary)?)?;
     }
     report(&outcome.summary, args.out.as_deref(), &args.report)
 }
@@ -162,20 +163,17 @@ fn state(outcome: &Outcome, table: &Table) -> State {
     }
 }
 
-/// Write the files of a run.
-pub fn write(dir: &Path, outcome: &Outcome, table: &Table) -> Result<()> {
-    let Outcome { summary, fit, settings } = outcome;
-    save(
-        dir,
-        &[
-            Entry::json("summary.json", summary),
-            Entry::new("posterior.csv", |out| write_posterior(out, fit, &table.calendar, &table.names)),
-            Entry::new("paths.npz", |out| write_paths(out, fit)),
-            Entry::text("settings.toml", settings.to_toml()?),
-            Entry::text(MODEL, filled(outcome).to_toml()?),
-            Entry::json(STATE, &state(outcome, table)),
-        ],
-    )
+/// The files of a run, with `summary` in summary.json.
+pub fn entries<'a>(outcome: &'a Outcome, table: &'a Table, summary: &'a impl Serialize) -> Result<Vec<Entry<'a>>> {
+    let state = serde_json::to_string_pretty(&state(outcome, table))?;
+    Ok(vec![
+        Entry::json("summary.json", summary),
+        Entry::new("posterior.csv", |out| write_posterior(out, &outcome.fit, &table.calendar, &table.names)),
+        Entry::new("paths.npz", |out| write_paths(out, &outcome.fit)),
+        Entry::text("settings.toml", outcome.settings.to_toml()?),
+        Entry::text(MODEL, filled(outcome).to_toml()?),
+        Entry::text(STATE, state + "\n"),
+    ])
 }
 
 fn report(summary: &Summary, dir: Option<&Path>, how: &ReportArgs) -> Result<()> {

@@ -29,9 +29,8 @@ leaves no half-written files.";
 /// Below the flags of `demo`.
 pub const DEMO_HELP: &str = "\
 The record: calcium dust in Greenland ice (NGRIP), 10-year means, 60 000 to 11 700 years before present. Climate there
-has two states and jumps between them. The demo computes how probable the record is when the state of a double well
-is driven by heavy-tailed jumps, and when it is driven by plain diffusion, and says which wins and by how much. It
-takes some seconds.
+has two states and jumps between them. The demo fits a double well driven by heavy-tailed jumps, compares it with one
+driven by plain diffusion, and says which wins and by how much. It takes some ten seconds and writes what `fit` writes.
 
 Examples:
   levytilt demo

@@ -17,7 +17,7 @@ pub(super) struct Judged<'a> {
     pub noted: Vec<String>,
 }
 
-/// A gap between evidence and bound beyond this many nats and standard errors is more than sampling noise.
+/// A gap between evidence and bound beyond this many nats per thousand observations, and beyond its own noise, is wide.
 const WORST_GAP: f64 = 3.0;
 /// A first value further than this many errors of observation from a known first state contradicts it.
 const WORST_START: f64 = 6.0;
@@ -31,7 +31,8 @@ pub(super) fn warnings(judged: &Judged) -> Vec<String> {
     let Judged { summary, evidence, parameters, observations, times, paths, start_miss, noted } = judged;
     let mut all = noted.clone();
     let gap = evidence.log_evidence - summary.elbo;
-    let wide = gap > WORST_GAP + 3.0 * (summary.elbo_std_error + evidence.std_error);
+    let worst = WORST_GAP * (*observations as f64 / 1000.0).max(1.0);
+    let wide = gap > worst + 3.0 * (summary.elbo_std_error + evidence.std_error);
     if !can_be_weighed(summary, *paths) {
         all.push(format!(
             "the weights of the {paths} paths are worth {:.0} equal ones (k-hat {:.2}): they cannot be trusted, and \
