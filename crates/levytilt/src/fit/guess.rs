@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `observation_std` | see [`Scales`]: what does not grow with the lag |
 //! | `scale` and other sizes | the part of a typical increment that does grow with the lag |
+//! | `scale` where it is a standard deviation, `jump_std` | the root mean square of the increments |
 //! | `alpha` | 1.5 |
 //! | `mu` | median of the values |
 //! | `theta`, `theta1`, −`slope` | ten relaxation times in the span |
@@ -35,6 +36,8 @@ pub struct Scales {
     pub spread: f64,
     /// Typical noise of the motion over [`Scales::lag`], as a standard deviation.
     pub motion: f64,
+    /// Root mean square of the increments over one observation: what noise with a variance must explain, jumps and all.
+    pub root_mean_square: f64,
     /// Typical error of observation.
     pub observation: f64,
     /// Median time between observations.
@@ -66,6 +69,7 @@ impl Scales {
             level: if level > 0.0 { level } else { short },
             spread: (quantile(0.95) - quantile(0.05)).max(short),
             motion,
+            root_mean_square: root_mean_square(&seen).max(motion),
             observation,
             lag,
             span: seen[seen.len() - 1].0 - seen[0].0,
@@ -88,6 +92,11 @@ fn increments(seen: &[(f64, f64)], lag: usize) -> (f64, f64) {
     let mean = sizes.iter().sum::<f64>() / sizes.len() as f64;
     let half = median(&mut sizes) / NORMAL_MEDIAN;
     (median(&mut times), if half > 0.0 { half } else { mean })
+}
+
+fn root_mean_square(seen: &[(f64, f64)]) -> f64 {
+    let squares: f64 = seen.windows(2).map(|pair| (pair[1].1 - pair[0].1).powi(2)).sum();
+    (squares / (seen.len() - 1) as f64).sqrt()
 }
 
 fn median(values: &mut [f64]) -> f64 {
@@ -114,7 +123,7 @@ fn split(seen: &[(f64, f64)], (lag, short): (f64, f64), given: Option<f64>) -> (
 
 /// A start for each parameter that `spec` leaves open.
 pub(super) fn guess(name: &str, spec: &Spec, scales: &Scales) -> f64 {
-    let Scales { median, level, spread, motion, observation, lag, span } = *scales;
+    let Scales { median, level, spread, motion, root_mean_square, observation, lag, span } = *scales;
     let stable = spec.noise.parameters.contains(&"alpha");
     let alpha = spec.given("alpha").unwrap_or(ALPHA);
     let rate = spec.given("theta").or(spec.given("theta1")).unwrap_or(10.0 / span);
@@ -129,16 +138,19 @@ pub(super) fn guess(name: &str, spec: &Spec, scales: &Scales) -> f64 {
         "scale" if stable => NORMAL_MEDIAN * motion / (STABLE_MEDIAN * lag.powf(1.0 / alpha)),
         // Cauchy over short times.
         "scale" if spec.noise.name == "nig" => NORMAL_MEDIAN * motion / lag,
+        // Here the scale is the standard deviation.
+        "scale" if matches!(spec.noise.name, "gaussian" | "variance-gamma") => root_mean_square / lag.sqrt(),
         "scale" => motion / lag.sqrt(),
         // Radii are in units of `scale`.
         "tau" => 0.1 * lag.powf(1.0 / alpha),
         "sigma_g" => 1.0,
         // Jumps are damped beyond the sizes that are commonly seen.
         "tempering" => 1.0 / spread,
-        "nu" => lag,
+        // The more a typical increment falls short of the mean square, the longer the bursts.
+        "nu" => lag * (root_mean_square / motion),
         "dof" => 4.0,
         "rate" => 0.5 / lag,
-        "jump_std" => 1.5 * motion,
+        "jump_std" => 1.5 * root_mean_square,
         "observation_std" => observation,
         _ => 1.0,
     }
