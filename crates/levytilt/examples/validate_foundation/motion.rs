@@ -120,13 +120,7 @@ pub fn tilt_box() -> Result<()> {
 pub fn fast_and_plain() -> Result<()> {
     table(
         "Fast kernel against plain, stable noise of scale 2, step 0.01, a = 90, 10⁶ draws per point",
-        &[
-            "alpha",
-            "ln Z, κ from 0 to 10⁸, absolute",
-            "(χ² − f)/√(2f) at κ = 0.3",
-            "at κ = 5.1",
-            "at κ = 40",
-        ],
+        &["alpha", "ln Z, κ from 0 to 10⁸, absolute", "(χ² − f)/√(2f) at κ = 0.3", "at κ = 5.1", "at κ = 40"],
     );
     let (a, draws) = (90.0, 1_000_000);
     for alpha in [0.6, 1.2, 1.5, 1.8, 1.99] {
