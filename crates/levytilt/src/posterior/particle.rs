@@ -4,7 +4,7 @@
 //! ℓ_j(x_j) − φ_j(x_j) + ln Z_{j+1}(flow(x_j)), which is constant when the potentials are exact; particles are
 //! resampled when their weights become uneven.
 
-use super::walk::Potentials;
+use super::walk::{Potentials, tables};
 use super::weights::normalise;
 use crate::tilt::{LogSum, TiltTable};
 use crate::{Chain, StreamRng, stream};
@@ -34,8 +34,7 @@ pub fn log_evidence(chain: &Chain, potentials: &Potentials, count: usize, seed: 
     let share = FILTERS.div_ceil(rayon::current_num_threads());
     filters.par_chunks_mut(share).for_each(|filters| {
         for j in 0..chain.len() {
-            let tables: Vec<TiltTable> =
-                (0..chain.dim()).map(|i| TiltTable::new(chain.nodes(i, j).clone(), potentials[i][j])).collect();
+            let tables = tables(chain, potentials, j);
             for filter in filters.iter_mut() {
                 filter.look_ahead(j, &tables);
                 filter.resample_if_uneven();

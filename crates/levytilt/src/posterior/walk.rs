@@ -170,10 +170,8 @@ impl TiltedTime {
         if let Some(tilted) = self.slot().as_ref() {
             return tilted.clone();
         }
-        let dims = 0..chain.dim();
-        let table = |i: usize| TiltTable::new(chain.nodes(i, self.time).clone(), potentials[i][self.time]);
-        let thresholds = dims.clone().map(|i| jump_threshold(chain, i, self.time)).collect();
-        let made = Arc::new(Tilted { tables: dims.map(table).collect(), thresholds });
+        let thresholds = (0..chain.dim()).map(|i| jump_threshold(chain, i, self.time)).collect();
+        let made = Arc::new(Tilted { tables: tables(chain, potentials, self.time), thresholds });
         self.slot().get_or_insert(made).clone()
     }
 
@@ -188,6 +186,11 @@ impl TiltedTime {
         // A panic of another task is passed on when its own thread is joined; the tables themselves are sound.
         self.tilted.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The step that ends at time `j`, tilted, per dimension.
+pub(super) fn tables(chain: &Chain, potentials: &Potentials, j: usize) -> Vec<TiltTable> {
+    (0..chain.dim()).map(|i| TiltTable::new(chain.nodes(i, j).clone(), potentials[i][j])).collect()
 }
 
 /// First node of the upper tail of the prior: the nodes from it on hold less than 1% together. The start never jumps.
