@@ -1,11 +1,11 @@
 //! Time a path-step of the tilted walk, plain and fast, in units of one scalar `exp` of the same run.
 //!
 //! `cargo bench --bench path_step` prints a table. OU drift, stable noise, a quadratic potential around the path that made
-//! the data, 1000 steps, 500 paths. Three kernels:
+//! the data, 1000 steps, 500 paths (and 4000 for the library's walk). Three kernels:
 //! - plain: flow, draw and weigh by a loop over the nodes;
 //! - fast: draw and weigh by tables, which are built inside the timed region;
 //! - walk: the library's `walk` as solvers call it, which also moves along the drift, weighs the observations, marks
-//!   jumps and stores every path; its speed-up is from one thread to two.
+//!   jumps and stores every path; its speed-up is from one thread to two, of the same number of paths.
 
 use levytilt::drift::Ou;
 use levytilt::noise::Stable;
@@ -20,42 +20,44 @@ use std::time::Instant;
 const STEPS: usize = 1000;
 const PATHS: usize = 500;
 const SPAN: f64 = 10.0;
-const REPEATS: usize = 15;
+const ROUNDS: usize = 11;
+
+/// What is timed: kernel, paths, threads.
+const RUNS: [(&str, usize, usize); 6] = [
+    ("plain", PATHS, 1),
+    ("fast", PATHS, 1),
+    ("walk", PATHS, 1),
+    ("walk", PATHS, 2),
+    ("walk", 8 * PATHS, 1),
+    ("walk", 8 * PATHS, 2),
+];
 
 fn main() {
-    println!(
-        "median of {REPEATS} runs, {STEPS} steps, {PATHS} paths; exp = one scalar f64::exp in a loop of the same run\n"
-    );
-    println!("| alpha | nodes | kernel | threads | ns per path-step | in exp | speed-up |");
-    println!("|---|---|---|---|---|---|---|");
+    println!("median of {ROUNDS} rounds, {STEPS} steps; exp = one scalar f64::exp in a loop of the same round\n");
+    println!("| alpha | nodes | kernel | paths | threads | ns per path-step | in exp | speed-up |");
+    println!("|---|---|---|---|---|---|---|---|");
     for alpha in [1.2, 1.5, 1.8] {
         let problem = Problem::new(alpha);
-        let mut single = 0.0;
-        for (kernel, threads) in [("plain", 1), ("fast", 1), ("walk", 1), ("walk", 2)] {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("thread pool");
-            let repeats = if kernel == "plain" { 3 } else { REPEATS };
-            // Interleave with the yardstick, so that a busy machine slows both.
-            let mut times: Vec<(f64, f64)> = (0..repeats)
-                .map(|_| {
-                    let unit = exp_loop();
-                    let time = pool.install(|| match kernel {
-                        "plain" => problem.plain(),
-                        "fast" => problem.fast(),
-                        _ => problem.walk(),
-                    });
-                    (time / (STEPS * PATHS) as f64 * 1e9, unit)
-                })
-                .collect();
-            times.sort_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
-            let (ns, unit) = times[times.len() / 2];
-            let ratio = ns / unit;
-            if threads == 1 {
-                single = ratio;
-            }
+        // All runs of a round follow each other, so that a busy machine slows them alike; ratios are taken per round.
+        let rounds: Vec<(f64, Vec<f64>)> =
+            (0..ROUNDS).map(|_| (exp_loop(), RUNS.iter().map(|run| problem.time(run)).collect())).collect();
+        for (i, (kernel, paths, threads)) in RUNS.iter().enumerate() {
+            let ns = median(rounds.iter().map(|r| r.1[i]));
+            let ratio = median(rounds.iter().map(|r| r.1[i] / r.0));
+            let gain = match threads {
+                2 => format!("{:.2}×", median(rounds.iter().map(|r| r.1[i - 1] / r.1[i]))),
+                _ => String::new(),
+            };
             let nodes = problem.chain().nodes(0, 1).len();
-            println!("| {alpha} | {nodes} | {kernel} | {threads} | {ns:.1} | {ratio:.2} | {:.2}× |", single / ratio);
+            println!("| {alpha} | {nodes} | {kernel} | {paths} | {threads} | {ns:.1} | {ratio:.2} | {gain} |");
         }
     }
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut sorted: Vec<f64> = values.collect();
+    sorted.sort_by(f64::total_cmp);
+    sorted[sorted.len() / 2]
 }
 
 /// Nanoseconds of one scalar exponential, with arguments like the kernel's.
@@ -86,6 +88,17 @@ impl Problem {
         let truth = simulate(&model, &times, 1).expect("finite path").path;
         let grid = TimeGrid::new(&times, Some(STEPS)).expect("valid times");
         Self { model, grid, truth }
+    }
+
+    /// Nanoseconds per path-step of one run.
+    fn time(&self, &(kernel, paths, threads): &(&str, usize, usize)) -> f64 {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("thread pool");
+        let seconds = pool.install(|| match kernel {
+            "plain" => self.plain(),
+            "fast" => self.fast(),
+            _ => self.walk(paths),
+        });
+        seconds / (STEPS * paths) as f64 * 1e9
     }
 
     fn chain(&self) -> Chain<'_> {
@@ -133,10 +146,10 @@ impl Problem {
         start.elapsed().as_secs_f64()
     }
 
-    fn walk(&self) -> f64 {
+    fn walk(&self, paths: usize) -> f64 {
         let (chain, potentials) = (self.chain(), self.potentials());
         let start = Instant::now();
-        black_box(walk(&chain, &potentials, PATHS, 2));
+        black_box(walk(&chain, &potentials, paths, 2));
         start.elapsed().as_secs_f64()
     }
 }

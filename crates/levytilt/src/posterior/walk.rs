@@ -4,8 +4,6 @@ use crate::potential::Quadratic;
 use crate::tilt::{LogSum, TiltTable};
 use crate::{Chain, StreamRng, stream};
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Paths stored together.
 const BLOCK: usize = 64;
@@ -103,7 +101,7 @@ impl Block {
     }
 
     /// Take every path over the step that ends at time `j`.
-    fn step(&mut self, chain: &Chain, j: usize, tilted: &Tilted) {
+    fn step(&mut self, chain: &Chain, j: usize, tables: &[TiltTable], thresholds: &[usize]) {
         let dim = chain.dim();
         let width = self.sums.len() * dim;
         let (past, now) = self.states.split_at_mut(j * width);
@@ -111,11 +109,11 @@ impl Block {
         chain.flow_many(j, &past[past.len().saturating_sub(width)..], now);
         let jumps = &mut self.jumps[j * width..(j + 1) * width];
         for (path, (rng, sum)) in self.rngs.iter_mut().zip(&mut self.sums).enumerate() {
-            for (i, table) in tilted.tables.iter().enumerate() {
+            for (i, table) in tables.iter().enumerate() {
                 let place = path * dim + i;
                 let (node, x) = table.advance(now[place], rng, sum);
                 now[place] = x;
-                jumps[place] = node >= tilted.thresholds[i];
+                jumps[place] = node >= thresholds[i];
                 sum.add(chain.log_likelihood(i, j, x) - table.potential().log_value(x));
             }
         }
@@ -129,63 +127,19 @@ pub fn walk(chain: &Chain, potentials: &Potentials, count: usize, seed: u64) -> 
     let (dim, times) = (chain.dim(), chain.len());
     let mut blocks: Vec<Block> =
         (0..count).step_by(BLOCK).map(|first| Block::new(first, BLOCK.min(count - first), seed, chain)).collect();
-    // One task per thread, which takes all its blocks over a step before the next one: a table is used while it is in
-    // the cache, is shared by the tasks, and goes when the last of them has passed.
+    // One task per thread, which takes all its blocks over a step before the next one, with tables of its own: building
+    // them twice costs less than passing them from core to core.
     let share = blocks.len().div_ceil(rayon::current_num_threads()).max(1);
-    let tasks = blocks.len().div_ceil(share);
-    let steps: Vec<TiltedTime> = (0..times).map(TiltedTime::new).collect();
     blocks.par_chunks_mut(share).for_each(|blocks| {
-        for step in &steps {
-            let tilted = step.arrive(chain, potentials);
+        for j in 0..times {
+            let tables = tables(chain, potentials, j);
+            let thresholds: Vec<usize> = (0..dim).map(|i| jump_threshold(chain, i, j)).collect();
             for block in blocks.iter_mut() {
-                block.step(chain, step.time, &tilted);
+                block.step(chain, j, &tables, &thresholds);
             }
-            step.leave(tasks);
         }
     });
     Paths { dim, times, blocks }
-}
-
-/// The tables of one time while tasks are there.
-struct TiltedTime {
-    time: usize,
-    tilted: Mutex<Option<Arc<Tilted>>>,
-    passed: AtomicUsize,
-}
-
-/// Per dimension: the tilted step, and the first node that counts as a jump.
-struct Tilted {
-    tables: Vec<TiltTable>,
-    thresholds: Vec<usize>,
-}
-
-impl TiltedTime {
-    fn new(time: usize) -> Self {
-        Self { time, tilted: Mutex::new(None), passed: AtomicUsize::new(0) }
-    }
-
-    /// The tables. They are made before the lock is taken: two tasks that arrive together both make them and one copy is
-    /// dropped, which costs a microsecond; a thread that sleeps for a lock costs fifty.
-    fn arrive(&self, chain: &Chain, potentials: &Potentials) -> Arc<Tilted> {
-        if let Some(tilted) = self.slot().as_ref() {
-            return tilted.clone();
-        }
-        let thresholds = (0..chain.dim()).map(|i| jump_threshold(chain, i, self.time)).collect();
-        let made = Arc::new(Tilted { tables: tables(chain, potentials, self.time), thresholds });
-        self.slot().get_or_insert(made).clone()
-    }
-
-    /// Let the tables go if all `tasks` have passed.
-    fn leave(&self, tasks: usize) {
-        if self.passed.fetch_add(1, Ordering::AcqRel) + 1 == tasks {
-            *self.slot() = None;
-        }
-    }
-
-    fn slot(&self) -> MutexGuard<'_, Option<Arc<Tilted>>> {
-        // A panic of another task is passed on when its own thread is joined; the tables themselves are sound.
-        self.tilted.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// The step that ends at time `j`, tilted, per dimension.
