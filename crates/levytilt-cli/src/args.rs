@@ -76,15 +76,12 @@ pub struct SimulateArgs {
     pub report: ReportArgs,
 }
 
-/// Flags of `exact`.
+/// A record and the model for it, as `exact` and `fit` take them.
 #[derive(Debug, Args)]
-pub struct ExactArgs {
+pub struct RecordArgs {
     /// CSV file, plain or gzipped, or - for standard input
     #[arg(value_name = "DATA")]
     pub source: String,
-    /// Directory for summary.json, posterior.csv and settings.toml; made if missing
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
     /// Settings file; flags win over it
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -100,6 +97,17 @@ pub struct ExactArgs {
     /// Steps.
     #[command(flatten)]
     pub grid: GridSettings,
+}
+
+/// Flags of `exact`.
+#[derive(Debug, Args)]
+pub struct ExactArgs {
+    /// The record and the model for it.
+    #[command(flatten)]
+    pub record: RecordArgs,
+    /// Directory for summary.json, posterior.csv and settings.toml; made if missing
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
     /// How to report.
     #[command(flatten)]
     pub report: ReportArgs,
@@ -108,27 +116,12 @@ pub struct ExactArgs {
 /// Flags of `fit`.
 #[derive(Debug, Args)]
 pub struct FitArgs {
-    /// CSV file, plain or gzipped, or - for standard input
-    #[arg(value_name = "DATA")]
-    pub source: String,
+    /// The record and the model for it.
+    #[command(flatten)]
+    pub record: RecordArgs,
     /// Directory for the results; made if missing
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Settings file; flags win over it
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-    /// Column.
-    #[command(flatten)]
-    pub data: DataSettings,
-    /// Noise, observation, start.
-    #[command(flatten)]
-    pub model: ModelSettings,
-    /// Drift.
-    #[command(flatten)]
-    pub drift: DriftSettings,
-    /// Steps.
-    #[command(flatten)]
-    pub grid: GridSettings,
     /// Seed.
     #[command(flatten)]
     pub solve: SolveSettings,
@@ -205,7 +198,7 @@ impl SimulateArgs {
     }
 }
 
-impl ExactArgs {
+impl RecordArgs {
     /// What was given as flags.
     pub fn settings(&self) -> Settings {
         Settings {
@@ -222,13 +215,7 @@ impl FitArgs {
     /// What was given as flags.
     pub fn settings(&self) -> Settings {
         let EffortArgs { paths, threads } = self.effort;
-        Settings {
-            data: self.data.clone(),
-            model: self.model.clone(),
-            drift: self.drift.clone(),
-            grid: self.grid.clone(),
-            solve: SolveSettings { method: self.method, paths, threads, ..self.solve.clone() },
-            ..Settings::default()
-        }
+        let solve = SolveSettings { method: self.method, paths, threads, ..self.solve.clone() };
+        Settings { solve, ..self.record.settings() }
     }
 }

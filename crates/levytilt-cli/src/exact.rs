@@ -28,8 +28,8 @@ pub struct Outcome {
 /// Read, compute, write, report.
 pub fn run(args: &ExactArgs) -> Result<()> {
     args.out.as_deref().map_or(Ok(()), check_directory)?;
-    let settings = args.settings().with_config(args.config.as_deref())?;
-    let table = input::read(&args.source, settings.data.column.as_deref())?;
+    let settings = args.record.settings().with_config(args.record.config.as_deref())?;
+    let table = input::read(&args.record.source, settings.data.column.as_deref())?;
     let outcome = analyse(settings, &table)?;
     if let Some(dir) = &args.out {
         write(dir, &outcome, &table)?;

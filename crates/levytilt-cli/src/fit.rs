@@ -34,8 +34,8 @@ pub struct Outcome {
 /// Read, compute, write, report.
 pub fn run(args: &FitArgs) -> Result<()> {
     args.out.as_deref().map_or(Ok(()), check_directory)?;
-    let settings = args.settings().with_config(args.config.as_deref())?;
-    let table = input::read(&args.source, settings.data.column.as_deref())?;
+    let settings = args.settings().with_config(args.record.config.as_deref())?;
+    let table = input::read(&args.record.source, settings.data.column.as_deref())?;
     let outcome = with_threads(settings.solve.threads, || analyse(settings, &table))??;
     if let Some(dir) = &args.out {
         save(dir, &entries(&outcome, &table, &outcome.summary)?)?;
