@@ -59,21 +59,16 @@ pub fn score(chain: &Chain, paths: &Paths, weights: &[f64]) -> Score {
     Score { slope, complete: blocks.iter().fold(DMatrix::zeros(size, size), |sum, b| sum + &b.1), missing }
 }
 
-/// A score table per dimension and time; steps of one length share theirs.
-fn tables(chain: &Chain) -> Vec<Vec<Option<Arc<ScoreTable>>>> {
+/// A score table per dimension and step (the one that ends at time j is number j − 1); steps of one length share theirs.
+fn tables(chain: &Chain) -> Vec<Vec<Arc<ScoreTable>>> {
     (0..chain.dim())
         .map(|i| {
             let mut by_length: HashMap<u64, Arc<ScoreTable>> = HashMap::new();
-            (0..chain.len())
-                .map(|j| {
-                    (j > 0).then(|| {
-                        by_length
-                            .entry(length_key(chain.length(j)))
-                            .or_insert_with(|| Arc::new(ScoreTable::new(chain.nodes(i, j))))
-                            .clone()
-                    })
-                })
-                .collect()
+            let mut table = |j: usize| {
+                let shared = by_length.entry(length_key(chain.length(j)));
+                shared.or_insert_with(|| Arc::new(ScoreTable::new(chain.nodes(i, j)))).clone()
+            };
+            (1..chain.len()).map(&mut table).collect()
         })
         .collect()
 }
@@ -118,7 +113,7 @@ impl Worker {
         &mut self,
         chain: &Chain,
         paths: &Paths,
-        tables: &[Vec<Option<Arc<ScoreTable>>>],
+        tables: &[Vec<Arc<ScoreTable>>],
         block: usize,
         path: usize,
         j: usize,
@@ -131,9 +126,8 @@ impl Worker {
             let (t, dt) = (chain.times()[j - 1], chain.length(j));
             chain.drift().flow(t, dt, before, &mut self.ahead);
             for (i, &(first, last)) in self.places.iter().enumerate() {
-                let table = tables[i][j].as_ref().expect("every step has a table");
                 // ln p(r), r = x − flow: a change of the flow acts as −∂/∂r.
-                self.pushes[i] = -table.evaluate(now[i] - self.ahead[i], &mut scores[first..last]);
+                self.pushes[i] = -tables[i][j - 1].evaluate(now[i] - self.ahead[i], &mut scores[first..last]);
             }
             let drift_scores = &mut scores[..self.drift_size];
             chain.drift().pullback(t, dt, before, &self.pushes, &mut self.ahead, &mut self.by_state, drift_scores);

@@ -9,7 +9,7 @@
 //!   polynomial. The remainder is bounded when the interval is built; an interval where it exceeds 1e-10 at degree 16 (two far-apart
 //!   groups of nodes in balance at a large κ) is evaluated by the plain sum instead.
 //!
-//! Intervals are pure functions of the step, so it does not matter which thread builds them.
+//! A table belongs to one thread; its intervals are pure functions of the step, so every thread builds the same ones.
 
 use super::alias::{self, AliasTable};
 use super::fast_exp::exp_slice;
@@ -21,7 +21,8 @@ use crate::noise::Nodes;
 use crate::potential::Quadratic;
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};
-use std::sync::{Arc, OnceLock};
+use std::cell::OnceCell;
+use std::sync::Arc;
 
 /// Intervals have width 1 up to κ = 4, width 2 up to 12, 4 up to 28 and so on: κ + 4 keeps two bits of its mantissa.
 const OFFSET: f64 = 4.0;
@@ -43,7 +44,7 @@ pub struct TiltTable {
     nodes: Arc<Nodes>,
     potential: Quadratic,
     /// The plain step, made when it is first needed.
-    step: OnceLock<TiltedStep>,
+    step: OnceCell<TiltedStep>,
     /// What a draw needs of each node.
     moves: Vec<Move>,
     /// All nodes, for intervals at large κ.
@@ -56,7 +57,7 @@ pub struct TiltTable {
     far_moments: [f64; 4],
     least_g: f64,
     most_g: f64,
-    intervals: Vec<OnceLock<Box<Interval>>>,
+    intervals: Vec<OnceCell<Box<Interval>>>,
 }
 
 /// g_k and w_k √g_k, each in one piece for the vector unit.
@@ -108,11 +109,11 @@ impl TiltTable {
             near.g.push(far_moments[1] / far_moments[0]);
             near.scales.push(far_moments[0]);
         }
-        let intervals = (0..INTERVALS).map(|_| OnceLock::new()).collect();
+        let intervals = (0..INTERVALS).map(|_| OnceCell::new()).collect();
         Self {
             nodes,
             potential,
-            step: OnceLock::new(),
+            step: OnceCell::new(),
             moves,
             all: Columns { g, scales },
             near,
@@ -227,12 +228,7 @@ impl TiltTable {
         }
         let index = ((kappa + OFFSET).to_bits() >> SHIFT).wrapping_sub(FIRST) as usize;
         let place = self.intervals.get(index)?;
-        if let Some(interval) = place.get() {
-            return Some(interval);
-        }
-        // Build first and offer it then: two threads may build the same interval, but none sleeps for the other.
-        let built = Box::new(self.build(index));
-        Some(place.get_or_init(|| built))
+        Some(place.get_or_init(|| Box::new(self.build(index))))
     }
 
     #[cold]
