@@ -6,7 +6,7 @@
 use crate::exact::kalman::{self, Step};
 use crate::noise::Nodes;
 use crate::posterior::Potentials;
-use crate::potential::Quadratic;
+use crate::potential::{Potential, Quadratic};
 use crate::{Chain, Result};
 
 const ITERATIONS: usize = 25;
@@ -96,7 +96,7 @@ fn harmonic_variance(nodes: &Nodes, square: f64, floor: f64) -> f64 {
 }
 
 /// Messages of a linear Gaussian model: through a step, a' = slope²·a/(1 + 2a·variance) and c' = (c − offset)/slope.
-fn backward(chain: &Chain, i: usize, steps: &[Step]) -> Result<Vec<Quadratic>> {
+fn backward(chain: &Chain, i: usize, steps: &[Step]) -> Result<Vec<Potential>> {
     let times = chain.len();
     let precision = 0.5 / chain.model().dimensions[i].observation_std.powi(2);
     // Natural parameters: a and the product a·c, so that a message that says nothing needs no centre.
@@ -115,7 +115,7 @@ fn backward(chain: &Chain, i: usize, steps: &[Step]) -> Result<Vec<Quadratic>> {
             a += precision;
             pull += precision * y;
         }
-        potentials.push(from_natural(a, pull)?);
+        potentials.push(from_natural(a, pull)?.into());
     }
     potentials.reverse();
     Ok(potentials)
