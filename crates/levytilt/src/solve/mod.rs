@@ -1,11 +1,14 @@
 //! Find the potential: a robust start places the jumps, guarded sweeps make it right.
 
+mod expect;
 mod learn;
+mod newton;
 mod parameters;
 mod robust;
 mod score;
 mod sweep;
 
+pub use expect::{Expected, expect};
 pub use learn::{LearnOptions, Learned, learn};
 pub use parameters::{Parameter, Prior, Transform, parameters, rebuild};
 pub use robust::robust_start;
