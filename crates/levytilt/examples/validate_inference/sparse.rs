@@ -26,13 +26,19 @@ struct Case {
 }
 
 pub fn main(seeds: u64) -> Result<()> {
-    println!("| drift | α | observed every | exact − ELBO, mean | worst | particle within 3 se | its se, mean | ESS | k̂ | bumps | s filter | s in all | sweeps: exact − ELBO | s |");
+    println!(
+        "| drift | α | observed every | exact − ELBO, mean | worst | particle within 3 se | its se, mean | ESS | k̂ | bumps | s filter | s in all | sweeps: exact − ELBO | s |"
+    );
     println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
     let pick = |i: usize| std::env::args().nth(i);
     for name in ["ou", "double-well"] {
-        if pick(2).is_some_and(|p| p != name && p != "all") { continue; }
+        if pick(2).is_some_and(|p| p != name && p != "all") {
+            continue;
+        }
         for every in [1, 5, 20, 100] {
-        if pick(3).is_some_and(|p| p != every.to_string() && p != "all") { continue; }
+            if pick(3).is_some_and(|p| p != every.to_string() && p != "all") {
+                continue;
+            }
             let alphas: &[f64] = if every == 1 { &[1.1, 1.2] } else { &[1.2, 1.5, 1.8] };
             for &alpha in alphas {
                 let cases = (1..=seeds).map(|seed| case(name, alpha, every, seed)).collect::<Result<Vec<_>>>()?;
@@ -94,7 +100,14 @@ fn case(name: &str, alpha: f64, every: usize, seed: u64) -> Result<Case> {
         .sum::<f64>()
         / chain.len() as f64;
     if std::env::var("SUM_VERBOSE").is_ok() {
-        println!("seed {seed} gap {:.2} sweeps {:.2} ess {:.0} particle {:.3} ± {:.3}", exact - summary.elbo, sweeps.0, summary.effective_sample_size, particle.log_evidence - exact, particle.std_error);
+        println!(
+            "seed {seed} gap {:.2} sweeps {:.2} ess {:.0} particle {:.3} ± {:.3}",
+            exact - summary.elbo,
+            sweeps.0,
+            summary.effective_sample_size,
+            particle.log_evidence - exact,
+            particle.std_error
+        );
     }
     Ok(Case {
         gap: exact - summary.elbo,

@@ -11,7 +11,7 @@ use crate::posterior::{
     Evidence, Marginal, Paths, Potentials, WeightSummary, log_evidence, marginals, normalise, walk,
 };
 use crate::series::{TimeGrid, check_values};
-use crate::solve::{LearnOptions, Learned, Parameter, SweepOptions, learn, robust_start, sweep};
+use crate::solve::{Expected, LearnOptions, Learned, Parameter, SweepOptions, expect, learn};
 use crate::{Chain, Dimension, Error, Model, Result, Start, stream};
 use rand::Rng;
 use spec::Start0;
@@ -195,7 +195,7 @@ fn find(
 ) -> Result<Found> {
     if parameters.iter().all(|p| p.fixed) {
         let chain = Chain::new(&model, grid, &[values])?;
-        let swept = sweep(&chain, robust_start(&chain)?, &options.sweep)?;
+        let Expected { potentials, warnings, .. } = expect(&chain, None, &options.sweep)?;
         drop(chain);
         let given = |p: Parameter| Estimate {
             name: p.name,
@@ -205,12 +205,12 @@ fn find(
             held_by_prior: false,
         };
         let estimates = parameters.into_iter().map(given).collect();
-        return Ok(Found { model, estimates, potentials: swept.potentials, iterations: 0, noted: swept.warnings });
+        return Ok(Found { model, estimates, potentials, iterations: 0, noted: warnings });
     }
     let learned = learn(model, &parameters, grid, &[values], options)?;
     let estimates = estimates(&learned);
-    let Learned { model, swept, iterations, warnings, .. } = learned;
-    Ok(Found { model, estimates, potentials: swept.potentials, iterations, noted: warnings })
+    let Learned { model, potentials, iterations, warnings, .. } = learned;
+    Ok(Found { model, estimates, potentials, iterations, noted: warnings })
 }
 
 fn estimates(learned: &Learned) -> Vec<Estimate> {

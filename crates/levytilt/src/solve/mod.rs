@@ -1,12 +1,15 @@
 //! Find the potential: a robust start places the jumps, guarded sweeps make it right.
 
+mod expect;
 mod gaussian_sum;
 mod learn;
+mod newton;
 mod parameters;
 mod robust;
 mod score;
 mod sweep;
 
+pub use expect::{Expected, expect};
 pub use gaussian_sum::{GaussianSumOptions, gaussian_sum};
 pub use learn::{LearnOptions, Learned, learn};
 pub use parameters::{Parameter, Prior, Transform, parameters, rebuild};

@@ -49,6 +49,8 @@ const FIT_PATHS: usize = 192;
 const HALVINGS: usize = 3;
 
 /// Improve `potentials`, which must be quadratic, by guarded sweeps.
+///
+/// One set of paths is held at a time; paths come back from their potentials and seed when a proposal is not taken.
 pub fn sweep(chain: &Chain, potentials: Potentials, options: &SweepOptions) -> Result<Swept> {
     for potential in potentials.iter().flatten() {
         quadratic(potential)?;
@@ -56,19 +58,19 @@ pub fn sweep(chain: &Chain, potentials: Potentials, options: &SweepOptions) -> R
     let mut current = Swept::new(chain, potentials, options);
     current.trace.push(current.summary.elbo);
     for _ in 0..options.sweeps {
+        let before = current.summary.elbo;
         let proposal = refit(chain, &current.potentials, &current.paths)?;
-        let Some(next) = accepted(chain, &current, &proposal, options)? else {
+        let taken;
+        (current, taken) = guarded(chain, current, &proposal, options)?;
+        if !taken {
             current.warnings.push(format!(
                 "a sweep lowered the bound even at 1/{} of its length; kept the potentials before it",
                 1 << HALVINGS
             ));
             break;
-        };
-        let gain = next.summary.elbo - current.summary.elbo;
-        let (mut trace, warnings) = (current.trace, current.warnings);
-        trace.push(next.summary.elbo);
-        current = Swept { trace, warnings, ..next };
-        if gain < options.tolerance {
+        }
+        current.trace.push(current.summary.elbo);
+        if current.summary.elbo - before < options.tolerance {
             break;
         }
     }
@@ -83,18 +85,21 @@ impl Swept {
     }
 }
 
-/// The proposal, or a part of the way to it, if the bound there is no lower than now (up to its own noise).
-fn accepted(chain: &Chain, current: &Swept, proposal: &Potentials, options: &SweepOptions) -> Result<Option<Swept>> {
+/// The proposal, or a part of the way to it, if the bound there is no lower than now (up to its own noise); else the
+/// current state, and `false`.
+fn guarded(chain: &Chain, current: Swept, proposal: &Potentials, options: &SweepOptions) -> Result<(Swept, bool)> {
+    let Swept { potentials: old, paths, summary, trace, warnings } = current;
+    drop(paths);
     let mut share = 1.0;
     for _ in 0..=HALVINGS {
-        let candidate = Swept::new(chain, blend(&current.potentials, proposal, share)?, options);
-        let noise = candidate.summary.elbo_std_error.min(current.summary.elbo_std_error);
-        if candidate.summary.elbo > current.summary.elbo - noise {
-            return Ok(Some(candidate));
+        let candidate = Swept::new(chain, blend(&old, proposal, share)?, options);
+        let noise = candidate.summary.elbo_std_error.min(summary.elbo_std_error);
+        if candidate.summary.elbo > summary.elbo - noise {
+            return Ok((Swept { trace, warnings, ..candidate }, true));
         }
         share *= 0.5;
     }
-    Ok(None)
+    Ok((Swept { trace, warnings, ..Swept::new(chain, old, options) }, false))
 }
 
 /// (1 − share)·old + share·new in the natural parameters a and a·c.

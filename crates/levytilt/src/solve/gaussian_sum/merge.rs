@@ -16,9 +16,9 @@ pub(super) fn merge(bumps: &[Bump], width: f64, flat: f64) -> Vec<Bump> {
     let mut group: Vec<Bump> = Vec::new();
     let mut group_bin = 0;
     for (bin, bump) in keyed {
-        let alike = group.first().is_some_and(|first| {
-            bin == group_bin && (bin == i64::MIN || bump.c - first.c <= width * bump.width())
-        });
+        let alike = group
+            .first()
+            .is_some_and(|first| bin == group_bin && (bin == i64::MIN || bump.c - first.c <= width * bump.width()));
         if !alike && !group.is_empty() {
             out.push(join(&group, group_bin == i64::MIN));
             group.clear();

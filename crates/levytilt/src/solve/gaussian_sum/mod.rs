@@ -76,12 +76,22 @@ fn reaches(chain: &Chain, i: usize, robust: &Robust) -> Vec<f64> {
     let mut prev = vec![robust.means[i][0]; n];
     let mut next = vec![robust.means[i][n - 1]; n];
     for j in 0..n {
-        if !values[j].is_nan() { prev[j] = values[j] } else if j > 0 { prev[j] = prev[j - 1] }
+        if !values[j].is_nan() {
+            prev[j] = values[j]
+        } else if j > 0 {
+            prev[j] = prev[j - 1]
+        }
     }
     for j in (0..n).rev() {
-        if !values[j].is_nan() { next[j] = values[j] } else if j + 1 < n { next[j] = next[j + 1] }
+        if !values[j].is_nan() {
+            next[j] = values[j]
+        } else if j + 1 < n {
+            next[j] = next[j + 1]
+        }
     }
-    (0..n).map(|j| (prev[j] - next[j]).abs() + 10.0 * robust.sds[i][j] + chain.model().dimensions[i].observation_std).collect()
+    (0..n)
+        .map(|j| (prev[j] - next[j]).abs() + 10.0 * robust.sds[i][j] + chain.model().dimensions[i].observation_std)
+        .collect()
 }
 fn pull_back(chain: &Chain, i: usize, j: usize, robust: &Robust, message: &mut [Bump]) {
     let dim = chain.dim();
@@ -98,7 +108,9 @@ fn pull_back(chain: &Chain, i: usize, j: usize, robust: &Robust, message: &mut [
         for _ in 0..8 {
             chain.drift().pullback(t, dt, &x, &pick, &mut out, &mut by_state, &mut unused);
             let next = x[i] + (bump.c - out[i]) / by_state[i];
-            if next.abs() > 1e3 { break; }
+            if next.abs() > 1e3 {
+                break;
+            }
             x[i] = next;
         }
         chain.drift().pullback(t, dt, &x, &pick, &mut out, &mut by_state, &mut unused);
