@@ -35,7 +35,7 @@ pub fn build(settings: &Settings, command: &str) -> Result<Built> {
 }
 
 /// The model that `settings` leave partly open for `command`: what is given is fixed, the rest is learned.
-pub fn open_model(settings: &Settings, command: &str) -> Result<Spec> {
+pub fn open_model(settings: &Settings, names: &[String], command: &str) -> Result<Spec> {
     check_supported(settings, command)?;
     let family = family(settings, command)?;
     let sections = [drift_section(settings), noise_section(settings, family)];
@@ -44,8 +44,18 @@ pub fn open_model(settings: &Settings, command: &str) -> Result<Spec> {
     let drift = DriftFamily::named(&name).ok_or_else(|| bad(format!("{command} does not know drift \"{name}\"")))?;
     let given = sections.iter().flat_map(|section| section.given.clone());
     let rest = [("observation_std", settings.model.observation_std), ("brownian", settings.model.brownian)];
-    let given = given.chain(rest).filter_map(|(name, value)| Some((name.to_string(), value?))).collect();
-    Ok(Spec { drift, noise: family, given, x0: settings.model.x0, x0_std: settings.model.x0_std })
+    let given = given.chain(rest).filter_map(|(name, value)| Some((name.to_string(), value?)));
+    let given = given.chain(settings.parameters.iter().map(|(name, value)| (name.clone(), *value))).collect();
+    let ModelSettings { x0, x0_std, .. } = settings.model;
+    Ok(Spec { drift, noise: family, names: names.to_vec(), given, x0, x0_std })
+}
+
+/// The model that `settings` describe in full for `command`, in the dimensions called `names`.
+pub fn closed_model(settings: &Settings, names: &[String], command: &str) -> Result<Model> {
+    match names {
+        [_] => Ok(build(settings, command)?.model),
+        _ => Ok(open_model(settings, names, command)?.model()?),
+    }
 }
 
 /// Write defaults and the prior of the start into `settings`, so that what is saved is what was computed.

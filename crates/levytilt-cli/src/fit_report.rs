@@ -7,6 +7,7 @@ use std::io::Write;
 
 use crate::failure::quoted;
 use crate::npz::{self, Array};
+use crate::one_or_many::OneOrMany;
 use crate::output::number;
 use crate::report::name_of;
 use crate::settings::{DriftKind, NoiseKind};
@@ -33,18 +34,18 @@ pub struct Summary {
     pub steps: usize,
     /// Observed values, without the missing ones.
     pub observations: usize,
-    /// Name of the observed column.
-    pub dimension: String,
+    /// Names of the observed columns.
+    pub dimension: OneOrMany<String>,
     /// Drift by name.
     pub drift: DriftKind,
     /// Noise by name.
     pub noise: NoiseKind,
     /// Parameters of drift, noise and observation.
     pub parameters: serde_json::Map<String, serde_json::Value>,
-    /// Mean of the state at the first time.
-    pub x0_mean: f64,
+    /// Mean of the state at the first time, per dimension.
+    pub x0_mean: OneOrMany<f64>,
     /// Its standard deviation; null if the state is known.
-    pub x0_std: Option<f64>,
+    pub x0_std: OneOrMany<Option<f64>>,
     /// Unit of time in rates and scales.
     pub time_unit: &'static str,
     /// Newton steps taken.
@@ -91,7 +92,7 @@ impl Summary {
             format!(
                 "data          {} observations of {}, {} latent steps, time unit: {}",
                 self.observations,
-                quoted(&self.dimension),
+                self.dimension.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", "),
                 self.steps,
                 self.time_unit
             ),

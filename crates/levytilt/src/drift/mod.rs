@@ -17,7 +17,7 @@ mod ou;
 mod tests;
 
 pub use double_well::DoubleWell;
-pub use families::{DRIFT_FAMILIES, DriftFamily};
+pub use families::{DRIFT_FAMILIES, DriftFamily, Place};
 pub use linear::Linear;
 pub use neural::{Neural, NeuralSpec};
 pub use none::NoDrift;

@@ -1,7 +1,9 @@
 //! Fit a model to a series in one call: guess, learn, and judge the result with fresh random numbers.
 
+mod find;
 mod guess;
 mod spec;
+mod start;
 mod warnings;
 
 pub use guess::Scales;
@@ -11,10 +13,10 @@ use crate::posterior::{
     Evidence, Marginal, Paths, Potentials, WeightSummary, log_evidence, marginals, normalise, walk,
 };
 use crate::series::{TimeGrid, check_values};
-use crate::solve::{Expected, LearnOptions, Learned, Parameter, SweepOptions, expect, learn};
+use crate::solve::{LearnOptions, SweepOptions};
 use crate::{Chain, Dimension, Error, Model, Result, Start, stream};
+use find::{Found, find};
 use rand::Rng;
-use spec::Start0;
 
 /// How to fit.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,18 +95,18 @@ impl Fit {
         self.parameters.iter().find(|p| p.name == name)
     }
 
-    /// States of all paths at the last time, in one dimension.
+    /// States of all paths at the last time, dimension fastest.
     pub fn end_states(&self) -> Vec<f64> {
-        self.paths.column(0, self.times.len() - 1).collect()
+        self.paths.states(self.times.len() - 1).flatten().copied().collect()
     }
 }
 
-/// Fit `spec` to one value per observation row of `grid`, NaN where missing.
+/// Fit `spec` to `columns`: for each dimension one value per observation row of `grid`, NaN where missing.
 ///
 /// # Errors
 /// Values or parameters outside their domain; too little data to learn from (fewer than two values, or all equal); a
 /// result that is not finite.
-pub fn fit(spec: &Spec, grid: &TimeGrid, values: &[f64], options: &FitOptions) -> Result<Fit> {
+pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOptions) -> Result<Fit> {
     if options.paths < 2 {
         return Err(Error::Parameter {
             name: "paths".into(),
@@ -112,16 +114,14 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, values: &[f64], options: &FitOptions) -
             expected: "must be at least 2",
         });
     }
-    grid.spread(values)?;
-    check_values("values", values)?;
-    let Start0 { model, parameters } = spec.start(grid, values, options.priors)?;
+    check_columns(spec, grid, columns)?;
     // Learning, judging and weighing must not share random numbers: a bound on the paths it was tuned on flatters.
     let mut seeds = stream(options.seed, u64::MAX - 1);
     let [sweeps, fresh, particles] = [seeds.next_u64(), seeds.next_u64(), seeds.next_u64()];
     let sweep = SweepOptions { paths: options.paths, seed: sweeps, ..options.learn.sweep };
-    let found = find(model, parameters, grid, values, &LearnOptions { sweep, ..options.learn })?;
+    let found = find(spec, grid, columns, options.priors, &LearnOptions { sweep, ..options.learn })?;
     let Found { model, estimates, potentials, iterations, noted } = found;
-    let chain = Chain::new(&model, grid, &[values])?;
+    let chain = Chain::new(&model, grid, columns)?;
     let paths = walk(&chain, &potentials, options.paths, fresh);
     let evidence = log_evidence(&chain, &potentials, options.paths, particles);
     let log_weights = paths.log_weights();
@@ -158,6 +158,22 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, values: &[f64], options: &FitOptions) -
     })
 }
 
+/// One column per dimension, each with something to explain.
+fn check_columns(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]]) -> Result<()> {
+    if columns.len() != spec.dim() {
+        return Err(Error::Shape {
+            what: "columns",
+            got: columns.len().to_string(),
+            expected: format!("{} (one per named dimension; only a single one needs no name)", spec.dim()),
+        });
+    }
+    for (i, column) in columns.iter().enumerate() {
+        grid.spread(column)?;
+        check_values(spec.names.get(i).map_or("values", String::as_str), column)?;
+    }
+    Ok(())
+}
+
 /// Largest k̂ at which weighted means settle at a practical number of paths.
 const WORST_K: f64 = 0.7;
 /// Least effective share of the paths for which weights are used.
@@ -174,55 +190,6 @@ fn can_be_weighed(summary: &WeightSummary, paths: usize) -> bool {
 fn trusted_weights(log_weights: &[f64], summary: &WeightSummary) -> Vec<f64> {
     let count = log_weights.len();
     if can_be_weighed(summary, count) { normalise(log_weights).1 } else { vec![1.0 / count as f64; count] }
-}
-
-/// Parameters and potentials; the paths they were found with are not kept.
-struct Found {
-    model: Model,
-    estimates: Vec<Estimate>,
-    potentials: Potentials,
-    iterations: usize,
-    noted: Vec<String>,
-}
-
-/// Learn what is free, or only sweep if nothing is.
-fn find(
-    model: Model,
-    parameters: Vec<Parameter>,
-    grid: &TimeGrid,
-    values: &[f64],
-    options: &LearnOptions,
-) -> Result<Found> {
-    if parameters.iter().all(|p| p.fixed) {
-        let chain = Chain::new(&model, grid, &[values])?;
-        let Expected { potentials, warnings, .. } = expect(&chain, None, &options.sweep)?;
-        drop(chain);
-        let given = |p: Parameter| Estimate {
-            name: p.name,
-            value: p.value,
-            std_error: None,
-            fixed: true,
-            held_by_prior: false,
-        };
-        let estimates = parameters.into_iter().map(given).collect();
-        return Ok(Found { model, estimates, potentials, iterations: 0, noted: warnings });
-    }
-    let learned = learn(model, &parameters, grid, &[values], options)?;
-    let estimates = estimates(&learned);
-    let Learned { model, potentials, iterations, warnings, .. } = learned;
-    Ok(Found { model, estimates, potentials, iterations, noted: warnings })
-}
-
-fn estimates(learned: &Learned) -> Vec<Estimate> {
-    let judged = learned.std_errors.iter().zip(&learned.data_shares);
-    let estimate = |(p, (&error, &share)): (&Parameter, (&f64, &f64))| Estimate {
-        name: p.name.clone(),
-        value: p.value,
-        std_error: (!p.fixed && error.is_finite()).then_some(error),
-        fixed: p.fixed,
-        held_by_prior: !p.fixed && p.prior.is_some() && share < 0.5,
-    };
-    learned.parameters.iter().zip(judged).map(estimate).collect()
 }
 
 /// Distance of a known first state from the value observed there, in errors of observation; 0 if there is none.
