@@ -4,13 +4,15 @@ use super::start::{Beginning, begin};
 use super::{Estimate, Spec};
 use crate::posterior::Potentials;
 use crate::series::TimeGrid;
-use crate::solve::{Expected, LearnOptions, Learned, Parameter, expect, learn};
+use crate::solve::{Choice, Expected, LearnOptions, Learned, Parameter, expect, learn};
 use crate::{Chain, Error, Model, Result};
 
 /// Parameters and potentials; the paths they were found with are not kept.
 pub(super) struct Found {
     pub model: Model,
     pub estimates: Vec<Estimate>,
+    /// How each group of dimensions that act on each other was solved.
+    pub choices: Vec<Choice>,
     pub potentials: Potentials,
     pub iterations: usize,
     pub noted: Vec<String>,
@@ -57,15 +59,16 @@ fn join(spec: &Spec, found: Vec<Found>) -> Result<Found> {
     let noted = found.iter().zip(&spec.names);
     let noted = noted.flat_map(|(found, name)| found.noted.iter().map(move |note| format!("{name}: {note}"))).collect();
     let iterations = found.iter().map(|found| found.iterations).max().unwrap_or(0);
+    let choices = found.iter().flat_map(|found| found.choices.iter().cloned()).collect();
     let potentials = found.into_iter().flat_map(|found| found.potentials).collect();
-    Ok(Found { model, estimates, potentials, iterations, noted })
+    Ok(Found { model, estimates, choices, potentials, iterations, noted })
 }
 
 fn find_together(beginning: Beginning, grid: &TimeGrid, columns: &[&[f64]], options: &LearnOptions) -> Result<Found> {
     let Beginning { model, parameters } = beginning;
     if parameters.iter().all(|p| p.fixed) {
         let chain = Chain::new(&model, grid, columns)?;
-        let Expected { potentials, warnings, .. } = expect(&chain, None, &options.sweep)?;
+        let Expected { choice, potentials, warnings, .. } = expect(&chain, None, options.method, &options.sweep)?;
         drop(chain);
         let given = |p: Parameter| Estimate {
             name: p.name,
@@ -75,12 +78,12 @@ fn find_together(beginning: Beginning, grid: &TimeGrid, columns: &[&[f64]], opti
             held_by_prior: false,
         };
         let estimates = parameters.into_iter().map(given).collect();
-        return Ok(Found { model, estimates, potentials, iterations: 0, noted: warnings });
+        return Ok(Found { model, estimates, choices: vec![choice], potentials, iterations: 0, noted: warnings });
     }
     let learned = learn(model, &parameters, grid, columns, options)?;
     let estimates = estimates(&learned);
-    let Learned { model, potentials, iterations, warnings, .. } = learned;
-    Ok(Found { model, estimates, potentials, iterations, noted: warnings })
+    let Learned { model, choice, potentials, iterations, warnings, .. } = learned;
+    Ok(Found { model, estimates, choices: vec![choice], potentials, iterations, noted: warnings })
 }
 
 fn estimates(learned: &Learned) -> Vec<Estimate> {

@@ -13,7 +13,7 @@ use crate::posterior::{
     Evidence, Marginal, Paths, Potentials, WeightSummary, log_evidence, marginals, normalise, walk,
 };
 use crate::series::{TimeGrid, check_values};
-use crate::solve::{LearnOptions, SweepOptions};
+use crate::solve::{Choice, LearnOptions, SweepOptions};
 use crate::{Chain, Dimension, Error, Model, Result, Start, stream};
 use find::{Found, find};
 use rand::Rng;
@@ -77,6 +77,9 @@ pub struct Fit {
     pub observations: usize,
     /// Newton steps taken.
     pub iterations: usize,
+    /// How the posterior was found, and why so: one choice for all dimensions, or one each where they do not act on
+    /// each other.
+    pub choices: Vec<Choice>,
     /// Per dimension and time: the posterior law of the state.
     pub marginals: Vec<Vec<Marginal>>,
     /// Messages from the future that the paths follow.
@@ -120,7 +123,7 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
     let [sweeps, fresh, particles] = [seeds.next_u64(), seeds.next_u64(), seeds.next_u64()];
     let sweep = SweepOptions { paths: options.paths, seed: sweeps, ..options.learn.sweep };
     let found = find(spec, grid, columns, options.priors, &LearnOptions { sweep, ..options.learn })?;
-    let Found { model, estimates, potentials, iterations, noted } = found;
+    let Found { model, estimates, choices, potentials, iterations, noted } = found;
     let chain = Chain::new(&model, grid, columns)?;
     let paths = walk(&chain, &potentials, options.paths, fresh);
     let evidence = log_evidence(&chain, &potentials, options.paths, particles);
@@ -150,6 +153,7 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
         times,
         observations,
         iterations,
+        choices,
         marginals,
         potentials,
         paths,

@@ -1,6 +1,7 @@
 //! Learn parameters by Newton steps on the bound, with the information of the sampled paths.
 
 use super::expect::{Expected, expect};
+use super::method::{Choice, Method};
 use super::newton::System;
 use super::parameters::{Parameter, rebuild};
 use super::score::{Score, score};
@@ -12,7 +13,9 @@ use crate::{Chain, Model, Result};
 /// How to learn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LearnOptions {
-    /// How to sweep between Newton steps.
+    /// How to get posterior paths; [`Method::Auto`] is settled at the first parameters.
+    pub method: Method,
+    /// How many paths, with which seed, and how to sweep between Newton steps.
     pub sweep: SweepOptions,
     /// Most Newton steps.
     pub iterations: usize,
@@ -22,7 +25,7 @@ pub struct LearnOptions {
 
 impl Default for LearnOptions {
     fn default() -> Self {
-        Self { sweep: SweepOptions::default(), iterations: 30, tolerance: 0.03 }
+        Self { method: Method::Auto, sweep: SweepOptions::default(), iterations: 30, tolerance: 0.03 }
     }
 }
 
@@ -37,6 +40,8 @@ pub struct Learned {
     pub std_errors: Vec<f64>,
     /// Share of each free parameter's information that comes from the data rather than from its prior.
     pub data_shares: Vec<f64>,
+    /// The method that gave the paths.
+    pub choice: Choice,
     /// Messages from the future at the parameters found.
     pub potentials: Potentials,
     /// Bound and quality of the paths that the parameters were learned from.
@@ -59,6 +64,7 @@ struct Task<'a> {
 struct Place {
     model: Model,
     values: Vec<f64>,
+    choice: Choice,
     potentials: Potentials,
     summary: WeightSummary,
     score: Score,
@@ -79,7 +85,7 @@ pub fn learn(
     let task = Task { parameters, grid, columns, options };
     let values: Vec<f64> = parameters.iter().map(|p| p.value).collect();
     let model = rebuild(&model, &values)?;
-    let mut place = task.place(model, values, None)?;
+    let mut place = task.place(model, values, options.method, None)?;
     let mut iterations = 0;
     let mut warnings = Vec::new();
     let mut system = task.system(&place);
@@ -105,24 +111,24 @@ pub fn learn(
         ));
     }
     let (std_errors, data_shares) = system.errors(parameters, &place.values);
-    let Place { model, values, potentials, summary, warnings: noted, .. } = place;
+    let Place { model, values, choice, potentials, summary, warnings: noted, .. } = place;
     let parameters = parameters.iter().zip(values).map(|(p, value)| Parameter { value, ..p.clone() }).collect();
     warnings.extend(noted);
-    Ok(Learned { model, parameters, std_errors, data_shares, potentials, summary, iterations, warnings })
+    Ok(Learned { model, parameters, std_errors, data_shares, choice, potentials, summary, iterations, warnings })
 }
 
 /// Halvings of a Newton step before it is given up.
 const HALVINGS: usize = 4;
 
 impl Task<'_> {
-    fn place(&self, model: Model, values: Vec<f64>, before: Option<&Potentials>) -> Result<Place> {
+    fn place(&self, model: Model, values: Vec<f64>, method: Method, before: Option<&Potentials>) -> Result<Place> {
         let chain = Chain::new(&model, self.grid, self.columns)?;
-        let expected = expect(&chain, before, &self.options.sweep)?;
+        let expected = expect(&chain, before, method, &self.options.sweep)?;
         let score = score(&chain, &expected.paths, &expected.weights);
         drop(chain);
-        let Expected { potentials, summary, warnings, .. } = expected;
+        let Expected { choice, potentials, summary, warnings, .. } = expected;
         let objective = summary.elbo + log_prior(self.parameters, &values);
-        Ok(Place { model, values, potentials, summary, score, warnings, objective })
+        Ok(Place { model, values, choice, potentials, summary, score, warnings, objective })
     }
 
     fn system(&self, place: &Place) -> System {
@@ -135,7 +141,8 @@ impl Task<'_> {
         for _ in 0..=HALVINGS {
             let values = system.moved(self.parameters, &place.values, share);
             if let Ok(model) = rebuild(&place.model, &values) {
-                let next = self.place(model, values, Some(&place.potentials))?;
+                let next = self.place(model, values, place.choice.method, Some(&place.potentials))?;
+                let next = Place { choice: place.choice.clone(), ..next };
                 let noise = next.summary.elbo_std_error.max(place.summary.elbo_std_error);
                 if next.objective > place.objective - noise {
                     return Ok(Some(next));

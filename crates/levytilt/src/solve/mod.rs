@@ -3,6 +3,7 @@
 mod expect;
 mod gaussian_sum;
 mod learn;
+mod method;
 mod newton;
 mod parameters;
 mod robust;
@@ -12,6 +13,7 @@ mod sweep;
 pub use expect::{Expected, expect};
 pub use gaussian_sum::{GaussianSumOptions, gaussian_sum};
 pub use learn::{LearnOptions, Learned, learn};
+pub use method::{Choice, Method};
 pub use parameters::{Parameter, Prior, Transform, parameters, rebuild};
 pub use robust::robust_start;
 pub use score::{Score, score};
