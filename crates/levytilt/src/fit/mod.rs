@@ -1,11 +1,13 @@
 //! Fit a model to a series in one call: guess, learn, and judge the result with fresh random numbers.
 
+mod any_noise;
 mod find;
 mod guess;
 mod spec;
 mod start;
 mod warnings;
 
+pub use any_noise::{AnyNoise, Candidate, Rating, fit_any_noise, rival_families};
 pub use guess::Scales;
 pub use spec::Spec;
 
