@@ -1,11 +1,13 @@
 //! Find the potential: a robust start places the jumps, guarded sweeps make it right.
 
+mod grid;
 mod learn;
 mod parameters;
 mod robust;
 mod score;
 mod sweep;
 
+pub use grid::{GridPosterior, grid};
 pub use learn::{LearnOptions, Learned, learn};
 pub use parameters::{Parameter, Prior, Transform, parameters, rebuild};
 pub use robust::robust_start;
