@@ -10,9 +10,10 @@
 //! | divergence of the step | Σ q_k φ̄_k − ln Z, φ̄_k = −κ g_k² − (1 − g_k)/2 |
 //!
 //! [`TiltedStep`] is the plain version, a loop over nodes and the oracle of the tests; [`TiltTable`] is the fast one for
-//! many paths through the same step.
+//! many paths through the same step. [`continuous`] is the same tilt as Δ → 0.
 
 mod alias;
+pub mod continuous;
 mod derivatives;
 mod fast_exp;
 mod log_sum;
