@@ -119,7 +119,7 @@ fn chain_end(
     potentials: [Quadratic; 2],
     rng: &mut StreamRng,
 ) -> f64 {
-    let (steps, dt) = (200, 1.0 / 200.0);
+    let (steps, dt) = (100, 0.01);
     let mut x = 0.3;
     for j in 0..2 * steps {
         let potential = potentials[j / steps];
@@ -143,7 +143,7 @@ thread_local! {
     static NODES: std::cell::OnceCell<levytilt::noise::Nodes> = const { std::cell::OnceCell::new() };
 }
 
-/// Paths over two potentials against chains of 400 tiny steps: four two-sample tests at 1e-3, so a false alarm in 250.
+/// Paths over two potentials against chains of 200 tiny steps: four two-sample tests at 1e-3, so a false alarm in 250.
 #[test]
 fn statistics_paths_have_the_law_of_tiny_steps() {
     let noise = TruncatedStable::new(1.5, 0.7, 0.3, 1.0).unwrap();
@@ -153,8 +153,8 @@ fn statistics_paths_have_the_law_of_tiny_steps() {
     for (i, (drift, slope, sigma)) in cases.into_iter().enumerate() {
         let size = JumpSize::new(1.0, slope).unwrap();
         let process = TiltedProcess::new(drift, JumpMeasure::from(&noise)).unwrap().with_size(size);
-        let process = process.with_brownian(Brownian::new(sigma).unwrap(), 200).unwrap();
-        let n = 3000;
+        let process = process.with_brownian(Brownian::new(sigma).unwrap(), 50).unwrap();
+        let n = 1500;
         let mut rng = stream(14, i as u64);
         let ends =
             (0..n).map(|_| process.path(0.3, &[0.0, 1.0, 2.0], &potentials, &mut rng).unwrap().states[2]).collect();

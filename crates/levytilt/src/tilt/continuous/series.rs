@@ -16,7 +16,8 @@
 //! E H ln H = ρ u_τ^ρ Σ κ^n/n! [κ(2B_{n+1} − B_{n+2}) − ½B_{n+1}]
 //! ```
 //!
-//! The sums have positive terms, about κ of them. What can go wrong: e^κ overflows (κ > 700); the divergence
+//! The sums have positive terms, about κ of them. What can go wrong: e^κ overflows (κ > 700), or coefficients
+//! underflow against moments as large (r = τ large for the potential); the divergence
 //! E H ln H − E H + 1 is a small difference of large numbers when the tilt is weak or small jumps abound; and the first
 //! term is one when r = τ is already large for the potential. The digits lost are measured, and a result with fewer
 //! than nine is an error.
@@ -85,10 +86,11 @@ impl TiltedMeasure {
         let digits_lost = lost.log10();
         let finite = rate.value.is_finite() && divergence.value.is_finite() && terms < MOST_TERMS;
         if !finite || digits_lost.is_nan() || digits_lost > MOST_LOST {
-            let why = format!(
-                "{digits_lost:.1} of 14 digits cancel at κ = {} (at most {MOST_LOST} may); use log_rate and log_divergence_rate",
-                self.kappa
-            );
+            let reason = match finite {
+                true => format!("{digits_lost:.1} of 14 digits cancel (at most {MOST_LOST} may)"),
+                false => "terms leave the range of floating-point numbers".to_string(),
+            };
+            let why = format!("{reason} at κ = {}; use log_rate and log_divergence_rate", self.kappa);
             return Err(Error::Numerical { what: "series of tilted rates", why });
         }
         let lambda = self.measure.rate();
@@ -125,6 +127,10 @@ impl TiltedMeasure {
             // Terms fall from n ≈ κ on, by more than a factor of two from 2κ on.
             if real > 2.0 * kappa && largest <= 1e-17 * divergence.value.abs().min(rate.value) {
                 return (rate, divergence, first, n + 1);
+            }
+            // A coefficient that underflows would drop terms whose moments are as large as it is small.
+            if kappa > 0.0 && power < 1e-290 {
+                break;
             }
             window = [window[1], window[2], moments.next()];
         }
