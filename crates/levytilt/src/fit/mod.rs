@@ -136,7 +136,8 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
     let chain = Chain::new(&model, grid, columns)?;
     let judged = judge(&chain, &mut choices, &potentials, options, [fresh, particles])?;
     let Judgement { paths, summary, evidence, notes } = judged;
-    noted.extend(notes);
+    let new = notes.into_iter().filter(|note| !noted.contains(note)).collect::<Vec<_>>();
+    noted.extend(new);
     check_finite(&summary, &evidence, &estimates)?;
     let weights = trusted_weights(&paths.log_weights(), &summary);
     let marginals = (0..chain.dim()).map(|i| marginals(&paths, i, &weights, &options.quantiles)).collect();
