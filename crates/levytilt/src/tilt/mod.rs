@@ -14,7 +14,7 @@
 
 mod alias;
 mod derivatives;
-mod fast_exp;
+pub(crate) mod fast_exp;
 mod log_sum;
 mod series;
 mod step;
