@@ -9,7 +9,7 @@ const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 const SMALLEST: f64 = -708.0;
 
 /// Replace every x ≤ 700 by e^x, within 1e-14 of itself; below −708 by zero.
-pub(super) fn exp_slice(values: &mut [f64]) {
+pub(crate) fn exp_slice(values: &mut [f64]) {
     for x in values.iter_mut() {
         *x = exp(*x);
     }

@@ -16,7 +16,7 @@
 mod alias;
 pub mod continuous;
 mod derivatives;
-mod fast_exp;
+pub(crate) mod fast_exp;
 mod log_sum;
 mod series;
 mod step;

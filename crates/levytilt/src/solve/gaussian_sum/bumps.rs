@@ -1,6 +1,7 @@
 //! What a backward filter does to a sum of bumps: weigh by an observation, spread by the noise of a step.
 
 use crate::noise::Nodes;
+use crate::tilt::fast_exp::exp_slice;
 
 /// π exp(−a(x − c)²).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -53,8 +54,12 @@ pub(super) fn spread(bumps: &[Bump], nodes: &Nodes) -> Vec<Bump> {
     out
 }
 
-/// ln Σ of the bumps at `x`.
-pub(super) fn log_sum(bumps: &[Bump], x: f64) -> f64 {
-    let top = bumps.iter().map(|b| b.log_value(x)).fold(f64::NEG_INFINITY, f64::max);
-    top + bumps.iter().map(|b| (b.log_value(x) - top).exp()).sum::<f64>().ln()
+/// ln Σ of the bumps at `x`; `space` is working space.
+pub(super) fn log_sum(bumps: &[Bump], x: f64, space: &mut Vec<f64>) -> f64 {
+    space.clear();
+    space.extend(bumps.iter().map(|b| b.log_value(x)));
+    let top = space.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    space.iter_mut().for_each(|s| *s -= top);
+    exp_slice(space);
+    top + space.iter().sum::<f64>().ln()
 }

@@ -8,14 +8,20 @@
 //! 4. pull it back through the drift's flow.
 
 mod bumps;
+mod flow;
 mod merge;
+mod polish;
+mod region;
 
 use super::robust::{Robust, robust_smooth};
 use crate::posterior::Potentials;
 use crate::potential::{GaussianSum, Potential, Quadratic};
 use crate::{Chain, Result};
-use bumps::{Bump, spread};
+use bumps::{Bump, log_sum, spread};
+use flow::OwnFlow;
 use merge::merge;
+use polish::polish;
+use region::Regions;
 
 /// How to filter.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,20 +46,13 @@ pub fn gaussian_sum(chain: &Chain, options: &GaussianSumOptions) -> Result<Poten
 
 fn filter(chain: &Chain, i: usize, robust: &Robust, options: &GaussianSumOptions) -> Result<Vec<Potential>> {
     let precision = 0.5 / chain.model().dimensions[i].observation_std.powi(2);
+    let regions = Regions::new(chain, i, robust);
     let mut message = vec![Bump { log_weight: 0.0, a: 0.0, c: 0.0 }];
     let mut potentials = Vec::with_capacity(chain.len());
-    let reach = reaches(chain, i, robust);
     for j in (0..chain.len()).rev() {
         if j + 1 < chain.len() {
             let wide = spread(&message, chain.nodes(i, j + 1));
-            let flat = 0.5 / (30.0 * reach[j]).powi(2);
-            let mut width = options.width;
-            message = merge(&wide, width, flat);
-            while message.len() > options.bumps {
-                width *= 1.25;
-                message = merge(&wide, width, flat);
-            }
-            pull_back(chain, i, j, robust, &mut message);
+            message = pull_back(&wide, &mut OwnFlow::new(chain, i, j, robust), &regions, j, options);
         }
         let y = chain.value(i, j);
         if !y.is_nan() {
@@ -65,58 +64,51 @@ fn filter(chain: &Chain, i: usize, robust: &Robust, options: &GaussianSumOptions
     potentials.reverse();
     Ok(potentials)
 }
+
+/// A bump may exceed the message at its own centre by this much in logarithm: none can belong there that is higher, but
+/// one drawn by its slope far away would be.
+const SLACK: f64 = 0.1;
+
+/// A few bumps for many, seen through the flow of the step from time `j`.
+fn pull_back(wide: &[Bump], flow: &mut OwnFlow, regions: &Regions, j: usize, options: &GaussianSumOptions) -> Vec<Bump> {
+    let firmest = wide.iter().max_by(|x, y| x.a.total_cmp(&y.a)).expect("a message has at least one bump");
+    if firmest.a == 0.0 {
+        return vec![*firmest];
+    }
+    let centre = flow.best_state(firmest, regions.means[j], 10.0 * regions.sds[j]);
+    let mut space = Vec::new();
+    let target = regions.target(j, wide, centre, flow, &mut space);
+    let (mean, sd) = target.moments();
+    let few = merge_down(wide, regions.level(j, centre), options);
+    let mut few: Vec<Bump> = few.iter().map(|bump| flow.pull_back(bump, mean, sd)).collect();
+    let mut lower = |few: &mut Vec<Bump>| {
+        for bump in few.iter_mut() {
+            bump.log_weight = bump.log_weight.min(log_sum(wide, flow.value(bump.c), &mut space) + SLACK);
+        }
+    };
+    lower(&mut few);
+    let (e0, e1, n) = polish(&mut few, &target);
+    lower(&mut few);
+    if std::env::var("TRACE").is_ok() { println!("j {j} e {e0:.1e} {e1:.1e} steps {n} bumps {} points {} centre {centre:.2} mean {mean:.2} sd {sd:.2} range {:.1} {:.1}", few.len(), target.states.len(), target.states[0], target.states[target.states.len()-1]); }
+    few
+}
+
+/// Merge until no more than the allowed number is left.
+fn merge_down(wide: &[Bump], level: f64, options: &GaussianSumOptions) -> Vec<Bump> {
+    let mut width = options.width;
+    loop {
+        let few = merge(wide, width, level);
+        if few.len() <= options.bumps {
+            return few;
+        }
+        width *= 1.25;
+    }
+}
+
 fn drop_negligible(message: &mut Vec<Bump>) {
     let top = message.iter().map(|b| b.log_weight).fold(f64::NEG_INFINITY, f64::max);
     message.iter_mut().for_each(|b| b.log_weight -= top);
     message.retain(|b| b.log_weight > -60.0);
-}
-fn reaches(chain: &Chain, i: usize, robust: &Robust) -> Vec<f64> {
-    let n = chain.len();
-    let values = chain.values(i);
-    let mut prev = vec![robust.means[i][0]; n];
-    let mut next = vec![robust.means[i][n - 1]; n];
-    for j in 0..n {
-        if !values[j].is_nan() {
-            prev[j] = values[j]
-        } else if j > 0 {
-            prev[j] = prev[j - 1]
-        }
-    }
-    for j in (0..n).rev() {
-        if !values[j].is_nan() {
-            next[j] = values[j]
-        } else if j + 1 < n {
-            next[j] = next[j + 1]
-        }
-    }
-    (0..n)
-        .map(|j| (prev[j] - next[j]).abs() + 10.0 * robust.sds[i][j] + chain.model().dimensions[i].observation_std)
-        .collect()
-}
-fn pull_back(chain: &Chain, i: usize, j: usize, robust: &Robust, message: &mut [Bump]) {
-    let dim = chain.dim();
-    let (mut out, mut by_state) = (vec![0.0; dim], vec![0.0; dim]);
-    let mut unused = vec![0.0; chain.drift().parameter_count()];
-    let mut pick = vec![0.0; dim];
-    pick[i] = 1.0;
-    let mut x: Vec<f64> = robust.means.iter().map(|m| m[j]).collect();
-    let t = chain.times()[j];
-    let dt = chain.length(j + 1);
-    let m = x[i];
-    for bump in message {
-        x[i] = m;
-        for _ in 0..8 {
-            chain.drift().pullback(t, dt, &x, &pick, &mut out, &mut by_state, &mut unused);
-            let next = x[i] + (bump.c - out[i]) / by_state[i];
-            if next.abs() > 1e3 {
-                break;
-            }
-            x[i] = next;
-        }
-        chain.drift().pullback(t, dt, &x, &pick, &mut out, &mut by_state, &mut unused);
-        bump.c = x[i] + (bump.c - out[i]) / by_state[i];
-        bump.a *= by_state[i] * by_state[i];
-    }
 }
 
 fn potential(message: &[Bump]) -> Result<Potential> {

@@ -1,0 +1,135 @@
+//! Fit a sum of bumps to a message known at some states: Gauss–Newton steps on its logarithm.
+
+use super::bumps::Bump;
+use crate::tilt::fast_exp::exp_slice;
+use nalgebra::{DMatrix, DVector};
+
+/// States with the logarithm of the message wanted there and how much it matters (weights sum to one).
+pub(super) struct Target {
+    pub states: Vec<f64>,
+    pub log_values: Vec<f64>,
+    pub weights: Vec<f64>,
+    /// Whether the message is only not to be exceeded there.
+    pub ceiling: Vec<bool>,
+}
+
+impl Target {
+    /// Mean and standard deviation of the states by their weights.
+    pub fn moments(&self) -> (f64, f64) {
+        let mean = |f: &dyn Fn(f64) -> f64| self.states.iter().zip(&self.weights).zip(&self.ceiling).filter(|p| !p.1).map(|((x, w), _)| w * f(*x)).sum::<f64>();
+        let centre = mean(&|x| x);
+        (centre, mean(&|x| (x - centre).powi(2)).sqrt())
+    }
+}
+
+/// Mean square error of the logarithm below which nothing is left to do, and below which only a few steps are tried.
+const GOOD: f64 = 3e-7;
+const FAIR: f64 = 1e-5;
+/// Most Gauss–Newton steps, from a poor start and from a fair one.
+const STEPS: usize = 12;
+const FEW_STEPS: usize = 4;
+/// Share of the message below which a bump is left as it is.
+const SILENT: f64 = 1e-9;
+
+/// Move weights, firmnesses and centres of `bumps` so that the logarithm of their sum comes closer to the target. Never
+/// makes the mean square error larger.
+pub(super) fn polish(bumps: &mut Vec<Bump>, target: &Target) -> (f64,f64,usize) {
+    let mut fit = Fit::new(bumps, target);
+ let e0=fit.error; let mut n=0;
+    let mut damping = 1e-4;
+    for taken in 0..STEPS {
+        if fit.error < GOOD || (fit.error < FAIR && taken >= FEW_STEPS) {
+            break;
+        }
+        let Some(moved) = fit.step(bumps, target, damping) else { break }; n+=1;
+        let next = Fit::new(&moved, target);
+        if next.error < fit.error {
+            *bumps = moved;
+            fit = next;
+            damping *= 0.3;
+        } else {
+            damping *= 30.0;
+        }
+    }
+ (e0,fit.error,n)
+}
+
+/// Shares and residuals of the bumps at the states of a target.
+struct Fit {
+    /// Share of bump m in the sum at state i, by state.
+    shares: Vec<f64>,
+    residuals: Vec<f64>,
+    error: f64,
+}
+
+impl Fit {
+    fn new(bumps: &[Bump], target: &Target) -> Self {
+        let mut shares = Vec::with_capacity(bumps.len() * target.states.len());
+        let mut residuals = Vec::with_capacity(target.states.len());
+        for ((x, wanted), &ceiling) in target.states.iter().zip(&target.log_values).zip(&target.ceiling) {
+            let first = shares.len();
+            shares.extend(bumps.iter().map(|b| b.log_value(*x)));
+            let here = &mut shares[first..];
+            let log_sum = turn_into_shares(here);
+            let residual = wanted - log_sum;
+            residuals.push(if ceiling && residual > 0.0 { 0.0 } else { residual });
+        }
+        let error = residuals.iter().zip(&target.weights).map(|(r, w)| w * r * r).sum();
+        Self { shares, residuals, error }
+    }
+
+    /// Bumps after one damped Gauss–Newton step in (ln π, ln a, c·√(2a)).
+    fn step(&self, bumps: &[Bump], target: &Target, damping: f64) -> Option<Vec<Bump>> {
+        let count = bumps.len();
+        let active: Vec<usize> = (0..count)
+            .filter(|&m| bumps[m].a > 0.0 && self.shares.iter().skip(m).step_by(count).any(|&s| s > SILENT))
+            .collect();
+        let size = 3 * active.len();
+        let mut matrix = vec![0.0; size * size];
+        let mut right = DVector::zeros(size);
+        let mut row = vec![0.0; size];
+        for (i, &x) in target.states.iter().enumerate() {
+            for (place, &m) in active.iter().enumerate() {
+                let share = self.shares[i * count + m];
+                // (x − c)/width
+                let z = (x - bumps[m].c) * (2.0 * bumps[m].a).sqrt();
+                row[3 * place] = share;
+                row[3 * place + 1] = -0.5 * share * z * z;
+                row[3 * place + 2] = share * z;
+            }
+            if target.ceiling[i] && self.residuals[i] == 0.0 {
+                continue;
+            }
+            let weight = target.weights[i];
+            for (k, &value) in row.iter().enumerate() {
+                let scaled = weight * value;
+                right[k] += scaled * self.residuals[i];
+                for (entry, other) in matrix[k * size..k * size + k + 1].iter_mut().zip(&row) {
+                    *entry += scaled * other;
+                }
+            }
+        }
+        // Lower triangle of the transpose: column-major storage reads row k as column k.
+        let mut matrix = DMatrix::from_vec(size, size, matrix).transpose();
+        (0..size).for_each(|k| matrix[(k, k)] += damping);
+        let change = matrix.cholesky()?.solve(&right);
+        let mut moved = bumps.to_vec();
+        for (place, &m) in active.iter().enumerate() {
+            let bump = &mut moved[m];
+            bump.c += change[3 * place + 2] / (2.0 * bump.a).sqrt();
+            bump.log_weight += change[3 * place];
+            bump.a *= change[3 * place + 1].exp();
+        }
+        moved.iter().all(|b| b.a.is_finite() && b.c.is_finite() && b.log_weight.is_finite()).then_some(moved)
+    }
+}
+
+/// Replace logarithms by their shares of the sum and return the logarithm of the sum.
+pub(super) fn turn_into_shares(logs: &mut [f64]) -> f64 {
+    let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    logs.iter_mut().for_each(|l| *l -= top);
+    exp_slice(logs);
+    let total: f64 = logs.iter().sum();
+    logs.iter_mut().for_each(|l| *l /= total);
+    top + total.ln()
+}

@@ -1,0 +1,120 @@
+//! Where the state may be: what the past says, roughly, and the states at which a message has to be right.
+
+use super::bumps::Bump;
+use super::flow::OwnFlow;
+use super::bumps::log_sum;
+use super::polish::{Target, turn_into_shares};
+use crate::Chain;
+use crate::solve::robust::Robust;
+
+/// A rough idea of one coordinate at every time.
+pub(super) struct Regions {
+    /// The last value seen (or the start), moved along the drift; at an observed time the value itself.
+    ahead: Vec<f64>,
+    observed: Vec<bool>,
+    /// Mean and standard deviation of the robust smoother.
+    pub means: Vec<f64>,
+    pub sds: Vec<f64>,
+    observation_std: f64,
+}
+
+/// Offsets of the states around a centre in units of its scale: sinh of −4, …, 4.
+const SIDE: i32 = 10;
+/// Share of the weight that all states have alike, because the rough idea may be wrong.
+const EVEN: f64 = 0.2;
+
+/// States beyond either end, each twice as far as the last, where the message must not be exceeded.
+const FAR: i32 = 10;
+/// Weight of two neighbours above which a state is put between them, and how often.
+const HEAVY: f64 = 0.08;
+const REFINEMENTS: usize = 2;
+
+impl Regions {
+    pub fn new(chain: &Chain, i: usize, robust: &Robust) -> Self {
+        let dimension = &chain.model().dimensions[i];
+        let mut ahead = Vec::with_capacity(chain.len());
+        for j in 0..chain.len() {
+            let y = chain.value(i, j);
+            ahead.push(match j {
+                _ if !y.is_nan() => y,
+                0 => dimension.start.mean(),
+                _ => OwnFlow::new(chain, i, j - 1, robust).value(ahead[j - 1]),
+            });
+        }
+        let observation_std = dimension.observation_std;
+        // A state known exactly still needs states around it to compare bumps at.
+        let sds = robust.sds[i].iter().map(|sd| sd.max(0.1 * observation_std)).collect();
+        let observed = chain.values(i).iter().map(|y| !y.is_nan()).collect();
+        Self { ahead, observed, means: robust.means[i].clone(), sds, observation_std }
+    }
+
+    /// Firmness below which a bump is level over all states that matter at time `j`, if the future wants `centre`.
+    pub fn level(&self, j: usize, centre: f64) -> f64 {
+        let reach = (self.ahead[j] - centre).abs() + (self.ahead[j] - self.means[j]).abs() + 30.0 * self.sds[j];
+        0.5 / (10.0 * reach).powi(2)
+    }
+
+    /// What `wide`, seen through the flow, wants at states that matter at time `j`.
+    pub fn target(&self, j: usize, wide: &[Bump], centre: f64, flow: &mut OwnFlow, space: &mut Vec<f64>) -> Target {
+        let scale = self.sds[j];
+        let mut states: Vec<f64> = Vec::new();
+        for middle in [self.ahead[j], centre, self.means[j]] {
+            states.extend((-SIDE..=SIDE).map(|u| middle + scale * (4.0 * f64::from(u) / f64::from(SIDE)).sinh()));
+        }
+        states.sort_by(f64::total_cmp);
+        states.dedup_by(|x, y| (*x - *y).abs() < 0.02 * scale);
+        let mut log_message = |x: f64| log_sum(wide, flow.value(x), space);
+        let mut log_values: Vec<f64> = states.iter().map(|&x| log_message(x)).collect();
+        let mut weights = self.weights(j, &states, &log_values);
+        for _ in 0..REFINEMENTS {
+            let mut more: Vec<f64> = Vec::new();
+            for (k, pair) in states.windows(2).enumerate() {
+                if weights[k] + weights[k + 1] > HEAVY {
+                    more.push(0.5 * (pair[0] + pair[1]));
+                }
+            }
+            let mut all: Vec<(f64, f64)> = states.iter().copied().zip(log_values.iter().copied()).collect();
+            all.extend(more.into_iter().map(|x| (x, log_message(x))));
+            all.sort_by(|x, y| x.0.total_cmp(&y.0));
+            (states, log_values) = all.into_iter().unzip();
+            weights = self.weights(j, &states, &log_values);
+        }
+        let even = EVEN / states.len() as f64;
+        weights.iter_mut().for_each(|w| *w = (1.0 - EVEN) * *w + even);
+        let mut ceiling = vec![false; states.len()];
+        let (first, last) = (states[0], states[states.len() - 1]);
+        for k in 0..FAR {
+            let beyond = (last - first) * 2f64.powi(k);
+            for x in [first - beyond, last + beyond] {
+                states.push(x);
+                log_values.push(log_message(x));
+                weights.push(even);
+                ceiling.push(true);
+            }
+        }
+        Target { states, log_values, weights, ceiling }
+    }
+
+    /// Rough posterior probability of each state's surroundings.
+    fn weights(&self, j: usize, states: &[f64], log_values: &[f64]) -> Vec<f64> {
+        let last = states.len() - 1;
+        let mut weights: Vec<f64> = (0..states.len())
+            .map(|k| {
+                let gap = states[(k + 1).min(last)] - states[k.saturating_sub(1)];
+                gap.ln() + log_values[k] + self.log_past(j, states[k])
+            })
+            .collect();
+        turn_into_shares(&mut weights);
+        weights
+    }
+
+    /// What the past and the present say about a state, roughly and up to a constant.
+    fn log_past(&self, j: usize, x: f64) -> f64 {
+        let miss = x - self.ahead[j];
+        if self.observed[j] {
+            return -0.5 * (miss / self.observation_std).powi(2);
+        }
+        let scale = 2.0 * self.sds[j] + self.observation_std;
+        -(miss / scale).powi(2).ln_1p()
+    }
+}
