@@ -53,8 +53,8 @@ fn statistics_linear_gaussian_paths_have_the_moments_of_kalman() {
             let products = columns[i].iter().zip(&columns[j]).map(|(a, b)| (a - exact.mean[i]) * (b - exact.mean[j]));
             products.sum::<f64>() / n
         };
-        for j in 0..times.len() {
-            let (mean, sd) = (columns[j].iter().sum::<f64>() / n, exact.sd[j]);
+        for (j, column) in columns.iter().enumerate() {
+            let (mean, sd) = (column.iter().sum::<f64>() / n, exact.sd[j]);
             assert!((mean - exact.mean[j]).abs() <= 6.0 * sd / n.sqrt() + 1e-12, "mean {j}: {mean} {}", exact.mean[j]);
             assert!((covariance(j, j) - sd * sd).abs() <= 6.0 * sd * sd * (2.0 / n).sqrt() + 1e-12, "variance {j}");
             if j > 0 {
@@ -138,7 +138,7 @@ fn assert_jumps(paths: &Paths, chain: &Chain) {
         let from: Vec<f64> = paths.column(0, j - 1).collect();
         let mut moved = vec![0.0; from.len()];
         chain.flow_many(j, &from, &mut moved);
-        for ((x, ahead), jump) in paths.column(0, j).zip(&moved).zip(paths.jumps(0, j)).step_by(50) {
+        for ((x, ahead), jump) in paths.column(0, j).zip(&moved).zip(paths.jumps(0, j)).step_by(5) {
             let terms = nodes.variances().iter().zip(nodes.weights()).map(|(s, w)| match (*s, x - ahead) {
                 (0.0, r) => {
                     if r.abs() < 1e-9 {
