@@ -16,10 +16,10 @@ const STEPS: usize = 1000;
 fn main() -> Result<()> {
     let count = std::env::args().nth(1).and_then(|s| s.parse().ok()).unwrap_or(500);
     println!(
-        "| drift | α | observed | cells of 1 sd | log evidence | its difference to the ELBO | sd of log-weights | ESS of {count} \
-         | rms z of means | of medians | smoother, s | paths, s | of it above the evidence, s |"
+        "| drift | α | observed | cells per sd | log evidence | its difference to the ELBO | sd of log-weights | ESS of {count} \
+         | left the domain | rms z of means | of medians | smoother, s | paths, s | of it above the evidence, s |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
     for name in ["ou", "double-well"] {
         for alpha in [1.2, 1.5, 1.8] {
             for every in [1, 5, 20] {
@@ -58,9 +58,17 @@ fn row(name: &str, alpha: f64, every: usize, count: usize) -> Result<()> {
         let below = found.paths.column(0, j).filter(|x| *x < exact.quantiles[1][j]).count() as f64;
         (below / n - 0.5) / (0.5 / n.sqrt())
     }));
-    let median_sd = exact.sd[STEPS / 2 / every * every] / exact.spacing;
+    // Only between observations does the domain matter.
+    let (low, high) = found.domain;
+    let mut outside = vec![false; count];
+    for j in (0..=STEPS).filter(|j| j % every != 0) {
+        let states = found.paths.column(0, j);
+        outside.iter_mut().zip(states).for_each(|(outside, x)| *outside |= x < low || x > high);
+    }
+    let left = outside.iter().filter(|outside| **outside).count();
+    let cells_per_sd = exact.sd[STEPS / 2 / every * every] / exact.spacing;
     println!(
-        "| {name} | {alpha} | every {every} | {median_sd:.1} | {:.3} | {:+.1e} | {spread:.1e} | {:.1} | {mean_z:.2} | \
+        "| {name} | {alpha} | every {every} | {cells_per_sd:.1} | {:.3} | {:+.1e} | {spread:.1e} | {:.1} | {left} | {mean_z:.2} | \
          {median_z:.2} | {smoother:.2} | {seconds:.2} | {:.2} |",
         found.log_evidence,
         found.log_evidence - summary.elbo,

@@ -1,10 +1,12 @@
 //! Draw paths from a tilted chain, weigh them, and say what they say together.
 
+mod jump;
 mod particle;
 mod summary;
 mod walk;
 mod weights;
 
+pub use jump::{JumpLaw, jump_law};
 pub use particle::{Evidence, log_evidence};
 pub(crate) use summary::weighted_marginal;
 pub use summary::{Marginal, marginals};

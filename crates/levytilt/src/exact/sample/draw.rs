@@ -1,9 +1,10 @@
 //! Draw the next state from p(x' − x̃) b(x') by rejection from a bound that is cut to fit x̃.
 //!
-//! The tree of the target is cut around x̃ into pieces on which p changes by a factor of [`RATIO`] at most: near x̃ parts
-//! of an interval, far away hundreds of intervals at once, because a heavy tail is flat there. A piece is proposed by
-//! (bound of p) × (bound of b), a state within it by the bound of b, and accepted by what p and b are of their bounds. So
-//! the law is exact, and the work is the number of pieces, which grows with the logarithm of the number of cells.
+//! The tree of the target is cut around x̃ into pieces until no piece wastes more than [`WASTE`] of all proposals by the
+//! change of p along it: parts of an interval where p is narrow, hundreds of intervals at once where p is flat or b is
+//! small. A piece is proposed by (bound of p) × (bound of b), a state within it by the bound of b, and accepted by what p
+//! and b are of their bounds. So the law is exact wherever the cuts are, and the number of pieces grows with the logarithm
+//! of the number of cells at most.
 
 use super::increment::{Increment, Node};
 use super::target::Target;
@@ -11,10 +12,10 @@ use crate::StreamRng;
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 
-/// Largest ratio of the density's bounds at the two ends of a piece.
-const RATIO: f64 = 2.0;
-/// Share of the whole below which a piece is left out: far below the rounding of the sum.
-const NEGLIGIBLE: f64 = 1e-18;
+/// Share of the whole that the bound of a piece may exceed its least value by.
+const WASTE: f64 = 0.25;
+/// Ratio of the density's bounds at the two ends of a piece below which it is never cut.
+const FLAT: f64 = 1.1;
 /// Proposals before the draw is given up as impossible: even one accepted in a hundred never needs a thousandth of them.
 const TRIES: usize = 1_000_000;
 
@@ -47,8 +48,16 @@ pub(super) struct Drawn {
 
 impl Pieces {
     /// Draw from `target` times the density of `increment` around position `t`; `None` if nothing can be drawn.
-    pub fn draw(&mut self, target: &Target, increment: &Increment, t: f64, rng: &mut StreamRng) -> Option<Drawn> {
-        self.cut(target, increment, t);
+    ///
+    /// `z` is about the integral of the product; it decides where cuts pay, not what is drawn.
+    pub fn draw(
+        &mut self,
+        (target, increment): (&Target, &Increment),
+        t: f64,
+        z: f64,
+        rng: &mut StreamRng,
+    ) -> Option<Drawn> {
+        self.cut(target, increment, t, z);
         if !(self.total >= f64::MIN_POSITIVE && self.total.is_finite()) {
             return None;
         }
@@ -74,7 +83,7 @@ impl Pieces {
     }
 
     /// Cut the target around `t`.
-    fn cut(&mut self, target: &Target, increment: &Increment, t: f64) {
+    fn cut(&mut self, target: &Target, increment: &Increment, t: f64, z: f64) {
         self.list.clear();
         self.total = 0.0;
         if increment.narrow_weight > 0.0 {
@@ -89,32 +98,26 @@ impl Pieces {
                 self.push(weight, Piece::Tail { side, distance });
             }
         }
-        self.cut_tree(target, increment, t);
+        self.cut_tree(target, increment, t, WASTE * z);
     }
 
-    fn cut_tree(&mut self, target: &Target, increment: &Increment, t: f64) {
-        let whole = target.leaves as f64;
-        // Nothing is farther from x̃ than this, so the sum will not be smaller than that.
-        let least = target.mass(1) * increment.ceiling(t.abs().max((target.len() as f64 - t).abs()));
+    fn cut_tree(&mut self, target: &Target, increment: &Increment, t: f64, allowed: f64) {
         self.stack.clear();
-        self.stack.push((1, 0.0, whole));
+        self.stack.push((1, 0.0, target.leaves as f64));
         while let Some((node, from, width)) = self.stack.pop() {
             let (low, high) = (from - t, from + width - t);
             let ceiling = increment.ceiling(low.max(-high).max(0.0));
-            let weight = ceiling * target.mass(node) * width.min(1.0);
-            if weight <= NEGLIGIBLE * self.total.max(least) {
-                continue;
+            let mass = target.mass(node) * width.min(1.0);
+            if ceiling * mass > allowed {
+                let least = increment.ceiling(high.max(-low));
+                if (ceiling - least) * mass > allowed && ceiling > FLAT * least {
+                    let half = 0.5 * width;
+                    let (left, right) = if width > 1.0 { (2 * node, 2 * node + 1) } else { (node, node) };
+                    self.stack.extend([(left, from, half), (right, from + half, half)]);
+                    continue;
+                }
             }
-            if ceiling <= RATIO * increment.ceiling(high.max(-low)) {
-                self.push(weight, Piece::Tree { node, from, width, ceiling });
-                continue;
-            }
-            let half = 0.5 * width;
-            let children = if width > 1.0 { (2 * node, 2 * node + 1) } else { (node, node) };
-            let (left, right) = ((children.0, from, half), (children.1, from + half, half));
-            // The nearer one is looked at first, so that the sum is soon large enough to leave others out.
-            let near_left = low + high > 0.0;
-            self.stack.extend(if near_left { [right, left] } else { [left, right] });
+            self.push(ceiling * mass, Piece::Tree { node, from, width, ceiling });
         }
     }
 

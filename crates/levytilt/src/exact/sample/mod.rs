@@ -252,7 +252,7 @@ impl Walker {
         for ((rng, sum), &x) in self.made.rngs.iter_mut().zip(&mut self.made.sums).zip(&self.ahead) {
             let t = (x - layout.origin) / layout.spacing;
             let z = step.normaliser(t);
-            let drawn = self.pieces.draw(&step.target, step.increment, t - first, rng);
+            let drawn = self.pieces.draw((&step.target, step.increment), t - first, z, rng);
             let (Some(drawn), true) = (drawn, z > 0.0) else {
                 return Err(problem.impossible(step.j, "a path cannot go on to the observations that follow"));
             };
