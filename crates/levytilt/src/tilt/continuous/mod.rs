@@ -17,10 +17,12 @@
 //! It is the limit of [`TiltedStep`](super::TiltedStep): without drift (e^{−φ(x)} Z(x) − 1)/Δ → Λ − λ, with λ =
 //! 2/(ατ^α) the rate of the prior, and divergence/Δ → divergence per time, both with an error of order Δ.
 //!
-//! A far message makes Λ enormous, e^κ in order of magnitude: this is why [`TiltedMeasure::log_rate`] exists, why
-//! the published rejection sampler ([`TiltedMeasure::draw_by_prior`]) accepts about e^{−κ} of its proposals, and why
-//! inference in this crate takes finite steps, where all terms lie between 0 and 1. The continuous view is a check, and a
-//! simulator for times between grid points ([`TiltedProcess`]).
+//! A far message makes Λ enormous, e^κ in order of magnitude: this is why [`TiltedMeasure::log_rate`] exists, and why
+//! inference in this crate takes finite steps, where all terms lie between 0 and 1. The published rejection sampler
+//! ([`TiltedMeasure::draw_by_prior`]) proposes r from the prior under the envelope e^κ. It accepts e^{−κ} of its
+//! proposals while small jumps make up Λ, and as κ grows further about ρΓ(ρ+½) u_τ^ρ κ^{−ρ−½}, ρ = α/2, u_τ = u at r =
+//! τ: the chance that the prior offers a jump that is large enough. [`JumpSampler`] accepts two in three or more. The
+//! continuous view is a check, and a simulator for times between grid points ([`TiltedProcess`]).
 //!
 //! There are two measures with the same λ and the same tail index: [`JumpMeasure::mixture`], above, which is the one
 //! that noise in this crate has, and [`JumpMeasure::power_law`], with jumps ±s·r, the one in which published rates are

@@ -56,7 +56,7 @@ impl TiltedMeasure {
 
     /// Draw a jump by the published rejection: propose r from the prior, accept with C(r)e^{−κ}.
     ///
-    /// Exact, but a fraction of order e^{−κ} of proposals is accepted ([`TiltedMeasure::prior_acceptance`]); after
+    /// Exact, but few proposals are accepted when κ is large ([`TiltedMeasure::prior_acceptance`]); after
     /// `most_tries` in vain this is an error, never another jump in place of the right one.
     pub fn draw_by_prior(&self, most_tries: u64, rng: &mut StreamRng) -> Result<TiltedJump> {
         self.expect_mixture()?;

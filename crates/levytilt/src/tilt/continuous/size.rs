@@ -1,4 +1,9 @@
 //! Jumps whose size depends on where the process is.
+//!
+//! A size is a change of unit: γ times the noise under the potential (a, c) is γ times (the noise under (aγ², c/γ)).
+//! This holds for a measure ([`JumpMeasure::stretched`](super::JumpMeasure::stretched)) and for a step of a chain alike:
+//! a step x' = x̃ + γ(x)J with message (a, c) is `gamma * TiltedStep::new(nodes, Quadratic::new(a * gamma * gamma,
+//! c / gamma)?)` at x̃/γ, with the same κ and the same Z.
 
 use crate::Result;
 use crate::error::{non_negative, positive};
