@@ -35,6 +35,7 @@ struct Member<'a> {
 fn members(archive: &[u8]) -> Option<Vec<Member<'_>>> {
     // The end record has 22 bytes and possibly a comment after it.
     let end = archive.windows(4).rposition(|bytes| bytes == b"PK\x05\x06")?;
+    archive.get(end..end + 22)?;
     let count = u16_at(archive, end + 10)?;
     let mut at = u32_at(archive, end + 16)? as usize;
     let mut members = Vec::new();
