@@ -3,7 +3,7 @@
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
-use crate::help::{DEMO_HELP, EXACT_HELP, FIT_HELP, FORECAST_HELP, OVERVIEW, SIMULATE_HELP};
+use crate::help::{DEMO_HELP, EXACT_HELP, FIT_HELP, FORECAST_HELP, OVERVIEW, SCORE_HELP, SIMULATE_HELP};
 use crate::settings::{DataSettings, DriftSettings, GridSettings, Method, ModelSettings, Settings};
 use crate::settings::{SimulateSettings, SolveSettings, parse_parameter};
 
@@ -31,6 +31,9 @@ pub enum Command {
     /// Look ahead from the end of a fitted record
     #[command(after_help = FORECAST_HELP)]
     Forecast(ForecastArgs),
+    /// Judge a forecast by what came: CRPS, energy score, tails, coverage
+    #[command(allow_negative_numbers = true, after_help = SCORE_HELP)]
+    Score(ScoreArgs),
     /// Exact evidence and posterior of a one-dimensional record, all parameters given
     #[command(allow_negative_numbers = true, after_help = EXACT_HELP)]
     Exact(ExactArgs),
@@ -160,6 +163,32 @@ pub struct ForecastArgs {
     /// Paths and threads.
     #[command(flatten)]
     pub effort: EffortArgs,
+    /// How to report.
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// Flags of `score`.
+#[derive(Debug, Args)]
+pub struct ScoreArgs {
+    /// Directory that `levytilt forecast --out` wrote
+    #[arg(value_name = "FORECAST")]
+    pub forecast: PathBuf,
+    /// CSV file with what came, named and timed like the record; - for standard input
+    #[arg(value_name = "TRUTH")]
+    pub truth: String,
+    /// Score the tail above this value [default: the 95% quantile of the truth file's column]
+    #[arg(long, value_name = "X")]
+    pub above: Option<f64>,
+    /// Score the tail below this value [default: the 5% quantile of the truth file's column]
+    #[arg(long, value_name = "X")]
+    pub below: Option<f64>,
+    /// Directory for scores.json; made if missing
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Seed of the random place of a truth within its rank [default: 1]
+    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true)]
+    pub seed: u64,
     /// How to report.
     #[command(flatten)]
     pub report: ReportArgs,

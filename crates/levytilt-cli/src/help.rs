@@ -6,7 +6,8 @@ Start here:
   levytilt demo
   levytilt simulate --theta 3 --mu 1 --alpha 1.5 --scale 2 --observation-std 0.1 --out sim
   levytilt fit sim/data.csv --out run
-  levytilt forecast run --horizon 1
+  levytilt forecast run --horizon 1 --out ahead
+  levytilt score ahead later.csv
   levytilt exact sim/data.csv --config run/model.toml
 
 Data is CSV (or .csv.gz) with a header row. The first column is time: numbers, or ISO 8601 timestamps or dates.
@@ -115,3 +116,30 @@ Examples:
   levytilt forecast run --horizon 2.5 --out ahead
   levytilt forecast run --horizon 2d --paths 5000 --out ahead
   levytilt forecast run --at times.csv --json";
+
+/// Below the flags of `score`.
+pub const SCORE_HELP: &str = "\
+Compares the paths of a forecast with what came. TRUTH has the record's columns and times; rows outside the forecast's
+span are not scored, so it may be the whole record. A row within the span for which there is no forecast is an error:
+forecast at the times of the truth with `levytilt forecast RUN --at TRUTH`. Forecast times without a truth are left
+out and counted.
+
+  crps          continuous ranked probability score, in the unit of the record, smaller is better; fair: the expected
+                score does not depend on the number of paths. |median - truth| for a forecast without spread
+  energy score  the same for all dimensions of a time at once
+  tail crps     the part of the CRPS that is due to values above or below a threshold
+  jump crps     mean CRPS after the largest moves. Not a proper score: it selects by outcome. For comparison only
+  mse, mae      errors of the mean and of the median
+  coverage      share of truths within central intervals
+  pit           where truths fall within the forecast, in ten equal parts: flat if the forecast is calibrated. Ties are
+                broken at random, with --seed
+
+Every path counts the same; none is left out, clipped or weighted. The paths are of the state: where observations have
+errors of a size that matters, truths scatter more than the paths do.
+
+Prints a table. With --out writes scores.json, which also has every score per dimension and the CRPS of every time.
+
+Examples:
+  levytilt forecast run --at later.csv --paths 2000 --out ahead
+  levytilt score ahead later.csv --out ahead
+  levytilt score ahead later.csv --above 3 --json";

@@ -31,8 +31,19 @@ pub fn read(source: &str, only: &[String]) -> Result<Table> {
     parse(&read_text(source)?, &display_name(source), only)
 }
 
+/// Read `source` as it is, also columns that hold too little to learn from.
+pub fn read_sparse(source: &str) -> Result<Table> {
+    parse_sparse(&read_text(source)?, &display_name(source), &[])
+}
+
 /// Read a table from its text.
 pub fn parse(text: &str, name: &str, only: &[String]) -> Result<Table> {
+    let table = parse_sparse(text, name, only)?;
+    table.check_observed()?;
+    Ok(table)
+}
+
+fn parse_sparse(text: &str, name: &str, only: &[String]) -> Result<Table> {
     let (header, mut rows) = split(text, name)?;
     check_header(&header, name)?;
     if rows.is_empty() {
@@ -41,16 +52,14 @@ pub fn parse(text: &str, name: &str, only: &[String]) -> Result<Table> {
     let chosen = choose_columns(&header, only, name)?;
     let (times, calendar) = read_times(&mut rows, &header, name)?;
     let columns = chosen.iter().map(|&column| read_values(&rows, column, &header, name)).collect::<Result<Vec<_>>>()?;
-    let table = Table {
+    Ok(Table {
         source: name.into(),
         names: chosen.iter().map(|&column| column_name(&header, column)).collect(),
         times,
         columns,
         lines: rows.iter().map(|row| row.line).collect(),
         calendar,
-    };
-    table.check_observed()?;
-    Ok(table)
+    })
 }
 
 impl Table {

@@ -9,13 +9,18 @@ mod failure;
 mod fit;
 mod fit_report;
 mod forecast;
+mod forecast_files;
 mod help;
 mod input;
 mod npz;
+mod npz_read;
 mod one_or_many;
 mod output;
 mod report;
 mod rows;
+mod score;
+mod score_align;
+mod score_report;
 mod settings;
 mod simulate;
 mod state;
@@ -34,6 +39,7 @@ fn main() -> ExitCode {
         Command::Exact(args) => exact::run(args),
         Command::Fit(args) => fit::run(args),
         Command::Forecast(args) => forecast::run(args),
+        Command::Score(args) => score::run(args),
         Command::Demo(args) => demo::run(args),
     };
     match outcome {

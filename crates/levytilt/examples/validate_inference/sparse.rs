@@ -88,7 +88,11 @@ fn case(name: &str, alpha: f64, every: usize, seed: u64) -> Result<Case> {
     let seconds = start.elapsed().as_secs_f64();
     let particle = log_evidence(&chain, &potentials, 4000, seed + 2_000_000);
     let start = Instant::now();
-    let swept = sweep(&chain, robust_start(&chain)?, &SweepOptions { seed, sweeps: if std::env::var("FAST").is_ok() { 0 } else { 8 }, ..Default::default() })?;
+    let swept = sweep(
+        &chain,
+        robust_start(&chain)?,
+        &SweepOptions { seed, sweeps: if std::env::var("FAST").is_ok() { 0 } else { 8 }, ..Default::default() },
+    )?;
     let fresh = WeightSummary::new(&walk(&chain, &swept.potentials, PATHS, seed + 1_000_000).log_weights());
     let sweeps = (exact - fresh.elbo, start.elapsed().as_secs_f64());
     let bumps = potentials[0]
@@ -104,17 +108,27 @@ fn case(name: &str, alpha: f64, every: usize, seed: u64) -> Result<Case> {
         let paths = walk(&chain, &potentials, 200, seed + 1_000_000);
         for j in 0..chain.len() - 1 {
             let table = StepTable::new(chain.nodes(0, j + 1), &potentials[0][j + 1]);
-            let e: Vec<(f64, f64)> = paths.column(0, j).map(|x| {
-                let mut out = [0.0];
-                chain.flow_many(j + 1, &[x], &mut out);
-                (table.log_z(out[0]) + chain.log_likelihood(0, j, x) - potentials[0][j].log_value(x), x)
-            }).collect();
+            let e: Vec<(f64, f64)> = paths
+                .column(0, j)
+                .map(|x| {
+                    let mut out = [0.0];
+                    chain.flow_many(j + 1, &[x], &mut out);
+                    (table.log_z(out[0]) + chain.log_likelihood(0, j, x) - potentials[0][j].log_value(x), x)
+                })
+                .collect();
             let mean = e.iter().map(|e| e.0).sum::<f64>() / 200.0;
             let sd = (e.iter().map(|e| (e.0 - mean).powi(2)).sum::<f64>() / 200.0).sqrt();
             if sd > 0.1 {
                 let low = e.iter().min_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
                 let high = e.iter().max_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
-                println!("E j {j} sd {sd:.2} low {:.2} at {:.3} high {:.2} at {:.3} y {:.2}", low.0 - mean, low.1, high.0 - mean, high.1, chain.value(0, j));
+                println!(
+                    "E j {j} sd {sd:.2} low {:.2} at {:.3} high {:.2} at {:.3} y {:.2}",
+                    low.0 - mean,
+                    low.1,
+                    high.0 - mean,
+                    high.1,
+                    chain.value(0, j)
+                );
             }
         }
     }

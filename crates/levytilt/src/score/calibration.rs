@@ -2,7 +2,8 @@
 
 use super::sample::Sample;
 use super::{all_finite, finite_truth, level};
-use crate::{Error, Result};
+use crate::{Error, Result, stream};
+use rand::RngExt;
 
 impl Sample {
     /// Whether the central interval with probability `coverage` holds the truth.
@@ -23,6 +24,12 @@ impl Sample {
         let (below, equal) = self.rank(finite_truth(truth)?);
         Ok((below as f64 + uniform * (equal as f64 + 1.0)) / (self.len() as f64 + 1.0))
     }
+}
+
+/// The transform of every forecast and its truth, at random places within their ranks; the same for the same seed.
+pub fn pits(forecasts: &[(Sample, f64)], seed: u64) -> Result<Vec<f64>> {
+    let mut rng = stream(seed, 0);
+    forecasts.iter().map(|(sample, truth)| sample.pit(*truth, rng.random())).collect()
 }
 
 /// Share of the truths that lie in the central interval with probability `coverage`, from their [`Sample::pit`]s.
@@ -61,8 +68,6 @@ fn check(pits: &[f64]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stream;
-    use rand::RngExt;
     use rand_distr::{Distribution, StandardNormal};
 
     #[test]

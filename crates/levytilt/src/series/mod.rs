@@ -1,10 +1,20 @@
 //! Hold observed series and the latent times they are explained on.
 
+mod clock;
 mod grid;
 mod observations;
+mod returns;
+mod steps;
+mod volatility;
+mod windows;
 
+pub use clock::{Clock, ClockOptions};
 pub use grid::TimeGrid;
 pub use observations::Observations;
+pub use returns::{Scaled, cumulative_log_returns};
+pub use steps::{Sessions, StepKind};
+pub use volatility::{Volatility, VolatilityOptions, recent_volatility};
+pub use windows::{Rolling, Skipped, Window, Windows};
 
 use crate::{Error, Result};
 

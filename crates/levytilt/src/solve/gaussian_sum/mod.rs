@@ -70,7 +70,13 @@ fn filter(chain: &Chain, i: usize, robust: &Robust, options: &GaussianSumOptions
 const SLACK: f64 = 0.1;
 
 /// A few bumps for many, seen through the flow of the step from time `j`.
-fn pull_back(wide: &[Bump], flow: &mut OwnFlow, regions: &Regions, j: usize, options: &GaussianSumOptions) -> Vec<Bump> {
+fn pull_back(
+    wide: &[Bump],
+    flow: &mut OwnFlow,
+    regions: &Regions,
+    j: usize,
+    options: &GaussianSumOptions,
+) -> Vec<Bump> {
     let firmest = wide.iter().max_by(|x, y| x.a.total_cmp(&y.a)).expect("a message has at least one bump");
     if firmest.a == 0.0 {
         return vec![*firmest];
@@ -89,7 +95,15 @@ fn pull_back(wide: &[Bump], flow: &mut OwnFlow, regions: &Regions, j: usize, opt
     lower(&mut few);
     let (e0, e1, n) = polish(&mut few, &target);
     lower(&mut few);
-    if std::env::var("TRACE").is_ok() { println!("j {j} e {e0:.1e} {e1:.1e} steps {n} bumps {} points {} centre {centre:.2} mean {mean:.2} sd {sd:.2} range {:.1} {:.1}", few.len(), target.states.len(), target.states[0], target.states[target.states.len()-1]); }
+    if std::env::var("TRACE").is_ok() {
+        println!(
+            "j {j} e {e0:.1e} {e1:.1e} steps {n} bumps {} points {} centre {centre:.2} mean {mean:.2} sd {sd:.2} range {:.1} {:.1}",
+            few.len(),
+            target.states.len(),
+            target.states[0],
+            target.states[target.states.len() - 1]
+        );
+    }
     few
 }
 

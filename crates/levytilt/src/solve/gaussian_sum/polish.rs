@@ -16,7 +16,15 @@ pub(super) struct Target {
 impl Target {
     /// Mean and standard deviation of the states by their weights.
     pub fn moments(&self) -> (f64, f64) {
-        let mean = |f: &dyn Fn(f64) -> f64| self.states.iter().zip(&self.weights).zip(&self.ceiling).filter(|p| !p.1).map(|((x, w), _)| w * f(*x)).sum::<f64>();
+        let mean = |f: &dyn Fn(f64) -> f64| {
+            self.states
+                .iter()
+                .zip(&self.weights)
+                .zip(&self.ceiling)
+                .filter(|p| !p.1)
+                .map(|((x, w), _)| w * f(*x))
+                .sum::<f64>()
+        };
         let centre = mean(&|x| x);
         (centre, mean(&|x| (x - centre).powi(2)).sqrt())
     }
@@ -33,15 +41,17 @@ const SILENT: f64 = 1e-9;
 
 /// Move weights, firmnesses and centres of `bumps` so that the logarithm of their sum comes closer to the target. Never
 /// makes the mean square error larger.
-pub(super) fn polish(bumps: &mut Vec<Bump>, target: &Target) -> (f64,f64,usize) {
+pub(super) fn polish(bumps: &mut Vec<Bump>, target: &Target) -> (f64, f64, usize) {
     let mut fit = Fit::new(bumps, target);
- let e0=fit.error; let mut n=0;
+    let e0 = fit.error;
+    let mut n = 0;
     let mut damping = 1e-4;
     for taken in 0..STEPS {
         if fit.error < GOOD || (fit.error < FAIR && taken >= FEW_STEPS) {
             break;
         }
-        let Some(moved) = fit.step(bumps, target, damping) else { break }; n+=1;
+        let Some(moved) = fit.step(bumps, target, damping) else { break };
+        n += 1;
         let next = Fit::new(&moved, target);
         if next.error < fit.error {
             *bumps = moved;
@@ -51,7 +61,7 @@ pub(super) fn polish(bumps: &mut Vec<Bump>, target: &Target) -> (f64,f64,usize) 
             damping *= 30.0;
         }
     }
- (e0,fit.error,n)
+    (e0, fit.error, n)
 }
 
 /// Shares and residuals of the bumps at the states of a target.

@@ -1,8 +1,8 @@
 //! Where the state may be: what the past says, roughly, and the states at which a message has to be right.
 
 use super::bumps::Bump;
-use super::flow::OwnFlow;
 use super::bumps::log_sum;
+use super::flow::OwnFlow;
 use super::polish::{Target, turn_into_shares};
 use crate::Chain;
 use crate::solve::robust::Robust;

@@ -1,0 +1,227 @@
+//! Tell business time: how much a step of each kind moves the record, learned from its past.
+//!
+//! A night moves a price more than an hour of trading and less than seventeen of them; the first hour moves it more than
+//! the fourth. A step's *effective length* is the length a plain Lévy process would need for a move of that size.
+
+use super::check_times;
+use super::steps::{Sessions, StepKind};
+use crate::error::check;
+use crate::{Error, Result};
+use std::collections::BTreeMap;
+
+/// How the clock is learned.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct ClockOptions {
+    /// Moves grow like length^{1/index}: 2 where the noise has a variance, α for stable noise.
+    pub index: f64,
+    /// Moves are measured by the mean of |move|^power: 2 is the variance; less listens less to single large moves. Must
+    /// be less than the index of a stable law.
+    pub power: f64,
+}
+
+impl Default for ClockOptions {
+    fn default() -> Self {
+        Self { index: 2.0, power: 1.0 }
+    }
+}
+
+/// A clock learned from a record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Clock {
+    sessions: Sessions,
+    /// Where the record ended: the times of its last session, so that counting can go on.
+    tail: Vec<f64>,
+    /// Effective length per kind: of a whole gap if closed, per calendar time if open.
+    lengths: BTreeMap<StepKind, f64>,
+    /// The same for kinds never seen.
+    unseen_open: f64,
+    unseen_closed: f64,
+    train: Vec<f64>,
+    shrinkage: f64,
+}
+
+/// Pseudo-counts among which the record chooses.
+const SHRINKAGES: [f64; 10] = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
+
+impl Clock {
+    /// Learn from `values` at `times`, in days; the whole record has the same length by this clock as by the calendar.
+    ///
+    /// Each kind of step has its mean |move|^power, drawn towards that of its relatives (sessions: all steps of
+    /// sessions; nights and weekends: all closed gaps, and these: all steps) as if κ further moves of their size had
+    /// been seen. κ is the one under which every move is best foretold by the others (log-likelihood of the law with
+    /// density ∝ exp(−|x/b|^power/power), whose best b is that mean).
+    ///
+    /// # Errors
+    /// Times that do not increase; values that are not finite or not as many; fewer than 3; values that never move.
+    pub fn learn(times: &[f64], values: &[f64], options: &ClockOptions) -> Result<Self> {
+        check_times(times)?;
+        if values.len() != times.len() || values.len() < 3 {
+            let (got, expected) = (values.len().to_string(), format!("{}, at least 3", times.len()));
+            return Err(Error::Shape { what: "values of the clock", got, expected });
+        }
+        if let Some(i) = values.iter().position(|value| !value.is_finite()) {
+            let problem = format!("value {} is not a finite number; leave missing rows out", values[i]);
+            return Err(Error::Series { place: format!("observation {}", i + 1), problem });
+        }
+        let index = check("index", options.index, options.index > 0.0 && options.index <= 2.0, "must be in (0, 2]")?;
+        let power = check("power", options.power, options.power > 0.0, "must be greater than 0")?;
+        let sessions = Sessions::of(times);
+        let steps = measure(&sessions, times, values, index, power);
+        if steps.iter().all(|step| step.size == 0.0) {
+            let problem = "the values never move; there is nothing to learn from".into();
+            return Err(Error::Series { place: "record".into(), problem });
+        }
+        let shrinkage = best_shrinkage(&steps, power);
+        let sizes = Sizes::of(&steps);
+        let raw = |kind| sizes.drawn(kind, shrinkage, None).powf(index / power);
+        let total: f64 = steps.iter().map(|step| raw(step.kind) * step.open_length).sum();
+        let unit = (times[times.len() - 1] - times[0]) / total;
+        let lengths: BTreeMap<StepKind, f64> = sizes.kinds.keys().map(|kind| (*kind, unit * raw(*kind))).collect();
+        let mut clock = Self {
+            tail: tail(&sessions, times),
+            unseen_open: unit * sizes.parent(StepKind::Open(0), shrinkage, None).powf(index / power),
+            unseen_closed: unit * sizes.parent(StepKind::Overnight, shrinkage, None).powf(index / power),
+            sessions,
+            lengths,
+            train: vec![],
+            shrinkage,
+        };
+        clock.train = clock.lengths_between(times);
+        Ok(clock)
+    }
+
+    /// Effective length of every step of the record.
+    pub fn train(&self) -> &[f64] {
+        &self.train
+    }
+
+    /// Effective lengths of the steps from the end of the record to the first of `times`, from there to the second, …
+    ///
+    /// # Errors
+    /// Times that do not increase from the end of the record on.
+    pub fn ahead(&self, times: &[f64]) -> Result<Vec<f64>> {
+        if times.is_empty() {
+            return Ok(vec![]);
+        }
+        let all: Vec<f64> = self.tail.iter().chain(times).copied().collect();
+        check_times(&all)?;
+        Ok(self.lengths_between(&all).split_off(self.tail.len() - 1))
+    }
+
+    /// Effective length of a closed gap, or of a day of open market, of this kind.
+    pub fn length(&self, kind: StepKind) -> f64 {
+        let unseen = if matches!(kind, StepKind::Open(_)) { self.unseen_open } else { self.unseen_closed };
+        self.lengths.get(&kind).copied().unwrap_or(unseen)
+    }
+
+    /// The pseudo-count κ that was chosen.
+    pub fn shrinkage(&self) -> f64 {
+        self.shrinkage
+    }
+
+    fn lengths_between(&self, times: &[f64]) -> Vec<f64> {
+        let kinds = self.sessions.kinds(times);
+        let length = |(kind, pair): (&StepKind, &[f64])| match kind {
+            StepKind::Open(_) => self.length(*kind) * (pair[1] - pair[0]),
+            _ => self.length(*kind),
+        };
+        kinds.iter().zip(times.windows(2)).map(length).collect()
+    }
+}
+
+/// The times since the last opening, at least one, so that a session can be counted on.
+fn tail(sessions: &Sessions, times: &[f64]) -> Vec<f64> {
+    let kinds = sessions.kinds(times);
+    let closed = kinds.iter().rposition(|kind| !matches!(kind, StepKind::Open(_)));
+    let opening = if sessions.close() { closed.map_or(0, |step| step + 1) } else { times.len() - 1 };
+    times[opening.min(times.len() - 1)..].to_vec()
+}
+
+/// A step as the clock sees it.
+struct Step {
+    kind: StepKind,
+    /// |move|^power, over length^{power/index} if open.
+    size: f64,
+    /// Its calendar length if open, 1 if closed.
+    open_length: f64,
+}
+
+fn measure(sessions: &Sessions, times: &[f64], values: &[f64], index: f64, power: f64) -> Vec<Step> {
+    let kinds = sessions.kinds(times);
+    let one = |i: usize| {
+        let open = matches!(kinds[i], StepKind::Open(_));
+        let open_length = if open { times[i + 1] - times[i] } else { 1.0 };
+        let size = (values[i + 1] - values[i]).abs().powf(power) / open_length.powf(power / index);
+        Step { kind: kinds[i], size, open_length }
+    };
+    (0..kinds.len()).map(one).collect()
+}
+
+/// Sums of sizes and counts, per kind and over relatives.
+struct Sizes {
+    kinds: BTreeMap<StepKind, (f64, f64)>,
+    open: (f64, f64),
+    closed: (f64, f64),
+}
+
+impl Sizes {
+    fn of(steps: &[Step]) -> Self {
+        let mut sizes = Self { kinds: BTreeMap::new(), open: (0.0, 0.0), closed: (0.0, 0.0) };
+        for step in steps {
+            let relatives = if is_open(step.kind) { &mut sizes.open } else { &mut sizes.closed };
+            for sums in [sizes.kinds.entry(step.kind).or_default(), relatives] {
+                *sums = (sums.0 + step.size, sums.1 + 1.0);
+            }
+        }
+        sizes
+    }
+
+    /// Mean size of a kind drawn towards its relatives by `shrinkage`, as seen without the step `left_out`.
+    fn drawn(&self, kind: StepKind, shrinkage: f64, left_out: Option<&Step>) -> f64 {
+        let own = self.kinds.get(&kind).copied().unwrap_or_default();
+        draw(without(own, left_out, true), self.parent(kind, shrinkage, left_out), shrinkage)
+    }
+
+    /// Mean size of the relatives of a kind.
+    fn parent(&self, kind: StepKind, shrinkage: f64, left_out: Option<&Step>) -> f64 {
+        let open = without(self.open, left_out, left_out.is_some_and(|step| is_open(step.kind)));
+        let closed = without(self.closed, left_out, left_out.is_some_and(|step| !is_open(step.kind)));
+        let all = (open.0 + closed.0) / (open.1 + closed.1);
+        draw(if is_open(kind) { open } else { closed }, all, shrinkage)
+    }
+}
+
+fn is_open(kind: StepKind) -> bool {
+    matches!(kind, StepKind::Open(_))
+}
+
+fn without(sums: (f64, f64), left_out: Option<&Step>, concerned: bool) -> (f64, f64) {
+    match left_out {
+        // A sum of the others cannot be negative, whatever the rounding.
+        Some(step) if concerned => ((sums.0 - step.size).max(0.0), sums.1 - 1.0),
+        _ => sums,
+    }
+}
+
+fn draw((sum, count): (f64, f64), parent: f64, shrinkage: f64) -> f64 {
+    (sum + shrinkage * parent) / (count + shrinkage)
+}
+
+/// The pseudo-count under which each step is best foretold by the others; the largest of equals.
+fn best_shrinkage(steps: &[Step], power: f64) -> f64 {
+    let sizes = Sizes::of(steps);
+    let likelihood = |shrinkage: f64| -> f64 {
+        let one = |step: &Step| {
+            let mean = sizes.drawn(step.kind, shrinkage, Some(step));
+            // All others stood still: this step says nothing about how to weigh them.
+            if mean > 0.0 { -(mean.ln() + step.size / mean) / power } else { 0.0 }
+        };
+        steps.iter().map(one).sum()
+    };
+    let scored = SHRINKAGES.map(|shrinkage| (likelihood(shrinkage), shrinkage));
+    scored.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)).map_or(1.0, |(_, shrinkage)| shrinkage)
+}
+
+#[cfg(test)]
+#[path = "clock_tests.rs"]
+mod tests;
