@@ -62,6 +62,11 @@ pub trait Drift: std::fmt::Debug + Send + Sync {
         vec![f64::NEG_INFINITY; self.parameter_count()]
     }
 
+    /// Whether the flow and its derivatives in the parameters are linear functions of the state, up to a constant.
+    fn is_affine(&self) -> bool {
+        false
+    }
+
     /// Check, once per step length, that the flow over `dt` can be computed; the error says why not.
     fn check_step(&self, dt: f64) -> Result<()> {
         non_negative("step length", dt).map(|_| ())

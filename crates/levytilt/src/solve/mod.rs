@@ -3,6 +3,7 @@
 mod expect;
 mod gaussian_sum;
 mod learn;
+mod linear_gaussian;
 mod method;
 mod newton;
 mod parameters;
