@@ -1,9 +1,11 @@
 //! Run `levytilt fit`: learn parameters and hidden path of the observed columns, write and report them.
 
 use anyhow::{Context, Result};
+use clap::ValueEnum;
 use levytilt::Start;
-use levytilt::fit::{Fit, FitOptions, fit};
+use levytilt::fit::{AnyNoise, Fit, FitOptions, fit, fit_any_noise, rival_families};
 use levytilt::series::{Observations, TimeGrid};
+use levytilt::solve::{self, LearnOptions};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
@@ -12,7 +14,7 @@ use crate::args::{FitArgs, ReportArgs};
 use crate::build_model::open_model;
 use crate::exact::locate;
 use crate::failure::bad;
-use crate::fit_report::{Summary, parameters, write_paths, write_posterior};
+use crate::fit_report::{Summary, parameters, rows, write_paths, write_posterior};
 use crate::input::{self, Table};
 use crate::one_or_many::OneOrMany;
 use crate::output::{Entry, check_directory, save, say};
@@ -52,6 +54,7 @@ pub fn analyse(mut settings: Settings, table: &Table) -> Result<Outcome> {
     let options = FitOptions {
         paths: solve.paths.unwrap_or(FitOptions::default().paths),
         seed: solve.seed.unwrap_or(1),
+        learn: LearnOptions { method: method(solve.method), ..LearnOptions::default() },
         ..FitOptions::default()
     };
     let started = Instant::now();
@@ -59,9 +62,14 @@ pub fn analyse(mut settings: Settings, table: &Table) -> Result<Outcome> {
         let series = Observations::new(table.times.clone(), table.columns.clone(), table.names.clone())?;
         let grid = TimeGrid::new(series.times(), settings.grid.steps)?;
         let columns: Vec<&[f64]> = (0..series.dim()).map(|i| series.column(i)).collect();
-        fit(&spec, &grid, &columns, &options)
+        match settings.noise() {
+            NoiseKind::Auto => fit_any_noise(&spec, &rival_families(), &grid, &columns, &options),
+            _ => {
+                Ok(AnyNoise { fit: fit(&spec, &grid, &columns, &options)?, family: spec.noise, candidates: Vec::new() })
+            }
+        }
     };
-    let fit = compute().map_err(|error| locate(error, table))?;
+    let AnyNoise { fit, family, candidates } = compute().map_err(|error| locate(error, table))?;
     let (x0_mean, x0_std) = starts(&fit);
     let summary = Summary {
         elbo: fit.summary.elbo,
@@ -75,7 +83,10 @@ pub fn analyse(mut settings: Settings, table: &Table) -> Result<Outcome> {
         observations: fit.observations,
         dimension: OneOrMany::new(table.names.clone()),
         drift: settings.drift(),
-        noise: settings.noise(),
+        noise: family.name,
+        noise_candidates: rows(&candidates),
+        method: OneOrMany::new(fit.choices.iter().map(|choice| choice.method.name()).collect()),
+        method_reason: OneOrMany::new(fit.choices.iter().map(|choice| choice.why.clone()).collect()),
         parameters: parameters(&fit.parameters),
         x0_mean: OneOrMany::new(x0_mean),
         x0_std: OneOrMany::new(x0_std),
@@ -90,15 +101,19 @@ pub fn analyse(mut settings: Settings, table: &Table) -> Result<Outcome> {
     Ok(Outcome { summary, fit, settings })
 }
 
+/// The library's name for a method.
+fn method(asked: Option<Method>) -> solve::Method {
+    asked.and_then(|method| solve::Method::named(&name_of(&method))).unwrap_or_default()
+}
+
 /// Write defaults into the settings, so that what is saved is what was computed, and refuse what cannot be done.
 fn settle(settings: &mut Settings) -> Result<()> {
     settings.model.drift.get_or_insert(DriftKind::Ou);
     settings.model.noise.get_or_insert(NoiseKind::Stable);
     let solve = &mut settings.solve;
     match solve.method.get_or_insert(Method::Auto) {
-        Method::Auto | Method::Sweep => {}
-        Method::Grid => return Err(bad("method \"grid\" is `levytilt exact`: learn with method \"sweep\" first")),
-        other => return Err(bad(format!("method \"{}\" is not in this version; use sweep", name_of(other)))),
+        Method::Neural => return Err(bad("method \"neural\" is not in this version; use auto")),
+        _ => {}
     }
     solve.paths.get_or_insert(FitOptions::default().paths);
     solve.seed.get_or_insert(1);
@@ -119,6 +134,7 @@ fn starts(fit: &Fit) -> (Vec<f64>, Vec<Option<f64>>) {
 /// The settings with every estimate and the start filled in.
 fn filled(outcome: &Outcome) -> Settings {
     let mut settings = outcome.settings.clone();
+    settings.model.noise = NoiseKind::from_str(outcome.summary.noise, false).ok();
     let (means, stds) = starts(&outcome.fit);
     if let OneOrMany::Many(names) = &outcome.summary.dimension {
         // What holds for all is said for each.

@@ -215,8 +215,7 @@ pub enum NoiseKind {
     CompoundPoisson,
     /// Brownian motion: scale
     Gaussian,
-    /// Chosen by evidence: for `fit` only
-    #[value(hide = true)]
+    /// Fit each family and keep the one with the most evidence: `fit` only
     Auto,
 }
 
@@ -234,15 +233,13 @@ pub enum Clock {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// Chosen by dimension and length
+    /// Sweeps, or a Gaussian sum where it raises the bound by more than a nat
     Auto,
-    /// Exact, one dimension: not in this version
-    #[value(hide = true)]
+    /// Exact paths from a grid of states: one dimension, slower
     Grid,
-    /// Backward pass and sweeps
+    /// One quadratic potential per time, improved by sweeps: dense data
     Sweep,
-    /// Gaussian-sum backward filter: not in this version
-    #[value(hide = true)]
+    /// A sum of bumps per time from one backward pass: sparse data
     GaussianSum,
     /// Neural potential: not in this version
     #[value(hide = true)]

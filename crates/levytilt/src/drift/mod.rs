@@ -67,6 +67,11 @@ pub trait Drift: std::fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether the motion depends on the state alone, not on time.
+    fn is_autonomous(&self) -> bool {
+        true
+    }
+
     /// Check, once per step length, that the flow over `dt` can be computed; the error says why not.
     fn check_step(&self, dt: f64) -> Result<()> {
         non_negative("step length", dt).map(|_| ())

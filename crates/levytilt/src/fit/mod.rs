@@ -1,21 +1,23 @@
 //! Fit a model to a series in one call: guess, learn, and judge the result with fresh random numbers.
 
+mod any_noise;
 mod find;
 mod guess;
+mod judge;
 mod spec;
 mod start;
 mod warnings;
 
+pub use any_noise::{AnyNoise, Candidate, Rating, fit_any_noise, rival_families};
 pub use guess::Scales;
 pub use spec::Spec;
 
-use crate::posterior::{
-    Evidence, Marginal, Paths, Potentials, WeightSummary, log_evidence, marginals, normalise, walk,
-};
+use crate::posterior::{Evidence, Marginal, Paths, Potentials, WeightSummary, marginals, normalise};
 use crate::series::{TimeGrid, check_values};
-use crate::solve::{Choice, LearnOptions, SweepOptions};
+use crate::solve::{Choice, LearnOptions, Method, SweepOptions};
 use crate::{Chain, Dimension, Error, Model, Result, Start, stream};
 use find::{Found, find};
+use judge::{Judgement, judge};
 use rand::Rng;
 
 /// How to fit.
@@ -82,7 +84,7 @@ pub struct Fit {
     pub choices: Vec<Choice>,
     /// Per dimension and time: the posterior law of the state.
     pub marginals: Vec<Vec<Marginal>>,
-    /// Messages from the future that the paths follow.
+    /// Messages from the future that the paths follow; those of the parameters' last step if the paths are exact.
     pub potentials: Potentials,
     /// Fresh posterior paths.
     pub paths: Paths,
@@ -122,15 +124,22 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
     let mut seeds = stream(options.seed, u64::MAX - 1);
     let [sweeps, fresh, particles] = [seeds.next_u64(), seeds.next_u64(), seeds.next_u64()];
     let sweep = SweepOptions { paths: options.paths, seed: sweeps, ..options.learn.sweep };
+    if options.learn.method == Method::Grid && spec.dim() > 1 {
+        return Err(Error::Shape {
+            what: "method grid",
+            got: format!("{} dimensions", spec.dim()),
+            expected: "1; for several dimensions use method auto".into(),
+        });
+    }
     let found = find(spec, grid, columns, options.priors, &LearnOptions { sweep, ..options.learn })?;
-    let Found { model, estimates, choices, potentials, iterations, noted } = found;
+    let Found { model, estimates, mut choices, potentials, iterations, mut noted } = found;
     let chain = Chain::new(&model, grid, columns)?;
-    let paths = walk(&chain, &potentials, options.paths, fresh);
-    let evidence = log_evidence(&chain, &potentials, options.paths, particles);
-    let log_weights = paths.log_weights();
-    let summary = WeightSummary::new(&log_weights);
+    let judged = judge(&chain, &mut choices, &potentials, options, [fresh, particles])?;
+    let Judgement { paths, summary, evidence, notes } = judged;
+    let new = notes.into_iter().filter(|note| !noted.contains(note)).collect::<Vec<_>>();
+    noted.extend(new);
     check_finite(&summary, &evidence, &estimates)?;
-    let weights = trusted_weights(&log_weights, &summary);
+    let weights = trusted_weights(&paths.log_weights(), &summary);
     let marginals = (0..chain.dim()).map(|i| marginals(&paths, i, &weights, &options.quantiles)).collect();
     let observations = chain.observations();
     let warnings = warnings::warnings(&warnings::Judged {

@@ -6,7 +6,7 @@ use crate::{Chain, StreamRng, stream};
 use rayon::prelude::*;
 
 /// Paths stored together.
-const BLOCK: usize = 64;
+pub(crate) const BLOCK: usize = 64;
 
 /// A potential per dimension and time.
 pub type Potentials = Vec<Vec<Potential>>;
@@ -29,7 +29,22 @@ struct Block {
     jumps: Vec<bool>,
 }
 
+/// Paths that were made elsewhere: states and jumps by time and path, the random streams and the log-weights by path.
+#[derive(Debug)]
+pub(crate) struct Made {
+    pub rngs: Vec<StreamRng>,
+    pub sums: Vec<LogSum>,
+    pub states: Vec<f64>,
+    pub jumps: Vec<bool>,
+}
+
 impl Paths {
+    /// Paths of a one-dimensional chain, made in blocks of [`BLOCK`] in order.
+    pub(crate) fn from_blocks(times: usize, blocks: Vec<Made>) -> Self {
+        let block = |made: Made| Block { rngs: made.rngs, sums: made.sums, states: made.states, jumps: made.jumps };
+        Self { dim: 1, times, blocks: blocks.into_iter().map(block).collect() }
+    }
+
     /// Number of paths.
     pub fn len(&self) -> usize {
         self.blocks.iter().map(|b| b.sums.len()).sum()
@@ -153,7 +168,7 @@ pub(super) fn tables(chain: &Chain, potentials: &Potentials, j: usize) -> Vec<St
 }
 
 /// First node of the upper tail of the prior: the nodes from it on hold less than 1% together. The start never jumps.
-fn jump_threshold(chain: &Chain, i: usize, j: usize) -> usize {
+pub(crate) fn jump_threshold(chain: &Chain, i: usize, j: usize) -> usize {
     let weights = chain.nodes(i, j).weights();
     let mut tail = 0.0;
     let in_tail = weights.iter().rev().take_while(|&&w| {

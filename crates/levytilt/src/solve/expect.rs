@@ -3,12 +3,13 @@
 //! Learning asks for nothing else, so another way to get posterior paths is another branch of [`expect`].
 
 use super::gaussian_sum::{GaussianSumOptions, gaussian_sum};
+use super::grid::grid;
 use super::linear_gaussian;
 use super::method::{Choice, Method};
 use super::robust::robust_start;
 use super::sweep::{SweepOptions, Swept, sweep};
 use crate::posterior::{Paths, Potentials, WeightSummary, walk};
-use crate::{Chain, Result};
+use crate::{Chain, Result, exact};
 
 /// What an E-step hands to the step that moves the parameters.
 #[derive(Debug)]
@@ -66,8 +67,14 @@ fn by_sum(chain: &Chain, options: &SweepOptions, choice: Choice) -> Result<Expec
     Ok(Expected { choice, potentials, weights: equal(&paths), paths, summary, warnings: Vec::new() })
 }
 
-fn by_grid(chain: &Chain, _options: &SweepOptions, _choice: Choice) -> Result<Expected> {
-    Err(crate::Error::Numerical { what: "method grid", why: format!("not for {} dimensions", chain.dim()) })
+/// Exact paths: their log-weights all are the log evidence, up to the errors of the grid.
+fn by_grid(chain: &Chain, options: &SweepOptions, choice: Choice) -> Result<Expected> {
+    chain.model().only_dimension()?;
+    let rows = chain.rows(0);
+    let found = grid(chain.model(), chain.grid(), &rows, &exact::Options::default(), options.paths, options.seed)?;
+    let summary = WeightSummary::new(&found.paths.log_weights());
+    let (potentials, paths) = (Vec::new(), found.paths);
+    Ok(Expected { choice, potentials, weights: equal(&paths), paths, summary, warnings: found.notes })
 }
 
 /// Every path counts the same: the weight of a whole path is a product over all steps and says little about any one of

@@ -2,6 +2,7 @@
 
 mod expect;
 mod gaussian_sum;
+mod grid;
 mod learn;
 mod linear_gaussian;
 mod method;
@@ -13,6 +14,7 @@ mod sweep;
 
 pub use expect::{Expected, expect};
 pub use gaussian_sum::{GaussianSumOptions, gaussian_sum};
+pub use grid::{GridPosterior, grid};
 pub use learn::{LearnOptions, Learned, learn};
 pub use method::{Choice, Method};
 pub use parameters::{Parameter, Prior, Transform, parameters, rebuild};

@@ -11,8 +11,10 @@
 //!
 //! [`TiltedStep`] is the plain version, a loop over nodes and the oracle of the tests; [`TiltTable`] is the fast one for
 //! many paths through the same step. For a sum of bumps they are [`SumStep`] and [`SumTable`]; [`StepTable`] is either.
+//! [`continuous`] is the same tilt as Δ → 0.
 
 mod alias;
+pub mod continuous;
 mod derivatives;
 mod fast_exp;
 mod log_sum;
