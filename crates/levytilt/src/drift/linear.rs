@@ -200,6 +200,10 @@ impl Drift for Linear {
         self.matrix.nrows()
     }
 
+    fn is_affine(&self) -> bool {
+        true
+    }
+
     /// `a[0,0]`, `a[0,1]`, … row by row, then `b[0]`, ….
     fn parameters(&self) -> Vec<(String, f64)> {
         let dim = self.dim();

@@ -62,6 +62,11 @@ pub trait Drift: std::fmt::Debug + Send + Sync {
         vec![f64::NEG_INFINITY; self.parameter_count()]
     }
 
+    /// Whether the flow and its derivatives in the parameters are linear functions of the state, up to a constant.
+    fn is_affine(&self) -> bool {
+        false
+    }
+
     /// Whether the motion depends on the state alone, not on time.
     fn is_autonomous(&self) -> bool {
         true

@@ -25,6 +25,10 @@ impl Drift for NoDrift {
         self.dim
     }
 
+    fn is_affine(&self) -> bool {
+        true
+    }
+
     fn parameters(&self) -> Vec<(String, f64)> {
         Vec::new()
     }

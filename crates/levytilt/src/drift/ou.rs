@@ -50,6 +50,10 @@ impl Drift for Ou {
         self.theta.len()
     }
 
+    fn is_affine(&self) -> bool {
+        true
+    }
+
     fn parameters(&self) -> Vec<(String, f64)> {
         pairs(["theta", "mu"], &self.theta, &self.mu)
     }

@@ -1,6 +1,6 @@
 //! Say in sentences what a careful statistician would say about a fit.
 
-use super::{Estimate, can_be_weighed};
+use super::{Estimate, WORST_K};
 use crate::posterior::{Evidence, WeightSummary};
 
 /// What is judged.
@@ -21,6 +21,8 @@ pub(super) struct Judged<'a> {
 const WORST_GAP: f64 = 3.0;
 /// A first value further than this many errors of observation from a known first state contradicts it.
 const WORST_START: f64 = 6.0;
+/// Effective share of the paths below which the weights of whole paths are no use.
+const FEWEST_EFFECTIVE: f64 = 0.1;
 /// Observations per learned parameter below which standard errors are a hope.
 const FEWEST: usize = 20;
 /// An index above this is the Gaussian limit for all that the data can say.
@@ -37,7 +39,7 @@ pub(super) fn wide_gap(summary: &WeightSummary, evidence: &Evidence, observation
 pub(super) fn warnings(judged: &Judged) -> Vec<String> {
     let Judged { summary, evidence, parameters, observations, times, paths, start_miss, noted } = judged;
     let mut all = noted.clone();
-    if !can_be_weighed(summary, *paths) {
+    if summary.k_hat > WORST_K || summary.effective_sample_size < FEWEST_EFFECTIVE * *paths as f64 {
         all.push(format!(
             "the weights of the {paths} paths are worth {:.0} equal ones (k-hat {:.2}): they cannot be trusted, and \
              the posterior is that of the paths without weights",

@@ -34,6 +34,7 @@ pub use nodes::{LogDensity, NodeDerivative, Nodes};
 pub use plus_brownian::PlusBrownian;
 pub(crate) use quadrature::panel_points;
 pub use score_table::ScoreTable;
+pub(crate) use score_table::pairs;
 pub use stable::Stable;
 pub use student::Student;
 pub use tempered_stable::TemperedStable;

@@ -85,6 +85,11 @@ impl Paths {
         &self.blocks[block].at(j, self.dim)[path * self.dim..(path + 1) * self.dim]
     }
 
+    /// States at time `j` of a block's paths, dimension fastest.
+    pub(crate) fn block_states(&self, block: usize, j: usize) -> &[f64] {
+        self.blocks[block].at(j, self.dim)
+    }
+
     /// The value of dimension `i` at time `j`, path by path.
     pub fn column(&self, i: usize, j: usize) -> impl Iterator<Item = f64> {
         self.states(j).flat_map(move |s| s.iter().skip(i).step_by(self.dim).copied())

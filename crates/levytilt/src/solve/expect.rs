@@ -4,6 +4,7 @@
 
 use super::gaussian_sum::{GaussianSumOptions, gaussian_sum};
 use super::grid::grid;
+use super::linear_gaussian;
 use super::method::{Choice, Method};
 use super::robust::robust_start;
 use super::sweep::{SweepOptions, Swept, sweep};
@@ -27,7 +28,7 @@ pub struct Expected {
     pub warnings: Vec<String>,
 }
 
-/// Sweeps from the potentials of a place nearby, which are close already.
+/// Most sweeps from the potentials of a place nearby, which are close already.
 const NEARBY_SWEEPS: usize = 2;
 /// Nats that a Gaussian sum must add to the bound to be worth its higher cost.
 const WORTH: f64 = 1.0;
@@ -45,7 +46,14 @@ pub fn expect(chain: &Chain, before: Option<&Potentials>, method: Method, option
 
 fn by_sweeps(chain: &Chain, before: Option<&Potentials>, options: &SweepOptions, choice: Choice) -> Result<Expected> {
     let swept = match before {
-        Some(potentials) => sweep(chain, potentials.clone(), &SweepOptions { sweeps: NEARBY_SWEEPS, ..*options })?,
+        // The robust start is the posterior itself.
+        _ if linear_gaussian::applies(chain) => {
+            sweep(chain, robust_start(chain)?, &SweepOptions { sweeps: 0, ..*options })?
+        }
+        Some(potentials) => {
+            let sweeps = options.sweeps.min(NEARBY_SWEEPS);
+            sweep(chain, potentials.clone(), &SweepOptions { sweeps, ..*options })?
+        }
         None => sweep(chain, robust_start(chain)?, options)?,
     };
     let Swept { potentials, paths, summary, warnings, .. } = swept;

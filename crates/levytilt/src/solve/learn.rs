@@ -1,6 +1,8 @@
-//! Learn parameters by Newton steps on the bound, with the information of the sampled paths.
+//! Learn parameters by Newton steps on the bound, with the information of the sampled paths: first guarded ones with few
+//! paths that share their random numbers, then an average over fresh sets of all paths.
 
 use super::expect::{Expected, expect};
+use super::linear_gaussian;
 use super::method::{Choice, Method};
 use super::newton::System;
 use super::parameters::{Parameter, rebuild};
@@ -8,7 +10,8 @@ use super::score::{Score, score};
 use super::sweep::SweepOptions;
 use crate::posterior::{Potentials, WeightSummary};
 use crate::series::TimeGrid;
-use crate::{Chain, Model, Result};
+use crate::{Chain, Model, Result, stream};
+use rand::Rng;
 
 /// How to learn.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,13 +22,14 @@ pub struct LearnOptions {
     pub sweep: SweepOptions,
     /// Most Newton steps.
     pub iterations: usize,
-    /// Stop when the next step would move the parameters by less than this many standard errors.
+    /// Stop when the next step would move the parameters by less than this many standard errors, or than what the
+    /// sampling of paths hides.
     pub tolerance: f64,
 }
 
 impl Default for LearnOptions {
     fn default() -> Self {
-        Self { method: Method::Auto, sweep: SweepOptions::default(), iterations: 30, tolerance: 0.03 }
+        Self { method: Method::Auto, sweep: SweepOptions::default(), iterations: 30, tolerance: 1e-3 }
     }
 }
 
@@ -85,46 +89,56 @@ pub fn learn(
     let task = Task { parameters, grid, columns, options };
     let values: Vec<f64> = parameters.iter().map(|p| p.value).collect();
     let model = rebuild(&model, &values)?;
-    let mut place = task.place(model, values, options.method, None)?;
-    let mut iterations = 0;
-    let mut warnings = Vec::new();
-    let mut system = task.system(&place);
-    while !system.is_empty() && iterations < options.iterations {
-        if system.length() < system.floor(options.tolerance) {
-            break;
-        }
-        let Some(next) = task.advance(&place, &system)? else {
-            warnings.push(format!(
-                "no step improved the bound after {iterations} iterations; the parameters are as good as {} paths can tell",
-                options.sweep.paths
-            ));
-            break;
-        };
-        place = next;
-        iterations += 1;
-        system = task.system(&place);
-    }
-    if iterations == options.iterations && !system.is_empty() && system.length() >= system.floor(options.tolerance) {
-        warnings.push(format!(
-            "stopped after {iterations} iterations with {:.2} standard errors to go; allow more iterations",
-            system.length()
-        ));
-    }
+    let first = task.place(model, values, options.method, None, &task.early())?;
+    let mut search = Search { place: first, iterations: 0, warnings: Vec::new() };
+    task.climb(&mut search)?;
+    task.average(&mut search)?;
+    let Search { place, iterations, mut warnings } = search;
+    let system = task.system(&place);
     let (std_errors, data_shares) = system.errors(parameters, &place.values);
+    warnings.extend(vague(parameters, system.vague()));
     let Place { model, values, choice, potentials, summary, warnings: noted, .. } = place;
     let parameters = parameters.iter().zip(values).map(|(p, value)| Parameter { value, ..p.clone() }).collect();
     warnings.extend(noted);
     Ok(Learned { model, parameters, std_errors, data_shares, choice, potentials, summary, iterations, warnings })
 }
 
+/// The search so far.
+struct Search {
+    place: Place,
+    iterations: usize,
+    warnings: Vec<String>,
+}
+
 /// Halvings of a Newton step before it is given up.
 const HALVINGS: usize = 4;
+/// Paths and first sweeps while the parameters are still far away.
+const EARLY_PATHS: usize = 192;
+const EARLY_SWEEPS: usize = 4;
+/// Most sets of fresh paths to average over, and the noise, in standard errors, at which there are enough.
+const MOST_SETS: usize = 4;
+const ENOUGH: f64 = 0.05;
 
 impl Task<'_> {
-    fn place(&self, model: Model, values: Vec<f64>, method: Method, before: Option<&Potentials>) -> Result<Place> {
+    fn early(&self) -> SweepOptions {
+        let SweepOptions { paths, sweeps, .. } = self.options.sweep;
+        SweepOptions { paths: paths.min(EARLY_PATHS), sweeps: sweeps.min(EARLY_SWEEPS), ..self.options.sweep }
+    }
+
+    fn place(
+        &self,
+        model: Model,
+        values: Vec<f64>,
+        method: Method,
+        before: Option<&Potentials>,
+        sweep: &SweepOptions,
+    ) -> Result<Place> {
         let chain = Chain::new(&model, self.grid, self.columns)?;
-        let expected = expect(&chain, before, method, &self.options.sweep)?;
-        let score = score(&chain, &expected.paths, &expected.weights);
+        let expected = expect(&chain, before, method, sweep)?;
+        let score = match linear_gaussian::applies(&chain) {
+            true => linear_gaussian::score(&chain)?,
+            false => score(&chain, &expected.paths, &expected.weights),
+        };
         drop(chain);
         let Expected { choice, potentials, summary, warnings, .. } = expected;
         let objective = summary.elbo + log_prior(self.parameters, &values);
@@ -132,7 +146,29 @@ impl Task<'_> {
     }
 
     fn system(&self, place: &Place) -> System {
-        System::new(&place.score, self.parameters, &place.values, self.options.sweep.paths)
+        System::new(&place.score, self.parameters, &place.values)
+    }
+
+    /// Newton steps with the same random numbers throughout, until the noise of the paths hides the rest of the way.
+    fn climb(&self, search: &mut Search) -> Result<()> {
+        loop {
+            let system = self.system(&search.place);
+            if system.is_empty() || system.length() < self.options.tolerance.max(system.noise()) {
+                return Ok(());
+            }
+            if search.iterations == self.options.iterations {
+                search.warnings.push(format!(
+                    "stopped after {} iterations with {:.2} standard errors to go; allow more iterations",
+                    search.iterations,
+                    system.length()
+                ));
+                return Ok(());
+            }
+            // Without a better place the bound is as flat as its noise; fresh paths will tell more.
+            let Some(next) = self.advance(&search.place, &system)? else { return Ok(()) };
+            search.place = next;
+            search.iterations += 1;
+        }
     }
 
     /// The first of the Newton step and its halves that does not lower the objective beyond its noise.
@@ -141,7 +177,8 @@ impl Task<'_> {
         for _ in 0..=HALVINGS {
             let values = system.moved(self.parameters, &place.values, share);
             if let Ok(model) = rebuild(&place.model, &values) {
-                let next = self.place(model, values, place.choice.method, Some(&place.potentials))?;
+                let method = place.choice.method;
+                let next = self.place(model, values, method, Some(&place.potentials), &self.early())?;
                 let next = Place { choice: place.choice.clone(), ..next };
                 let noise = next.summary.elbo_std_error.max(place.summary.elbo_std_error);
                 if next.objective > place.objective - noise {
@@ -152,6 +189,41 @@ impl Task<'_> {
         }
         Ok(None)
     }
+
+    /// Newton steps of 1, 1/2, 1/3, … of their length, each with a fresh set of all paths: the average of what every
+    /// set would have found by itself. Ends with a set at the last parameters, from which no step is taken.
+    fn average(&self, search: &mut Search) -> Result<()> {
+        let mut seeds = stream(self.options.sweep.seed, u64::MAX - 2);
+        let mut sets = 0;
+        loop {
+            let sweep = SweepOptions { seed: seeds.next_u64(), sweeps: 1, ..self.options.sweep };
+            let Place { model, values, choice, potentials, .. } = &search.place;
+            let again = self.place(rebuild(model, values)?, values.clone(), choice.method, Some(potentials), &sweep)?;
+            search.place = Place { choice: choice.clone(), ..again };
+            let system = self.system(&search.place);
+            let enough = system.noise() <= ENOUGH * (sets as f64).sqrt();
+            if system.is_empty() || enough || sets == MOST_SETS || search.iterations >= self.options.iterations {
+                return Ok(());
+            }
+            sets += 1;
+            let values = system.moved(self.parameters, &search.place.values, 1.0 / sets as f64);
+            search.place.model = rebuild(&search.place.model, &values)?;
+            search.place.values = values;
+            search.iterations += 1;
+        }
+    }
+}
+
+/// What to say about parameters whose information drowns in the noise of the paths.
+fn vague(parameters: &[Parameter], which: &[usize]) -> Option<String> {
+    let mut names: Vec<&str> = which.iter().map(|&i| parameters[i].name.as_str()).collect();
+    names.dedup();
+    (!names.is_empty()).then(|| {
+        format!(
+            "the paths cannot tell how well {} is determined: read the standard error as a lower limit",
+            names.join(", ")
+        )
+    })
 }
 
 /// Sum of the log priors, without constants.

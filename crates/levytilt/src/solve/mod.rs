@@ -4,6 +4,7 @@ mod expect;
 mod gaussian_sum;
 mod grid;
 mod learn;
+mod linear_gaussian;
 mod method;
 mod newton;
 mod parameters;

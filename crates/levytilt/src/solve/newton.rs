@@ -11,18 +11,20 @@ pub(super) struct System {
     prior: DVector<f64>,
     step: DVector<f64>,
     slope: DVector<f64>,
+    /// Free parameters about which the paths cannot tell how much is known.
+    vague: Vec<usize>,
     /// What the sampling of paths alone adds to the length of the way to go, in standard errors.
     noise: f64,
 }
 
 /// Smallest share of the complete information that a direction is trusted to keep: bounds how far a step may go.
-const LEAST_SHARE: f64 = 0.02;
+const LEAST_SHARE: f64 = 0.01;
 /// Longest step per parameter on the free scale: a factor of about e.
 const LONGEST: f64 = 1.0;
 
 impl System {
-    /// The system of a score that is a mean over `count` paths.
-    pub(super) fn new(score: &Score, parameters: &[Parameter], values: &[f64], count: usize) -> Self {
+    /// The system at these values.
+    pub(super) fn new(score: &Score, parameters: &[Parameter], values: &[f64]) -> Self {
         let free: Vec<usize> = (0..parameters.len()).filter(|&i| !parameters[i].fixed).collect();
         let n = free.len();
         let scale: Vec<f64> = free.iter().map(|&i| parameters[i].transform.slope(values[i])).collect();
@@ -36,16 +38,19 @@ impl System {
             }
         }
         let missing = on_free(&score.missing);
-        let information = observed(&on_free(&score.complete), &missing) + DMatrix::from_diagonal(&prior);
-        // The slope is a mean over paths with covariance missing/count.
-        let inverse = information.clone().cholesky().map(|c| c.inverse());
-        let noise = inverse.map_or(0.0, |inverse| ((inverse * missing).trace() / count as f64).sqrt());
-        let mut step = information.clone().cholesky().map_or_else(|| slope.clone() * 0.0, |c| c.solve(&slope));
+        let (observed, vague) = observed(&on_free(&score.complete), &on_free(&score.products), &missing);
+        let information = observed + DMatrix::from_diagonal(&prior);
+        let factor = information.clone().cholesky();
+        let mut step = factor.as_ref().map_or_else(|| DVector::zeros(n), |c| c.solve(&slope));
         let longest = step.amax();
         if longest > LONGEST {
             step *= LONGEST / longest;
         }
-        Self { free, information, prior, step, slope, noise }
+        let noise = match (score.paths, &factor) {
+            (Some(count), Some(factor)) => (factor.solve(&missing).trace().max(0.0) / count as f64).sqrt(),
+            _ => 0.0,
+        };
+        Self { vague: vague.into_iter().map(|k| free[k]).collect(), free, information, prior, step, slope, noise }
     }
 
     /// Whether nothing is free.
@@ -63,14 +68,19 @@ impl System {
         values
     }
 
-    /// Length below which the search stops: the tolerance, or what the noise of the paths hides.
-    pub(super) fn floor(&self, tolerance: f64) -> f64 {
-        tolerance.max(1.5 * self.noise)
+    /// What the sampling of paths alone adds to [`System::length`].
+    pub(super) fn noise(&self) -> f64 {
+        self.noise
     }
 
     /// √(slopeᵀ information⁻¹ slope): the way to go in standard errors.
     pub(super) fn length(&self) -> f64 {
         self.information.clone().cholesky().map_or(f64::INFINITY, |c| c.solve(&self.slope).dot(&self.slope).sqrt())
+    }
+
+    /// Free parameters about which the paths cannot tell how much is known.
+    pub(super) fn vague(&self) -> &[usize] {
+        &self.vague
     }
 
     /// Standard errors of all parameters (delta method) and the data's share in each free parameter's information.
@@ -87,20 +97,26 @@ impl System {
     }
 }
 
-/// complete − missing, with every direction left at least [`LEAST_SHARE`] of its complete information.
-fn observed(complete: &DMatrix<f64>, missing: &DMatrix<f64>) -> DMatrix<f64> {
+/// complete − missing, with every direction left at least [`LEAST_SHARE`] of what a known path would tell, and the
+/// parameter that is most of each direction where that had to be done.
+///
+/// Far from the maximum second derivatives may have the wrong sign; products of scores never have.
+fn observed(complete: &DMatrix<f64>, products: &DMatrix<f64>, missing: &DMatrix<f64>) -> (DMatrix<f64>, Vec<usize>) {
     let n = complete.nrows();
     // A whisper of a ridge keeps a parameter that nothing pushes (a slope of zero everywhere) solvable.
-    let ridge = DMatrix::from_diagonal(&DVector::from_fn(n, |i, _| 1e-10 * complete[(i, i)] + 1e-12));
-    let Some(factor) = (complete + ridge).cholesky() else {
-        return complete.clone();
+    let ridge =
+        |m: &DMatrix<f64>| DMatrix::from_fn(n, n, |i, j| if i == j { 1e-10 * m[(i, i)].abs() + 1e-12 } else { 0.0 });
+    let factored = |m: &DMatrix<f64>| (m + ridge(m)).cholesky();
+    let Some((known, factor)) = [complete, products].into_iter().find_map(|m| factored(m).map(|factor| (m, factor)))
+    else {
+        return (ridge(products), (0..n).collect());
     };
     let l = factor.l();
-    let Some(inverse) = l.clone().try_inverse() else {
-        return complete.clone();
-    };
-    let eigen = SymmetricEigen::new(&inverse * missing * inverse.transpose());
-    let kept = eigen.eigenvalues.map(|lost| (1.0 - lost).max(LEAST_SHARE));
-    let half = l * eigen.eigenvectors;
-    &half * DMatrix::from_diagonal(&kept) * half.transpose()
+    let solved = |m: &DMatrix<f64>| l.solve_lower_triangular(m).unwrap_or_else(|| DMatrix::zeros(n, n));
+    let eigen = SymmetricEigen::new(solved(&solved(&(known - missing)).transpose()));
+    let half = &l * &eigen.eigenvectors;
+    let vague = (0..n).filter(|&k| eigen.eigenvalues[k] < LEAST_SHARE).map(|k| eigen.eigenvectors.column(k).icamax());
+    let vague = vague.collect();
+    let kept = eigen.eigenvalues.map(|share| share.max(LEAST_SHARE));
+    (&half * DMatrix::from_diagonal(&kept) * half.transpose(), vague)
 }

@@ -164,6 +164,7 @@ fn refit(chain: &Chain, old: &Potentials, paths: &Paths) -> Result<Potentials> {
 /// Working space for slopes V' at sampled states.
 struct Slopes {
     ahead: Vec<f64>,
+    out: Vec<f64>,
     by_state: Vec<f64>,
     unused: Vec<f64>,
     states: Vec<f64>,
@@ -174,7 +175,8 @@ impl Slopes {
     fn new(chain: &Chain) -> Self {
         let dim = chain.dim();
         Self {
-            ahead: vec![0.0; dim],
+            ahead: Vec::new(),
+            out: vec![0.0; dim],
             by_state: vec![0.0; dim],
             unused: vec![0.0; chain.drift().parameter_count()],
             states: Vec::new(),
@@ -188,14 +190,15 @@ impl Slopes {
         let (t, dt) = (chain.times()[j], chain.length(j + 1));
         self.states.clear();
         self.values.clear();
+        self.states.extend(paths.states(j).flatten().take(FIT_PATHS * dim));
+        self.ahead.resize(self.states.len(), 0.0);
+        chain.flow_many(j + 1, &self.states, &mut self.ahead);
         let mut pulls = vec![0.0; dim];
-        for x in paths.states(j).flat_map(|block| block.chunks_exact(dim)).take(FIT_PATHS) {
-            chain.drift().flow(t, dt, x, &mut self.ahead);
-            for ((pull, table), x) in pulls.iter_mut().zip(tables).zip(&self.ahead) {
+        for (x, ahead) in self.states.chunks_exact(dim).zip(self.ahead.chunks_exact(dim)) {
+            for ((pull, table), x) in pulls.iter_mut().zip(tables).zip(ahead) {
                 *pull = table.pull(*x);
             }
-            chain.drift().pullback(t, dt, x, &pulls, &mut self.ahead, &mut self.by_state, &mut self.unused);
-            self.states.extend_from_slice(x);
+            chain.drift().pullback(t, dt, x, &pulls, &mut self.out, &mut self.by_state, &mut self.unused);
             self.values.extend_from_slice(&self.by_state);
         }
         (0..dim).map(|i| line(&self.states, &self.values, i, dim)).collect()
