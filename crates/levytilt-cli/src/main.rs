@@ -19,6 +19,7 @@ mod rows;
 mod settings;
 mod simulate;
 mod state;
+mod tensors;
 mod threads;
 mod time;
 

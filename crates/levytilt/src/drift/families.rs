@@ -33,6 +33,11 @@ impl DriftFamily {
         DRIFT_FAMILIES.iter().find(|family| family.name == name)
     }
 
+    /// The family without any drift.
+    pub fn none() -> &'static Self {
+        &NONE
+    }
+
     /// The one-dimensional drift with these parameter values; an error names a value outside its domain or a wrong number
     /// of values.
     pub fn build(&self, values: &[f64]) -> Result<Box<dyn Drift>> {
@@ -96,13 +101,16 @@ fn double_well(dim: usize, values: &[f64]) -> Result<Box<dyn Drift>> {
     Ok(Box::new(DoubleWell::diagonal(theta1, theta2)?))
 }
 
+const NONE: DriftFamily =
+    DriftFamily { name: "none", parameters: &[], coupled: false, build: |dim, _| Ok(Box::new(NoDrift::new(dim)?)) };
+
 /// All drifts that names and numbers can say; a new one is a line here.
 #[rustfmt::skip]
 pub const DRIFT_FAMILIES: &[DriftFamily] = &[
     DriftFamily { name: "ou", parameters: &["theta", "mu"], coupled: false, build: ou },
     DriftFamily { name: "double-well", parameters: &["theta1", "theta2"], coupled: false, build: double_well },
     DriftFamily { name: "linear", parameters: &["slope", "offset"], coupled: true, build: linear },
-    DriftFamily { name: "none", parameters: &[], coupled: false, build: |dim, _| Ok(Box::new(NoDrift::new(dim)?)) },
+    NONE,
 ];
 
 #[cfg(test)]

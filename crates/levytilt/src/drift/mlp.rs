@@ -48,6 +48,13 @@ pub(super) struct Tape {
     hidden: Vec<f64>,
 }
 
+impl Tape {
+    /// Values of the last hidden layer.
+    pub fn last(&self, shape: &Shape) -> &[f64] {
+        &self.hidden[(shape.depth - 1) * shape.width..shape.depth * shape.width]
+    }
+}
+
 impl Shape {
     /// Layer `l` from 0 to `depth`; the last one is the output.
     pub fn layer(&self, l: usize) -> Layer {

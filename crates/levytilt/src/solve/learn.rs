@@ -4,7 +4,7 @@ use super::expect::{Expected, expect};
 use super::method::{Choice, Method};
 use super::newton::System;
 use super::parameters::{Parameter, rebuild};
-use super::score::{Score, score};
+use super::score::{Score, score_from};
 use super::sweep::SweepOptions;
 use crate::posterior::{Potentials, WeightSummary};
 use crate::series::TimeGrid;
@@ -82,10 +82,21 @@ pub fn learn(
     columns: &[&[f64]],
     options: &LearnOptions,
 ) -> Result<Learned> {
+    learn_from(model, parameters, (grid, columns), options, None)
+}
+
+/// [`learn`] with potentials that are nearly right from the start.
+pub fn learn_from(
+    model: Model,
+    parameters: &[Parameter],
+    (grid, columns): (&TimeGrid, &[&[f64]]),
+    options: &LearnOptions,
+    before: Option<&Potentials>,
+) -> Result<Learned> {
     let task = Task { parameters, grid, columns, options };
     let values: Vec<f64> = parameters.iter().map(|p| p.value).collect();
     let model = rebuild(&model, &values)?;
-    let mut place = task.place(model, values, options.method, None)?;
+    let mut place = task.place(model, values, options.method, before)?;
     let mut iterations = 0;
     let mut warnings = Vec::new();
     let mut system = task.system(&place);
@@ -124,7 +135,10 @@ impl Task<'_> {
     fn place(&self, model: Model, values: Vec<f64>, method: Method, before: Option<&Potentials>) -> Result<Place> {
         let chain = Chain::new(&model, self.grid, self.columns)?;
         let expected = expect(&chain, before, method, &self.options.sweep)?;
-        let score = score(&chain, &expected.paths, &expected.weights);
+        // A drift that is held fixed (a network has thousands of weights) needs no score.
+        let drift = chain.drift().parameter_count();
+        let first = if self.parameters[..drift].iter().all(|p| p.fixed) { drift } else { 0 };
+        let score = score_from(first, &chain, &expected.paths, &expected.weights);
         drop(chain);
         let Expected { choice, potentials, summary, warnings, .. } = expected;
         let objective = summary.elbo + log_prior(self.parameters, &values);

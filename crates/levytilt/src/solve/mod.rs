@@ -4,6 +4,7 @@ mod expect;
 mod gaussian_sum;
 mod learn;
 mod method;
+mod network;
 mod newton;
 mod parameters;
 mod robust;
@@ -12,8 +13,9 @@ mod sweep;
 
 pub use expect::{Expected, expect};
 pub use gaussian_sum::{GaussianSumOptions, gaussian_sum};
-pub use learn::{LearnOptions, Learned, learn};
+pub use learn::{LearnOptions, Learned, learn, learn_from};
 pub use method::{Choice, Method};
+pub use network::{LearnedNetwork, NetworkOptions, Regularisation, learn_network};
 pub use parameters::{Parameter, Prior, Transform, parameters, rebuild};
 pub use robust::robust_start;
 pub use score::{Score, score};

@@ -16,6 +16,8 @@ use std::sync::Arc;
 /// Slope and information of the log evidence in all parameters of the model, as they stand (not on the free scale).
 #[derive(Debug, Clone)]
 pub struct Score {
+    /// Number of the first parameter scored: 0, or the first behind those of the drift.
+    pub first: usize,
     /// Mean complete-data score.
     pub slope: DVector<f64>,
     /// Information of a path known exactly.
@@ -26,7 +28,14 @@ pub struct Score {
 
 /// Scores of the paths, each with its normalised weight, in the order of [`super::parameters`].
 pub fn score(chain: &Chain, paths: &Paths, weights: &[f64]) -> Score {
-    let size = super::parameters(chain.model()).len();
+    score_from(0, chain, paths, weights)
+}
+
+/// [`score`] of the parameters from number `first` on: 0, or the number of the drift's.
+pub(super) fn score_from(first: usize, chain: &Chain, paths: &Paths, weights: &[f64]) -> Score {
+    let noise = |dimension: &crate::Dimension| dimension.noise.parameters().len() + 1;
+    let drift = chain.drift().parameter_count() - first;
+    let size = drift + chain.model().dimensions.iter().map(noise).sum::<usize>();
     let tables = tables(chain);
     let blocks: Vec<(Vec<f64>, DMatrix<f64>)> = paths
         .block_ranges()
@@ -34,7 +43,7 @@ pub fn score(chain: &Chain, paths: &Paths, weights: &[f64]) -> Score {
         .map(|(block, first, count)| {
             let mut totals = vec![0.0; count * size];
             let mut complete = DMatrix::zeros(size, size);
-            let mut worker = Worker::new(chain, size);
+            let mut worker = Worker::new(chain, size, drift);
             for j in 0..chain.len() {
                 for path in 0..count {
                     worker.step(chain, paths, &tables, block, path, j);
@@ -56,11 +65,11 @@ pub fn score(chain: &Chain, paths: &Paths, weights: &[f64]) -> Score {
         let d = s - &slope;
         missing.ger(*w, &d, &d, 1.0);
     }
-    Score { slope, complete: blocks.iter().fold(DMatrix::zeros(size, size), |sum, b| sum + &b.1), missing }
+    Score { first, slope, complete: blocks.iter().fold(DMatrix::zeros(size, size), |sum, b| sum + &b.1), missing }
 }
 
 /// A score table per dimension and step (the one that ends at time j is number j − 1); steps of one length share theirs.
-fn tables(chain: &Chain) -> Vec<Vec<Arc<ScoreTable>>> {
+pub(super) fn tables(chain: &Chain) -> Vec<Vec<Arc<ScoreTable>>> {
     (0..chain.dim())
         .map(|i| {
             let mut by_length: HashMap<u64, Arc<ScoreTable>> = HashMap::new();
@@ -85,9 +94,8 @@ struct Worker {
 }
 
 impl Worker {
-    fn new(chain: &Chain, size: usize) -> Self {
+    fn new(chain: &Chain, size: usize, drift_size: usize) -> Self {
         let dim = chain.dim();
-        let drift_size = chain.drift().parameter_count();
         let mut next = drift_size;
         let places = chain
             .model()
@@ -129,8 +137,10 @@ impl Worker {
                 // ln p(r), r = x − flow: a change of the flow acts as −∂/∂r.
                 self.pushes[i] = -tables[i][j - 1].evaluate(now[i] - self.ahead[i], &mut scores[first..last]);
             }
-            let drift_scores = &mut scores[..self.drift_size];
-            chain.drift().pullback(t, dt, before, &self.pushes, &mut self.ahead, &mut self.by_state, drift_scores);
+            if self.drift_size > 0 {
+                let drift_scores = &mut scores[..self.drift_size];
+                chain.drift().pullback(t, dt, before, &self.pushes, &mut self.ahead, &mut self.by_state, drift_scores);
+            }
         }
         for (i, dimension) in chain.model().dimensions.iter().enumerate() {
             let y = chain.value(i, j);
