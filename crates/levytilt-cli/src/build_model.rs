@@ -70,12 +70,7 @@ fn drift_of(settings: &Settings, command: &str) -> Result<(&'static DriftFamily,
 
 /// The model that `settings` describe in full for `command`, in the dimensions called `names`; `network` is its drift if
 /// that is one.
-pub fn closed_model(
-    settings: &Settings,
-    names: &[String],
-    network: Option<Neural>,
-    command: &str,
-) -> Result<Model> {
+pub fn closed_model(settings: &Settings, names: &[String], network: Option<Neural>, command: &str) -> Result<Model> {
     match (names, network) {
         ([_], None) => Ok(build(settings, command)?.model),
         (_, None) => Ok(open_model(settings, names, command)?.model()?),

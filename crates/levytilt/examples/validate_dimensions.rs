@@ -70,7 +70,8 @@ fn evidence(grid: &TimeGrid) -> Result<()> {
         for (i, values) in seen.iter().enumerate() {
             let alone = strangers(dim);
             let alone = Spec { names: vec![format!("x{i}")], ..alone };
-            let given = alone.given.iter().filter(|(name, _)| !name.contains('[') || name.ends_with(&format!("[x{i}]")));
+            let given =
+                alone.given.iter().filter(|(name, _)| !name.contains('[') || name.ends_with(&format!("[x{i}]")));
             let alone = Spec { given: given.cloned().collect(), ..alone.clone() };
             exact += exact::log_evidence(&alone.model()?, grid, values, &exact::Options::default())?;
         }
@@ -130,7 +131,10 @@ fn network(grid: &TimeGrid) -> Result<()> {
     let Some(held) = found.network.as_ref().map(|network| network.regularisation) else { return Ok(()) };
     println!("| strength of the penalty | {} |", held.strength);
     println!("| held-out gain over no drift, nats | {:.1} ± {:.1} |", held.gain, held.std_error);
-    println!("| error of the drift over the states seen, share of its size | {:.2} |", drift_error(&found, &truth, &seen));
+    println!(
+        "| error of the drift over the states seen, share of its size | {:.2} |",
+        drift_error(&found, &truth, &seen)
+    );
     println!("| log evidence | {:.1} ± {:.1} |", found.evidence.log_evidence, found.evidence.std_error);
     println!("| without drift | {:.1} ± {:.1} |", none.evidence.log_evidence, none.evidence.std_error);
     Ok(())

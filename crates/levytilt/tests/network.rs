@@ -69,18 +69,21 @@ fn statistics_a_random_walk_has_no_trend() {
 /// tenth: fixed seeds.
 #[test]
 fn statistics_a_drift_is_found() {
-    let times = even_times(800, 0.05);
-    let ou = [("theta", 1.0), ("mu", 1.0), ("scale", 1.0), ("observation_std", 0.05)];
+    let times = even_times(1000, 0.1);
+    let ou = [("theta", 2.0), ("mu", 1.0), ("scale", 1.0), ("observation_std", 0.05)];
     let wells = [("theta1", 2.0), ("theta2", 2.0), ("scale", 0.8), ("observation_std", 0.05)];
     let cases: [(&str, &[(&str, f64)], fn(f64) -> f64); 2] =
-        [("ou", &ou, |x| 1.0 - x), ("double-well", &wells, |x| 2.0 * x - 2.0 * x * x * x)];
+        [("ou", &ou, |x| 2.0 - 2.0 * x), ("double-well", &wells, |x| 2.0 * x - 2.0 * x * x * x)];
     for (drift, given, truth) in cases {
         let y = data(drift, given, "gaussian", &times, 7);
         let gaussian = Family::named("gaussian").unwrap();
         let found = run(&Spec::neural(SIZE, gaussian), &times, &y);
         let known = run(&Spec::new(DriftFamily::named(drift).unwrap(), gaussian), &times, &y);
         let (network, parametric) = (drift_error(&found, &y, truth), drift_error(&known, &y, truth));
-        eprintln!("{drift}: network {network:.3}, parametric {parametric:.3}, {:?}", found.network.as_ref().map(|n| n.regularisation));
+        eprintln!(
+            "{drift}: network {network:.3}, parametric {parametric:.3}, {:?}",
+            found.network.as_ref().map(|n| n.regularisation)
+        );
         assert!(network < 0.4 && network < 2.5 * parametric + 0.1, "{drift}: {network} {parametric}");
         let scale = found.parameter("scale").unwrap();
         assert!((scale.value - given[2].1).abs() < 4.0 * scale.std_error.unwrap(), "{scale:?}");

@@ -146,7 +146,8 @@ impl Neural {
         });
     }
 
-    /// [`Drift::pullback`] with a covector λ that depends on the flow: `lambda` writes it, given the flow.
+    /// [`Drift::pullback`] with a covector λ that depends on the flow: `lambda` writes it, given the flow. Without room in
+    /// `by_parameter` the derivatives in the parameters are left out.
     #[expect(clippy::too_many_arguments, reason = "three inputs of the step, one covector, three outputs")]
     pub(crate) fn pullback_with(
         &self,
@@ -359,6 +360,20 @@ impl Drift for Neural {
             self.step(t, dt, x, out, scratch);
             self.step_pullback(dt, lambda, scratch, by_state, by_parameter);
         });
+    }
+
+    /// One evaluation of the step, and no derivatives in the weights.
+    fn state_pullback(
+        &self,
+        t: f64,
+        dt: f64,
+        x: &[f64],
+        lambda: &mut dyn FnMut(&[f64], &mut [f64]),
+        out: &mut [f64],
+        by_state: &mut [f64],
+        _space: &mut [f64],
+    ) {
+        self.pullback_with(t, dt, x, lambda, out, by_state, &mut []);
     }
 }
 

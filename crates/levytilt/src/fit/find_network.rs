@@ -7,11 +7,13 @@ use super::start::{Beginning, begin, observed_times};
 use super::{Estimate, FittedNetwork, Spec};
 use crate::drift::{Drift, NeuralSpec};
 use crate::series::TimeGrid;
-use crate::solve::{Learned, LearnedNetwork, LearnOptions, Method, NetworkOptions, Parameter, SweepOptions, learn_network};
+use crate::solve::{
+    LearnOptions, Learned, LearnedNetwork, Method, NetworkOptions, Parameter, SweepOptions, learn_network,
+};
 use crate::{Model, Result};
 
 /// Paths that are plenty while learning: regression wants transitions, not paths.
-const PATHS: usize = 96;
+const PATHS: usize = 64;
 /// Times that drift, noise and paths are improved in turn.
 const ROUNDS: usize = 3;
 
@@ -50,15 +52,15 @@ pub(super) fn find_network(
     Ok(Found { model, estimates, choices, potentials, iterations, noted: warnings, network })
 }
 
-/// A network whose inputs are centred and scaled by the data, and the drift that would be no surprise: ten relaxation
-/// times in the span.
+/// A network whose inputs are centred and scaled by the data, and the drift that would be no surprise: back within a time
+/// halfway, in factors, between one observation and a tenth of the span.
 fn network_options(size: NetworkSize, grid: &TimeGrid, columns: &[&[f64]]) -> Result<NetworkOptions> {
     let times = observed_times(grid);
     let scales = columns.iter().map(|column| Scales::new(&times, column, None)).collect::<Result<Vec<_>>>()?;
     // Of a Gaussian, nine tenths lie within 3.3 standard deviations.
     let scale: Vec<f64> = scales.iter().map(|s| s.spread / 3.3).collect();
     Ok(NetworkOptions {
-        units: scales.iter().zip(&scale).map(|(s, scale)| scale * 10.0 / s.span).collect(),
+        units: scales.iter().zip(&scale).map(|(s, scale)| scale * (10.0 / (s.span * s.lag)).sqrt()).collect(),
         spec: NeuralSpec {
             dim: columns.len(),
             width: size.width,

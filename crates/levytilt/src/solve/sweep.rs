@@ -165,7 +165,7 @@ fn refit(chain: &Chain, old: &Potentials, paths: &Paths) -> Result<Potentials> {
 struct Slopes {
     ahead: Vec<f64>,
     by_state: Vec<f64>,
-    unused: Vec<f64>,
+    space: Vec<f64>,
     states: Vec<f64>,
     values: Vec<f64>,
 }
@@ -176,7 +176,7 @@ impl Slopes {
         Self {
             ahead: vec![0.0; dim],
             by_state: vec![0.0; dim],
-            unused: vec![0.0; chain.drift().parameter_count()],
+            space: vec![0.0; dim + chain.drift().parameter_count()],
             states: Vec::new(),
             values: Vec::new(),
         }
@@ -188,13 +188,14 @@ impl Slopes {
         let (t, dt) = (chain.times()[j], chain.length(j + 1));
         self.states.clear();
         self.values.clear();
-        let mut pulls = vec![0.0; dim];
-        for x in paths.states(j).flat_map(|block| block.chunks_exact(dim)).take(FIT_PATHS) {
-            chain.drift().flow(t, dt, x, &mut self.ahead);
-            for ((pull, table), x) in pulls.iter_mut().zip(tables).zip(&self.ahead) {
+        let mut pulls = |ahead: &[f64], pulls: &mut [f64]| {
+            for ((pull, table), x) in pulls.iter_mut().zip(tables).zip(ahead) {
                 *pull = table.pull(*x);
             }
-            chain.drift().pullback(t, dt, x, &pulls, &mut self.ahead, &mut self.by_state, &mut self.unused);
+        };
+        for x in paths.states(j).flat_map(|block| block.chunks_exact(dim)).take(FIT_PATHS) {
+            let Self { ahead, by_state, space, .. } = self;
+            chain.drift().state_pullback(t, dt, x, &mut pulls, ahead, by_state, space);
             self.states.extend_from_slice(x);
             self.values.extend_from_slice(&self.by_state);
         }

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 /// Contiguous blocks of time, each held out once.
 pub(super) const BLOCKS: usize = 6;
 /// Strengths of the penalty, in nats, that are tried beside infinity (no drift): strongest first.
-const STRENGTHS: [f64; 7] = [1e4, 1e3, 1e2, 1e1, 1.0, 1e-1, 1e-2];
+const STRENGTHS: [f64; 9] = [1e4, 1e3, 1e2, 1e1, 1.0, 1e-1, 1e-2, 1e-3, 1e-4];
 
 /// A strength and what speaks for it.
 #[derive(Debug, Clone, Copy, PartialEq)]

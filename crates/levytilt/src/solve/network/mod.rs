@@ -16,7 +16,9 @@ use crate::{Chain, Dimension, Model, Result, stream};
 use adam::{Coordinates, train};
 use choose::{BLOCKS, block, choose, gain, total};
 use rand::Rng;
-use ridge::{Features, Normal};
+use rayon::prelude::*;
+use ridge::{Before, Features, Normal};
+use std::ops::Range;
 use transitions::Transitions;
 
 /// The network to learn.
@@ -42,7 +44,7 @@ pub struct LearnedNetwork {
 }
 
 /// Newton steps of the noise in a round: it is nearly right, because over a step the drift is small against it.
-const NEWTON_STEPS: usize = 2;
+const NEWTON_STEPS: usize = 1;
 
 /// Learn a network in place of the drift of `model`, whose noise and `potentials` are good without drift.
 ///
@@ -67,17 +69,19 @@ pub fn learn_network(
         let chain = Chain::new(model, data.0, data.1)?;
         let paths = walk(&chain, potentials, options.sweep.paths, options.sweep.seed);
         let step = Step { network: &current, coordinates: &coordinates, units: &network.units };
-        let (next, regularisation) = step.improve(&chain, &paths, seeds.next_u64())?;
+        let (next, regularisation) = step.improve(&chain, &paths, round + 1 >= network.rounds, seeds.next_u64())?;
         drop(chain);
         if regularisation.strength.is_infinite() {
             return Ok(LearnedNetwork { network: initial, regularisation, learned: None });
         }
         let (with_network, mut parameters) = replace_drift(model, &next)?;
         let values = learned.as_ref().map(|l| &l.parameters[l.parameters.len() - noise.len()..]);
-        parameters.extend(noise.iter().enumerate().map(|(k, p)| Parameter {
-            value: values.map_or(p.value, |values| values[k].value),
-            ..p.clone()
-        }));
+        parameters.extend(
+            noise
+                .iter()
+                .enumerate()
+                .map(|(k, p)| Parameter { value: values.map_or(p.value, |values| values[k].value), ..p.clone() }),
+        );
         let few = LearnOptions { iterations: NEWTON_STEPS, ..*options };
         learned = Some(learn_from(with_network, &parameters, data, &few, Some(potentials))?);
         current = next;
@@ -111,8 +115,9 @@ struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// The network for the transitions of `paths`, and the strength of its penalty.
-    fn improve(&self, chain: &Chain, paths: &Paths, seed: u64) -> Result<(Neural, Regularisation)> {
+    /// The network for the transitions of `paths`, and the strength of its penalty; hidden layers are trained the `last`
+    /// time, when the paths know the drift.
+    fn improve(&self, chain: &Chain, paths: &Paths, last: bool, seed: u64) -> Result<(Neural, Regularisation)> {
         let data = Transitions::new(chain, paths)?;
         let choice = choose(self.network, &data, self.units);
         if choice.strength.is_infinite() {
@@ -120,7 +125,7 @@ impl Step<'_> {
         }
         let everything: Vec<usize> = (0..data.len()).collect();
         let solved = self.solve(&data, &everything, choice.strength)?;
-        if !self.training_helps(&data, choice.strength, seed)? {
+        if !(last && self.training_helps(&data, choice.strength, seed)?) {
             return Ok((solved, choice));
         }
         Ok((train(&solved, &data, &everything, self.coordinates, choice.strength, seed)?, choice))
@@ -130,27 +135,27 @@ impl Step<'_> {
     fn solve(&self, data: &Transitions, transitions: &[usize], strength: f64) -> Result<Neural> {
         const REWEIGHTINGS: usize = 3;
         let features = Features::new(self.network, data);
-        let mut output: Option<Vec<f64>> = None;
+        let mut solved = self.network.still()?;
+        let mut before: Option<Before> = None;
+        let ranges = contiguous(transitions);
         for _ in 0..REWEIGHTINGS {
             let row = |i: usize| {
-                let ranges = contiguous(transitions);
-                let parts: Vec<Normal> =
-                    ranges.into_iter().map(|r| Normal::new(data, &features, i, r, output.as_deref())).collect();
+                let part = |range: &Range<usize>| Normal::new(data, &features, i, range.clone(), before.as_ref());
+                let parts: Vec<Normal> = ranges.iter().map(part).collect();
                 Normal::sum(parts.iter()).and_then(|sum| sum.solve(strength, self.units[i]))
             };
-            let Some(rows) = (0..data.dim()).map(row).collect::<Option<Vec<_>>>() else { break };
-            output = Some(rows.iter().flat_map(|row| row.iter().copied()).collect());
+            let Some(rows) = (0..data.dim()).into_par_iter().map(row).collect::<Option<Vec<_>>>() else { break };
+            let output: Vec<f64> = rows.iter().flat_map(|row| row.iter().copied()).collect();
+            solved = self.network.with_output(&output)?;
+            before = Some(Before::new(&solved, &features, output, data));
         }
-        match output {
-            Some(output) => self.network.with_output(&output),
-            None => self.network.still(),
-        }
+        Ok(solved)
     }
 
     /// Whether training the hidden layers too gains held-out log density beyond one standard error.
     fn training_helps(&self, data: &Transitions, strength: f64, seed: u64) -> Result<bool> {
-        let mut gains = vec![0.0; data.steps()];
-        for b in 0..BLOCKS {
+        let block_gains = |b: usize| {
+            let mut gains = vec![0.0; data.steps()];
             let held = block(data, b);
             let rest: Vec<usize> = (0..data.len()).filter(|n| !held.contains(n)).collect();
             let solved = self.solve(data, &rest, strength)?;
@@ -162,15 +167,18 @@ impl Step<'_> {
                 trained.flow(t, dt, x, &mut better);
                 gains[n / data.copies] += gain(data, n, |i| better[i] - x[i]) - gain(data, n, |i| plain[i] - x[i]);
             }
-        }
+            Ok(gains)
+        };
+        let blocks = (0..BLOCKS).into_par_iter().map(block_gains).collect::<Result<Vec<_>>>()?;
+        let gains: Vec<f64> = (0..data.steps()).map(|j| blocks.iter().map(|gains| gains[j]).sum()).collect();
         let (sum, error) = total(&gains);
         Ok(sum > error)
     }
 }
 
 /// Runs of neighbouring numbers in an increasing list.
-fn contiguous(numbers: &[usize]) -> Vec<std::ops::Range<usize>> {
-    let mut runs: Vec<std::ops::Range<usize>> = Vec::new();
+fn contiguous(numbers: &[usize]) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
     for &n in numbers {
         match runs.last_mut() {
             Some(run) if run.end == n => run.end = n + 1,

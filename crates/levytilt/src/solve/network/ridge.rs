@@ -3,7 +3,7 @@
 //! With hidden layers h(x) as they are, the drift is linear in the output layer: x' − x ≈ Δ(W·h(x) + b) + noise.
 
 use super::transitions::Transitions;
-use crate::drift::Neural;
+use crate::drift::{Drift, Neural};
 use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
@@ -34,6 +34,27 @@ pub(super) fn drift(features: &Features, output: &[f64], n: usize, i: usize) -> 
     features.row(n).iter().zip(row).map(|(h, w)| h * w).sum()
 }
 
+/// An output layer found before, and what its flow moves beyond Δ times its drift at the start of each step.
+pub(super) struct Before {
+    pub output: Vec<f64>,
+    bend: Vec<f64>,
+}
+
+impl Before {
+    pub fn new(network: &Neural, features: &Features, output: Vec<f64>, data: &Transitions) -> Self {
+        let dim = data.dim();
+        let mut bend = vec![0.0; dim * data.len()];
+        bend.par_chunks_exact_mut(dim).enumerate().for_each(|(n, bend)| {
+            let ((t, dt), x) = (data.step(n), data.from(n));
+            network.flow(t, dt, x, bend);
+            for i in 0..dim {
+                bend[i] -= x[i] + dt * drift(features, &output, n, i);
+            }
+        });
+        Self { output, bend }
+    }
+}
+
 /// Σ ωΔ² hhᵀ and Σ ωΔ h(x' − x) of one dimension, per step of time.
 pub(super) struct Normal {
     matrix: DMatrix<f64>,
@@ -41,20 +62,22 @@ pub(super) struct Normal {
 }
 
 impl Normal {
-    /// The sums over the transitions of `range`, with ω from the residuals under `output` (none: no drift).
+    /// The sums over the transitions of `range`. With an `output` before, ω comes from its residuals, and `bend`, what its
+    /// flow moves beyond Δ times its drift at the start of the step, is allowed for.
     pub fn new(
         data: &Transitions,
         features: &Features,
         i: usize,
         range: std::ops::Range<usize>,
-        output: Option<&[f64]>,
+        before: Option<&Before>,
     ) -> Self {
         let width = features.width;
         let (mut matrix, mut right) = (DMatrix::zeros(width, width), DVector::zeros(width));
         for n in range {
             let dt = data.step(n).1;
-            let change = data.to(n)[i] - data.from(n)[i];
-            let residual = change - output.map_or(0.0, |output| dt * drift(features, output, n, i));
+            let bend = before.map_or(0.0, |before| before.bend[n * data.dim() + i]);
+            let change = data.to(n)[i] - data.from(n)[i] - bend;
+            let residual = change - before.map_or(0.0, |before| dt * drift(features, &before.output, n, i));
             let weight = if residual == 0.0 { 0.0 } else { data.push(n, i, residual) / residual };
             let row = nalgebra::DVectorView::from_slice(features.row(n), width);
             let share = weight * dt / data.copies as f64;

@@ -25,7 +25,8 @@ impl<'a> Transitions<'a> {
         if (0..chain.dim()).any(|i| (1..chain.len()).any(|j| chain.nodes(i, j).variances()[0] == 0.0)) {
             return Err(Error::Numerical {
                 what: "learning a drift network",
-                why: "this noise has steps without any movement, in which the drift is seen exactly; add brownian".into(),
+                why: "this noise has steps without any movement, in which the drift is seen exactly; add brownian"
+                    .into(),
             });
         }
         let (dim, steps) = (chain.dim(), chain.len() - 1);
