@@ -38,11 +38,10 @@ fn names(dim: usize) -> Vec<String> {
 fn strangers(dim: usize) -> Spec {
     let spec = Spec::new(DriftFamily::named("ou").unwrap_or(DriftFamily::none()), stable());
     let spec = spec.fix("mu", 1.0).fix("scale", 2.0).fix("observation_std", 0.1);
-    let spec = (0..dim).fold(Spec { names: names(dim), x0: Some(0.0), ..spec }, |spec, i| {
+    (0..dim).fold(Spec { names: names(dim), x0: Some(0.0), ..spec }, |spec, i| {
         let (theta, alpha) = (1.0 + 0.5 * i as f64, 1.3 + 0.05 * i as f64);
         spec.fix(&format!("theta[x{i}]"), theta).fix(&format!("alpha[x{i}]"), alpha)
-    });
-    spec
+    })
 }
 
 fn stable() -> &'static Family {

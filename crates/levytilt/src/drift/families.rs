@@ -13,8 +13,11 @@ pub struct DriftFamily {
     pub parameters: &'static [&'static str],
     /// Whether dimensions act on each other: the first parameter is then a matrix, with an entry per pair of dimensions.
     pub coupled: bool,
-    build: fn(usize, &[f64]) -> Result<Box<dyn Drift>>,
+    build: Build,
 }
+
+/// Build a drift of some dimension from its parameter values.
+type Build = fn(usize, &[f64]) -> Result<Box<dyn Drift>>;
 
 /// The place of a number among the parameters of a model of several dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
