@@ -1,8 +1,8 @@
 //! Build a model from settings, and say which parameters are missing, foreign or out of their domain.
 
 use anyhow::Result;
-use levytilt::drift::{DoubleWell, Drift, DriftFamily, Linear, NoDrift, Ou};
-use levytilt::fit::Spec;
+use levytilt::drift::{DoubleWell, Drift, DriftFamily, Linear, Neural, NoDrift, Ou};
+use levytilt::fit::{NetworkSize, Spec};
 use levytilt::noise::{FAMILIES, Family, Noise, PlusBrownian};
 use levytilt::{Model, Start};
 
@@ -43,21 +43,41 @@ pub fn open_model(settings: &Settings, names: &[String], command: &str) -> Resul
     let sections = [drift_section(settings), noise_section(settings, family)];
     // Which names no family knows is the library's to say.
     sections[..if open { 1 } else { 2 }].iter().try_for_each(Section::check_foreign)?;
-    let name = name_of(&settings.drift());
-    let drift = DriftFamily::named(&name).ok_or_else(|| bad(format!("{command} does not know drift \"{name}\"")))?;
+    let (drift, network) = drift_of(settings, command)?;
     let given = sections.iter().flat_map(|section| section.given.clone());
     let rest = [("observation_std", settings.model.observation_std), ("brownian", settings.model.brownian)];
     let given = given.chain(rest).filter_map(|(name, value)| Some((name.to_string(), value?)));
     let given = given.chain(settings.parameters.iter().map(|(name, value)| (name.clone(), *value))).collect();
     let ModelSettings { x0, x0_std, .. } = settings.model;
-    Ok(Spec { drift, noise: family, names: names.to_vec(), given, x0, x0_std })
+    Ok(Spec { drift, network, noise: family, names: names.to_vec(), given, x0, x0_std })
 }
 
-/// The model that `settings` describe in full for `command`, in the dimensions called `names`.
-pub fn closed_model(settings: &Settings, names: &[String], command: &str) -> Result<Model> {
-    match names {
-        [_] => Ok(build(settings, command)?.model),
-        _ => Ok(open_model(settings, names, command)?.model()?),
+/// The family of the drift, or the size of a network and no drift beside it.
+fn drift_of(settings: &Settings, command: &str) -> Result<(&'static DriftFamily, Option<NetworkSize>)> {
+    let DriftSettings { width, depth, .. } = settings.drift;
+    if settings.drift() == DriftKind::Neural {
+        let size = NetworkSize::default();
+        let size = NetworkSize { width: width.unwrap_or(size.width), depth: depth.unwrap_or(size.depth) };
+        return Ok((DriftFamily::none(), Some(size)));
+    }
+    if width.or(depth).is_some() {
+        return Err(bad("--width and --depth belong to drift neural: give --drift neural"));
+    }
+    let name = name_of(&settings.drift());
+    let family = DriftFamily::named(&name).ok_or_else(|| bad(format!("{command} does not know drift \"{name}\"")))?;
+    Ok((family, None))
+}
+
+/// The model that `settings` describe in full for `command`, in the dimensions called `names`; `network` is its drift if
+/// that is one.
+pub fn closed_model(settings: &Settings, names: &[String], network: Option<Neural>, command: &str) -> Result<Model> {
+    match (names, network) {
+        ([_], None) => Ok(build(settings, command)?.model),
+        (_, None) => Ok(open_model(settings, names, command)?.model()?),
+        (_, Some(network)) => {
+            let model = open_model(settings, names, command)?.model()?;
+            Ok(Model::multivariate(Box::new(network), model.dimensions)?)
+        }
     }
 }
 
@@ -86,7 +106,7 @@ fn check_supported(settings: &Settings, command: &str) -> Result<()> {
             "clock \"business\" has step lengths to be learned; {command} needs clock \"calendar\""
         )));
     }
-    if settings.drift() == DriftKind::Neural {
+    if settings.drift() == DriftKind::Neural && !matches!(command, "fit" | "forecast") {
         return Err(bad(format!("drift \"neural\" has weights to be learned; {command} needs another: give --drift")));
     }
     Ok(())
@@ -144,7 +164,7 @@ fn flag(name: &str) -> String {
 }
 
 fn drift_section(settings: &Settings) -> Section {
-    let DriftSettings { theta, mu, theta1, theta2, slope, offset } = settings.drift;
+    let DriftSettings { theta, mu, theta1, theta2, slope, offset, .. } = settings.drift;
     let (owner, needs): (_, &[_]) = match settings.drift() {
         DriftKind::Ou => ("drift ou", &["theta", "mu"]),
         DriftKind::DoubleWell => ("drift double-well", &["theta1", "theta2"]),

@@ -14,13 +14,14 @@ use crate::args::{FitArgs, ReportArgs};
 use crate::build_model::open_model;
 use crate::exact::locate;
 use crate::failure::bad;
-use crate::fit_report::{Summary, parameters, rows, write_paths, write_posterior};
+use crate::fit_report::{NetworkRow, Summary, parameters, rows, write_paths, write_posterior};
 use crate::input::{self, Table};
 use crate::one_or_many::OneOrMany;
 use crate::output::{Entry, check_directory, save, say};
 use crate::report::name_of;
 use crate::settings::{DriftKind, Method, NoiseKind, Settings};
-use crate::state::{MODEL, STATE, State};
+use crate::state::{MODEL, NETWORK, STATE, State};
+use crate::tensors;
 use crate::threads::with_threads;
 use crate::time::Calendar;
 
@@ -87,6 +88,7 @@ pub fn analyse(mut settings: Settings, table: &Table) -> Result<Outcome> {
         noise_candidates: rows(&candidates),
         method: OneOrMany::new(fit.choices.iter().map(|choice| choice.method.name()).collect()),
         method_reason: OneOrMany::new(fit.choices.iter().map(|choice| choice.why.clone()).collect()),
+        network: fit.network.as_ref().map(NetworkRow::new),
         parameters: parameters(&fit.parameters),
         x0_mean: OneOrMany::new(x0_mean),
         x0_std: OneOrMany::new(x0_std),
@@ -111,9 +113,8 @@ fn settle(settings: &mut Settings) -> Result<()> {
     settings.model.drift.get_or_insert(DriftKind::Ou);
     settings.model.noise.get_or_insert(NoiseKind::Stable);
     let solve = &mut settings.solve;
-    match solve.method.get_or_insert(Method::Auto) {
-        Method::Neural => return Err(bad("method \"neural\" is not in this version; use auto")),
-        _ => {}
+    if *solve.method.get_or_insert(Method::Auto) == Method::Neural {
+        return Err(bad("method \"neural\" is not in this version; use auto"));
     }
     solve.paths.get_or_insert(FitOptions::default().paths);
     solve.seed.get_or_insert(1);
@@ -196,14 +197,18 @@ fn state(outcome: &Outcome, table: &Table) -> State {
 /// The files of a run, with `summary` in summary.json.
 pub fn entries<'a>(outcome: &'a Outcome, table: &'a Table, summary: &'a impl Serialize) -> Result<Vec<Entry<'a>>> {
     let state = serde_json::to_string_pretty(&state(outcome, table))?;
-    Ok(vec![
+    let mut entries = vec![
         Entry::json("summary.json", summary),
         Entry::new("posterior.csv", |out| write_posterior(out, &outcome.fit, &table.calendar, &table.names)),
         Entry::new("paths.npz", |out| write_paths(out, &outcome.fit)),
         Entry::text("settings.toml", outcome.settings.to_toml()?),
         Entry::text(MODEL, filled(outcome).to_toml()?),
         Entry::text(STATE, state + "\n"),
-    ])
+    ];
+    if let Some(network) = &outcome.fit.network {
+        entries.push(Entry::new(NETWORK, |out| tensors::write(out, &network.drift)));
+    }
+    Ok(entries)
 }
 
 fn report(summary: &Summary, dir: Option<&Path>, how: &ReportArgs) -> Result<()> {

@@ -1,7 +1,7 @@
 //! Say what a fit found: summary.json, posterior.csv, paths.npz and the lines a person reads.
 
 use anyhow::Result;
-use levytilt::fit::{Candidate, Estimate, Fit};
+use levytilt::fit::{Candidate, Estimate, Fit, FittedNetwork};
 use serde::Serialize;
 use std::io::Write;
 
@@ -47,7 +47,10 @@ pub struct Summary {
     pub method: OneOrMany<&'static str>,
     /// Why so.
     pub method_reason: OneOrMany<String>,
-    /// Parameters of drift, noise and observation.
+    /// Size of a drift network and how it was held back; left out for other drifts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkRow>,
+    /// Parameters of drift, noise and observation; those of a network are in a file of their own.
     pub parameters: serde_json::Map<String, serde_json::Value>,
     /// Mean of the state at the first time, per dimension.
     pub x0_mean: OneOrMany<f64>,
@@ -68,6 +71,47 @@ pub struct Summary {
     /// The estimates again, for the lines a person reads.
     #[serde(skip)]
     pub estimates: Vec<Estimate>,
+}
+
+/// A drift network in summary.json.
+#[derive(Debug, Clone, Serialize)]
+pub struct NetworkRow {
+    /// Units per layer.
+    pub width: usize,
+    /// Layers.
+    pub depth: usize,
+    /// Strength of its penalty, chosen on held-out transitions; null where no drift at all was the choice.
+    pub regularisation: Option<f64>,
+    /// Gain in held-out log density over no drift.
+    pub held_out_gain: f64,
+    /// Its standard error.
+    pub held_out_gain_std_error: f64,
+}
+
+impl NetworkRow {
+    /// What is said of a network.
+    pub fn new(network: &FittedNetwork) -> Self {
+        let (spec, held) = (network.drift.spec(), network.regularisation);
+        Self {
+            width: spec.width,
+            depth: spec.depth,
+            regularisation: Some(held.strength).filter(|strength| strength.is_finite()),
+            held_out_gain: held.gain,
+            held_out_gain_std_error: held.std_error,
+        }
+    }
+
+    fn to_text(&self) -> String {
+        let Self { width, depth, held_out_gain, held_out_gain_std_error, .. } = self;
+        let held = match self.regularisation {
+            Some(strength) => format!("penalty {strength}"),
+            None => "no drift: none was seen beyond one standard error".into(),
+        };
+        format!(
+            "network       width {width}, depth {depth}, {held} (held-out gain {held_out_gain:.1} ± \
+             {held_out_gain_std_error:.1} nats)"
+        )
+    }
 }
 
 /// One family of noise in the comparison by evidence.
@@ -158,6 +202,7 @@ impl Summary {
         for (method, why) in self.method.iter().zip(self.method_reason.iter()) {
             lines.push(format!("solver        {method}: {why}"));
         }
+        lines.extend(self.network.as_ref().map(NetworkRow::to_text));
         lines.extend(candidate_lines(&self.noise_candidates));
         for (i, p) in self.estimates.iter().enumerate() {
             let error = match p.std_error {

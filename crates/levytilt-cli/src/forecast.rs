@@ -49,7 +49,7 @@ pub fn run(args: &ForecastArgs) -> Result<()> {
     let (state, settings) = State::read(&args.run)?;
     let calendar = state.calendar()?;
     let names: Vec<String> = state.dimension.iter().cloned().collect();
-    let model = closed_model(&settings, &names, "forecast")?;
+    let model = closed_model(&settings, &names, State::read_network(&args.run, &settings)?, "forecast")?;
     let times = match (&args.horizon, &args.at) {
         (Some(horizon), _) => horizon_times(horizon, &state, &calendar)?,
         (None, Some(file)) => file_times(file, &calendar)?,

@@ -16,7 +16,7 @@ any order. `levytilt COMMAND --help` has the details and more examples.
 
 Settings come from flags or from a TOML file (--config), whose keys are named like the flags:
   [model]    drift noise alpha scale tau sigma_g tempering nu dof rate jump_std brownian observation_std x0 x0_std
-  [drift]    theta mu theta1 theta2 slope offset
+  [drift]    theta mu theta1 theta2 slope offset width depth
   [grid]     steps
   [data]     column columns
   [parameters] values of single dimensions, such as \"theta[NVDA]\" = 3
@@ -86,6 +86,10 @@ Several value columns (all of the file, or --columns a,b) are explained together
 drift and noise with parameters of its own, named theta[a], alpha[b] and so on. A flag such as --alpha holds for all,
 --set 'alpha[b]=1.7' for one. With --drift linear columns act on each other: slope[a,b] is the push of b on a.
 
+--drift neural learns the law of motion itself, a network of --depth layers of --width units. How strongly it is held
+back is chosen on stretches of time that it has not seen; it stays without any drift unless one shows beyond a
+standard error.
+
 The summary's elbo is a lower bound of the log evidence; the two are close when the posterior paths are right. k_hat
 above 0.7 means that they are not. The same seed gives the same files for any number of threads.
 
@@ -96,6 +100,7 @@ With --out writes
   settings.toml  the settings in effect; with --config they repeat this fit
   model.toml     the same with every estimate filled in; with --config they give `exact` and `simulate` the model found
   state.json     what `forecast` starts from
+  model.safetensors  the weights of a drift network, if there is one
 
 Examples:
   levytilt fit data.csv --out run

@@ -24,6 +24,7 @@ mod score_report;
 mod settings;
 mod simulate;
 mod state;
+mod tensors;
 mod threads;
 mod time;
 

@@ -136,6 +136,12 @@ pub struct DriftSettings {
     /// Constant push: linear
     #[arg(long, value_name = "B", help_heading = "Drift")]
     pub offset: Option<f64>,
+    /// Units per layer: neural [default: 32]
+    #[arg(long, value_name = "N", help_heading = "Drift")]
+    pub width: Option<usize>,
+    /// Layers: neural [default: 2]
+    #[arg(long, value_name = "N", help_heading = "Drift")]
+    pub depth: Option<usize>,
 }
 
 /// `[grid]`
@@ -188,8 +194,7 @@ pub enum DriftKind {
     DoubleWell,
     /// A line, growth and trends included: slope, offset
     Linear,
-    /// A network: has nothing to hold fixed, so for `fit` only
-    #[value(hide = true)]
+    /// A network, for `fit` only: width, depth
     Neural,
     /// No drift
     None,

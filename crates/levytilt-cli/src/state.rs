@@ -4,15 +4,21 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
+use levytilt::drift::Neural;
+
 use crate::failure::bad;
 use crate::one_or_many::OneOrMany;
-use crate::settings::Settings;
+use crate::settings::{DriftKind, Settings};
+use crate::tensors;
 use crate::time::{Calendar, Stamp, Written, parse};
 
 /// Name of the file.
 pub const STATE: &str = "state.json";
 /// Name of the settings with every estimate filled in.
 pub const MODEL: &str = "model.toml";
+
+/// Name of the file with the weights of a drift network.
+pub const NETWORK: &str = "model.safetensors";
 
 /// The content of state.json.
 #[derive(Debug, Serialize, Deserialize)]
@@ -46,6 +52,16 @@ impl State {
         let state = serde_json::from_str(&text(STATE)?).map_err(|e| damaged(STATE, e.to_string()))?;
         let settings = toml::from_str(&text(MODEL)?).map_err(|e| damaged(MODEL, e.to_string()))?;
         Ok((state, settings))
+    }
+
+    /// Read the drift network of the run in `dir`, if `settings` say that there is one.
+    pub fn read_network(dir: &Path, settings: &Settings) -> Result<Option<Neural>> {
+        if settings.drift() != DriftKind::Neural {
+            return Ok(None);
+        }
+        let path = dir.join(NETWORK);
+        let bytes = std::fs::read(&path).map_err(|e| bad(format!("{}: cannot be read ({e})", path.display())))?;
+        tensors::read(&bytes).map(Some).map_err(|e| bad(format!("{}: {e:#}", path.display())))
     }
 
     /// How times are written.

@@ -14,7 +14,7 @@ fn simulated() -> Sandbox {
 }
 
 fn no_nan(at: &Sandbox, dir: &str) {
-    for name in at.list(dir).iter().filter(|name| !name.ends_with("npz")) {
+    for name in at.list(dir).iter().filter(|name| !name.ends_with("npz") && !name.ends_with("tensors")) {
         let text = at.read(&format!("{dir}/{name}")).to_lowercase();
         let words = text.split(|c: char| !c.is_ascii_alphabetic());
         assert!(words.clone().all(|word| word != "nan" && word != "inf"), "{name}: {text}");
@@ -199,4 +199,27 @@ fn several_columns_are_explained_together() {
 
 fn find(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
+}
+
+#[test]
+fn a_network_is_saved_and_looks_ahead() {
+    let at = two_columns();
+    let flags = "--drift neural --width 8 --depth 1 --alpha 1.5 --steps 200 --paths 40";
+    at.ok(&format!("fit two.csv {flags} --out run"));
+    at.ok(&format!("fit two.csv {flags} --threads 1 --out same"));
+    no_nan(&at, "run");
+    let bytes = |name: &str| std::fs::read(at.path(name)).unwrap();
+    assert_eq!(bytes("run/model.safetensors"), bytes("same/model.safetensors"));
+    assert_eq!(bytes("run/paths.npz"), bytes("same/paths.npz"));
+    let summary = at.json("run/summary.json");
+    assert_eq!((&summary["network"]["width"], &summary["network"]["depth"]), (&8.into(), &1.into()));
+    assert_eq!(summary["parameters"].as_object().unwrap().len(), 6);
+    at.ok("forecast run --horizon 0.5 --out ahead");
+    assert_eq!(at.read("ahead/forecast.csv").lines().count(), 1 + 2 * 50);
+    at.ok("fit sim/data.csv --config run/settings.toml --out one");
+    at.ok("forecast one --horizon 0.5");
+    at.refused("fit two.csv --width 8", &["--drift neural"]);
+    at.refused("exact sim/data.csv --drift neural", &["neural"]);
+    std::fs::remove_file(at.path("run/model.safetensors")).unwrap();
+    at.refused("forecast run --horizon 0.5", &["model.safetensors"]);
 }

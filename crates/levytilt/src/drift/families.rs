@@ -13,8 +13,11 @@ pub struct DriftFamily {
     pub parameters: &'static [&'static str],
     /// Whether dimensions act on each other: the first parameter is then a matrix, with an entry per pair of dimensions.
     pub coupled: bool,
-    build: fn(usize, &[f64]) -> Result<Box<dyn Drift>>,
+    build: Build,
 }
+
+/// Build a drift of some dimension from its parameter values.
+type Build = fn(usize, &[f64]) -> Result<Box<dyn Drift>>;
 
 /// The place of a number among the parameters of a model of several dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +34,11 @@ impl DriftFamily {
     /// The family with this name, if there is one.
     pub fn named(name: &str) -> Option<&'static Self> {
         DRIFT_FAMILIES.iter().find(|family| family.name == name)
+    }
+
+    /// The family without any drift.
+    pub fn none() -> &'static Self {
+        &NONE
     }
 
     /// The one-dimensional drift with these parameter values; an error names a value outside its domain or a wrong number
@@ -96,13 +104,16 @@ fn double_well(dim: usize, values: &[f64]) -> Result<Box<dyn Drift>> {
     Ok(Box::new(DoubleWell::diagonal(theta1, theta2)?))
 }
 
+const NONE: DriftFamily =
+    DriftFamily { name: "none", parameters: &[], coupled: false, build: |dim, _| Ok(Box::new(NoDrift::new(dim)?)) };
+
 /// All drifts that names and numbers can say; a new one is a line here.
 #[rustfmt::skip]
 pub const DRIFT_FAMILIES: &[DriftFamily] = &[
     DriftFamily { name: "ou", parameters: &["theta", "mu"], coupled: false, build: ou },
     DriftFamily { name: "double-well", parameters: &["theta1", "theta2"], coupled: false, build: double_well },
     DriftFamily { name: "linear", parameters: &["slope", "offset"], coupled: true, build: linear },
-    DriftFamily { name: "none", parameters: &[], coupled: false, build: |dim, _| Ok(Box::new(NoDrift::new(dim)?)) },
+    NONE,
 ];
 
 #[cfg(test)]

@@ -48,6 +48,13 @@ pub(super) struct Tape {
     hidden: Vec<f64>,
 }
 
+impl Tape {
+    /// Values of the last hidden layer.
+    pub fn last(&self, shape: &Shape) -> &[f64] {
+        &self.hidden[(shape.depth - 1) * shape.width..shape.depth * shape.width]
+    }
+}
+
 impl Shape {
     /// Layer `l` from 0 to `depth`; the last one is the output.
     pub fn layer(&self, l: usize) -> Layer {
@@ -75,7 +82,8 @@ impl Shape {
         affine(&self.layer(self.depth), parameters, &tape.hidden[(self.depth - 1) * self.width..], out);
     }
 
-    /// `by_input` = λᵀ∂out/∂input at the evaluation on `tape`; λᵀ∂out/∂parameters is added to `by_parameter`.
+    /// `by_input` = λᵀ∂out/∂input at the evaluation on `tape`; λᵀ∂out/∂parameters is added to `by_parameter`, unless that
+    /// is empty.
     /// `work` is scratch space.
     pub fn backward(
         &self,
@@ -93,14 +101,17 @@ impl Shape {
             let layer = self.layer(l);
             let input = if l == 0 { &tape.input } else { &tape.hidden[(l - 1) * self.width..l * self.width] };
             let (weights, _) = layer.split(parameters);
-            let (by_weight, by_bias) = layer.split_mut(by_parameter);
+            if !by_parameter.is_empty() {
+                let (by_weight, by_bias) = layer.split_mut(by_parameter);
+                for ((row, by_bias), &lambda) in by_weight.chunks_exact_mut(layer.columns).zip(by_bias).zip(&*current) {
+                    add_scaled(lambda, input, row);
+                    *by_bias += lambda;
+                }
+            }
             next.clear();
             next.resize(layer.columns, 0.0);
-            for (r, &lambda) in current.iter().enumerate() {
-                let row = r * layer.columns..(r + 1) * layer.columns;
-                add_scaled(lambda, input, &mut by_weight[row.clone()]);
-                add_scaled(lambda, &weights[row], next);
-                by_bias[r] += lambda;
+            for (&lambda, row) in current.iter().zip(weights.chunks_exact(layer.columns)) {
+                add_scaled(lambda, row, next);
             }
             if l > 0 {
                 // tanh' = 1 − tanh², from the value that is already there.

@@ -111,6 +111,25 @@ pub trait Drift: std::fmt::Debug + Send + Sync {
             }
         });
     }
+
+    /// The flow `out` and `by_state[j]` = Σ_i λ_i ∂out_i/∂x_j for a covector that depends on the flow: `lambda` writes it,
+    /// given the flow. `space` has room for λ and for the parameters.
+    #[expect(clippy::too_many_arguments, reason = "three inputs of the step, one covector, three outputs")]
+    fn state_pullback(
+        &self,
+        t: f64,
+        dt: f64,
+        x: &[f64],
+        lambda: &mut dyn FnMut(&[f64], &mut [f64]),
+        out: &mut [f64],
+        by_state: &mut [f64],
+        space: &mut [f64],
+    ) {
+        let (covector, unused) = space.split_at_mut(self.dim());
+        self.flow(t, dt, x, out);
+        lambda(out, covector);
+        self.pullback(t, dt, x, covector, out, by_state, unused);
+    }
 }
 
 thread_local! {

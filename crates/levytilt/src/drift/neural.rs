@@ -96,6 +96,79 @@ impl Neural {
         &self.spec
     }
 
+    /// The parameters, in the order of [`Drift::parameters`].
+    pub fn values(&self) -> &[f64] {
+        &self.parameters
+    }
+
+    /// The same network with other parameters.
+    pub(crate) fn with_values(&self, values: &[f64]) -> Result<Self> {
+        Self::from_parameters(self.spec.clone(), values)
+    }
+
+    /// The same hidden layers under another output layer: per dimension a weight per unit, then the bias.
+    pub(crate) fn with_output(&self, rows: &[f64]) -> Result<Self> {
+        let layer = self.shape.layer(self.shape.depth);
+        expect_length("output layer", rows.len(), layer.rows * (layer.columns + 1))?;
+        let mut values = self.parameters[..layer.start].to_vec();
+        let rows = || rows.chunks_exact(layer.columns + 1);
+        values.extend(rows().flat_map(|row| &row[..layer.columns]));
+        values.extend(rows().map(|row| row[layer.columns]));
+        self.with_values(&values)
+    }
+
+    /// The same hidden layers without any drift.
+    pub(crate) fn still(&self) -> Result<Self> {
+        let layer = self.shape.layer(self.shape.depth);
+        self.with_output(&vec![0.0; layer.rows * (layer.columns + 1)])
+    }
+
+    /// Natural size of every parameter: 1/√inputs of its unit for weights, 1 for biases; in the output layer times the
+    /// `units` of the drift.
+    pub(crate) fn natural_stds(&self, units: &[f64]) -> Vec<f64> {
+        let mut stds = Vec::with_capacity(self.parameters.len());
+        for l in 0..=self.shape.depth {
+            let layer = self.shape.layer(l);
+            let unit = |row: usize| if l == self.shape.depth { units[row] } else { 1.0 };
+            let root = (layer.columns as f64).sqrt();
+            stds.extend((0..layer.rows * layer.columns).map(|k| unit(k / layer.columns) / root));
+            stds.extend((0..layer.rows).map(unit));
+        }
+        stds
+    }
+
+    /// Values of the last hidden layer at time `t` and state `x`.
+    pub(crate) fn features(&self, t: f64, x: &[f64], out: &mut [f64]) {
+        SCRATCH.with_borrow_mut(|scratch| {
+            scratch.cast.resize(self.shape.outputs, 0.0);
+            self.velocity(t, x, &mut scratch.start_tape, &mut scratch.cast);
+            out.copy_from_slice(scratch.start_tape.last(&self.shape));
+        });
+    }
+
+    /// [`Drift::pullback`] with a covector λ that depends on the flow: `lambda` writes it, given the flow. Without room in
+    /// `by_parameter` the derivatives in the parameters are left out.
+    #[expect(clippy::too_many_arguments, reason = "three inputs of the step, one covector, three outputs")]
+    pub(crate) fn pullback_with(
+        &self,
+        t: f64,
+        dt: f64,
+        x: &[f64],
+        lambda: impl FnOnce(&[f64], &mut [f64]),
+        out: &mut [f64],
+        by_state: &mut [f64],
+        by_parameter: &mut [f64],
+    ) {
+        SCRATCH.with_borrow_mut(|scratch| {
+            self.step(t, dt, x, out, scratch);
+            let mut covector = std::mem::take(&mut scratch.lambda);
+            covector.resize(x.len(), 0.0);
+            lambda(out, &mut covector);
+            self.step_pullback(dt, &covector, scratch, by_state, by_parameter);
+            scratch.lambda = covector;
+        });
+    }
+
     /// Name of parameter number `index`.
     fn name(&self, index: usize) -> String {
         let l = (0..self.shape.depth).find(|l| index < self.shape.layer(*l).end()).unwrap_or(self.shape.depth);
@@ -161,7 +234,7 @@ impl Neural {
         by_state: &mut [f64],
         by_parameter: &mut [f64],
     ) {
-        let Scratch { start_tape, middle_tape, middle, cast, back } = scratch;
+        let Scratch { start_tape, middle_tape, middle, cast, back, .. } = scratch;
         cast.clear();
         cast.extend(lambda.iter().map(|lambda| dt * lambda));
         middle.resize(lambda.len(), 0.0);
@@ -205,6 +278,7 @@ struct Scratch {
     middle_tape: Tape,
     middle: Vec<f64>,
     cast: Vec<f64>,
+    lambda: Vec<f64>,
     back: Back,
 }
 
@@ -290,6 +364,20 @@ impl Drift for Neural {
             self.step(t, dt, x, out, scratch);
             self.step_pullback(dt, lambda, scratch, by_state, by_parameter);
         });
+    }
+
+    /// One evaluation of the step, and no derivatives in the weights.
+    fn state_pullback(
+        &self,
+        t: f64,
+        dt: f64,
+        x: &[f64],
+        lambda: &mut dyn FnMut(&[f64], &mut [f64]),
+        out: &mut [f64],
+        by_state: &mut [f64],
+        _space: &mut [f64],
+    ) {
+        self.pullback_with(t, dt, x, lambda, out, by_state, &mut []);
     }
 }
 

@@ -1,7 +1,8 @@
 //! Find parameters and potentials: all dimensions together, or one by one where they do not act on each other.
 
+use super::find_network::find_network;
 use super::start::{Beginning, begin};
-use super::{Estimate, Spec};
+use super::{Estimate, FittedNetwork, Spec};
 use crate::posterior::Potentials;
 use crate::series::TimeGrid;
 use crate::solve::{Choice, Expected, LearnOptions, Learned, Parameter, expect, learn};
@@ -16,6 +17,8 @@ pub(super) struct Found {
     pub potentials: Potentials,
     pub iterations: usize,
     pub noted: Vec<String>,
+    /// The drift network, if the drift is one.
+    pub network: Option<FittedNetwork>,
 }
 
 /// Learn what is free, or only sweep if nothing is.
@@ -27,6 +30,9 @@ pub(super) fn find(
     options: &LearnOptions,
 ) -> Result<Found> {
     spec.check_names()?;
+    if let Some(size) = spec.network {
+        return find_network(spec, size, grid, columns, priors, options);
+    }
     if spec.dim() == 1 || spec.drift.coupled {
         return find_together(begin(spec, grid, columns, priors)?, grid, columns, options);
     }
@@ -61,7 +67,7 @@ fn join(spec: &Spec, found: Vec<Found>) -> Result<Found> {
     let iterations = found.iter().map(|found| found.iterations).max().unwrap_or(0);
     let choices = found.iter().flat_map(|found| found.choices.iter().cloned()).collect();
     let potentials = found.into_iter().flat_map(|found| found.potentials).collect();
-    Ok(Found { model, estimates, choices, potentials, iterations, noted })
+    Ok(Found { model, estimates, choices, potentials, iterations, noted, network: None })
 }
 
 fn find_together(beginning: Beginning, grid: &TimeGrid, columns: &[&[f64]], options: &LearnOptions) -> Result<Found> {
@@ -78,15 +84,17 @@ fn find_together(beginning: Beginning, grid: &TimeGrid, columns: &[&[f64]], opti
             held_by_prior: false,
         };
         let estimates = parameters.into_iter().map(given).collect();
-        return Ok(Found { model, estimates, choices: vec![choice], potentials, iterations: 0, noted: warnings });
+        let choices = vec![choice];
+        return Ok(Found { model, estimates, choices, potentials, iterations: 0, noted: warnings, network: None });
     }
     let learned = learn(model, &parameters, grid, columns, options)?;
     let estimates = estimates(&learned);
     let Learned { model, choice, potentials, iterations, warnings, .. } = learned;
-    Ok(Found { model, estimates, choices: vec![choice], potentials, iterations, noted: warnings })
+    let choices = vec![choice];
+    Ok(Found { model, estimates, choices, potentials, iterations, noted: warnings, network: None })
 }
 
-fn estimates(learned: &Learned) -> Vec<Estimate> {
+pub(super) fn estimates(learned: &Learned) -> Vec<Estimate> {
     let judged = learned.std_errors.iter().zip(&learned.data_shares);
     let estimate = |(p, (&error, &share)): (&Parameter, (&f64, &f64))| Estimate {
         name: p.name.clone(),

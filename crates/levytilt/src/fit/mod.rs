@@ -2,6 +2,7 @@
 
 mod any_noise;
 mod find;
+mod find_network;
 mod guess;
 mod judge;
 mod spec;
@@ -10,11 +11,12 @@ mod warnings;
 
 pub use any_noise::{AnyNoise, Candidate, Rating, fit_any_noise, rival_families};
 pub use guess::Scales;
-pub use spec::Spec;
+pub use spec::{NetworkSize, Spec};
 
+use crate::drift::Neural;
 use crate::posterior::{Evidence, Marginal, Paths, Potentials, WeightSummary, marginals, normalise};
 use crate::series::{TimeGrid, check_values};
-use crate::solve::{Choice, LearnOptions, Method, SweepOptions};
+use crate::solve::{Choice, LearnOptions, Method, Regularisation, SweepOptions};
 use crate::{Chain, Dimension, Error, Model, Result, Start, stream};
 use find::{Found, find};
 use judge::{Judgement, judge};
@@ -62,6 +64,15 @@ pub struct Estimate {
     pub held_by_prior: bool,
 }
 
+/// A drift network and how it was held back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FittedNetwork {
+    /// The network, which is the drift of the model.
+    pub drift: Neural,
+    /// Its penalty, and the evidence for it.
+    pub regularisation: Regularisation,
+}
+
 /// A model fitted to a series.
 #[derive(Debug)]
 pub struct Fit {
@@ -82,6 +93,8 @@ pub struct Fit {
     /// How the posterior was found, and why so: one choice for all dimensions, or one each where they do not act on
     /// each other.
     pub choices: Vec<Choice>,
+    /// The drift network, if the drift is one.
+    pub network: Option<FittedNetwork>,
     /// Per dimension and time: the posterior law of the state.
     pub marginals: Vec<Vec<Marginal>>,
     /// Messages from the future that the paths follow; those of the parameters' last step if the paths are exact.
@@ -132,7 +145,7 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
         });
     }
     let found = find(spec, grid, columns, options.priors, &LearnOptions { sweep, ..options.learn })?;
-    let Found { model, estimates, mut choices, potentials, iterations, mut noted } = found;
+    let Found { model, estimates, mut choices, potentials, iterations, mut noted, network } = found;
     let chain = Chain::new(&model, grid, columns)?;
     let judged = judge(&chain, &mut choices, &potentials, options, [fresh, particles])?;
     let Judgement { paths, summary, evidence, notes } = judged;
@@ -163,6 +176,7 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
         observations,
         iterations,
         choices,
+        network,
         marginals,
         potentials,
         paths,

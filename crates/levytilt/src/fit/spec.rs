@@ -1,6 +1,6 @@
 //! Say which model to fit: which parameters are given and which are to be learned.
 
-use crate::drift::{DriftFamily, Place};
+use crate::drift::{DriftFamily, NeuralSpec, Place};
 use crate::noise::{Family, Noise, PlusBrownian};
 use crate::{Dimension, Error, Model, Result, Start};
 
@@ -14,6 +14,8 @@ use crate::{Dimension, Error, Model, Result, Start};
 pub struct Spec {
     /// Kind of drift.
     pub drift: &'static DriftFamily,
+    /// A network in place of a drift that names and numbers can say; `drift` is then `none`.
+    pub network: Option<NetworkSize>,
     /// Family of the noise.
     pub noise: &'static Family,
     /// Names of the dimensions; a single one needs none.
@@ -29,13 +31,34 @@ pub struct Spec {
     pub x0_std: Option<f64>,
 }
 
+/// Size of a drift network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NetworkSize {
+    /// Units per hidden layer, at least 1.
+    pub width: usize,
+    /// Hidden layers, at least 1.
+    pub depth: usize,
+}
+
+impl Default for NetworkSize {
+    fn default() -> Self {
+        let NeuralSpec { width, depth, .. } = NeuralSpec::default();
+        Self { width, depth }
+    }
+}
+
 /// Names that are no parameters of drift or noise.
 const OTHERS: [&str; 4] = ["observation_std", "brownian", "x0", "x0_std"];
 
 impl Spec {
     /// A model with nothing given.
     pub fn new(drift: &'static DriftFamily, noise: &'static Family) -> Self {
-        Self { drift, noise, names: Vec::new(), given: Vec::new(), x0: None, x0_std: None }
+        Self { drift, network: None, noise, names: Vec::new(), given: Vec::new(), x0: None, x0_std: None }
+    }
+
+    /// A model whose drift is a network, with nothing given.
+    pub fn neural(size: NetworkSize, noise: &'static Family) -> Self {
+        Self { network: Some(size), ..Self::new(DriftFamily::none(), noise) }
     }
 
     /// A model whose dimensions have these names.
@@ -60,7 +83,8 @@ impl Spec {
         self.names.len().max(1)
     }
 
-    /// The model with all its parameters and starts given.
+    /// The model with all its parameters and starts given; without drift where that is a network, whose weights have no
+    /// names here.
     ///
     /// # Errors
     /// A parameter that is missing, unknown or outside its domain.
@@ -145,6 +169,10 @@ impl Spec {
 
     /// Every name given must be one of this kind of model, and the dimensions' own names distinct.
     pub(super) fn check_names(&self) -> Result<()> {
+        if self.network.is_some() && self.drift.name != DriftFamily::none().name {
+            let got = format!("a network and drift {}", self.drift.name);
+            return Err(Error::Shape { what: "drift", got, expected: "one of them: a network and drift none".into() });
+        }
         if let Some(twice) = (1..self.names.len()).find(|&i| self.names[..i].contains(&self.names[i])) {
             let problem = format!("two dimensions are called {}; expected distinct names", self.names[twice]);
             return Err(Error::Series { place: "names of the dimensions".into(), problem });

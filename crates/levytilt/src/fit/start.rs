@@ -23,7 +23,7 @@ pub(super) fn begin(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], priors: bo
     let places = spec.places();
     let alone: Vec<Spec> = (0..spec.dim()).map(|i| spec.only(i)).collect();
     let open = |i: usize| places.iter().any(|place| place.dimension == i && spec.held(place).is_none());
-    let rows: Vec<f64> = (0..grid.len()).filter(|&j| grid.observation(j).is_some()).map(|j| grid.times()[j]).collect();
+    let rows = observed_times(grid);
     let scales = (0..spec.dim())
         .map(|i| match open(i) {
             true => Scales::new(&rows, columns[i], alone[i].given("observation_std")).map(Some),
@@ -50,6 +50,11 @@ pub(super) fn begin(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], priors: bo
         }
     }
     Ok(Beginning { model, parameters })
+}
+
+/// Times with a row of observations.
+pub(super) fn observed_times(grid: &TimeGrid) -> Vec<f64> {
+    (0..grid.len()).filter(|&j| grid.observation(j).is_some()).map(|j| grid.times()[j]).collect()
 }
 
 fn first_state(spec: &Spec, values: &[f64], observation_std: f64) -> Start {

@@ -6,7 +6,7 @@ use super::linear_gaussian;
 use super::method::{Choice, Method};
 use super::newton::System;
 use super::parameters::{Parameter, rebuild};
-use super::score::{Score, score};
+use super::score::{Score, score_from};
 use super::sweep::SweepOptions;
 use crate::posterior::{Potentials, WeightSummary};
 use crate::series::TimeGrid;
@@ -86,10 +86,21 @@ pub fn learn(
     columns: &[&[f64]],
     options: &LearnOptions,
 ) -> Result<Learned> {
+    learn_from(model, parameters, (grid, columns), options, None)
+}
+
+/// [`learn`] with potentials that are nearly right from the start.
+pub fn learn_from(
+    model: Model,
+    parameters: &[Parameter],
+    (grid, columns): (&TimeGrid, &[&[f64]]),
+    options: &LearnOptions,
+    before: Option<&Potentials>,
+) -> Result<Learned> {
     let task = Task { parameters, grid, columns, options };
     let values: Vec<f64> = parameters.iter().map(|p| p.value).collect();
     let model = rebuild(&model, &values)?;
-    let first = task.place(model, values, options.method, None, &task.early())?;
+    let first = task.place(model, values, options.method, before, &task.early())?;
     let mut search = Search { place: first, iterations: 0, warnings: Vec::new() };
     task.climb(&mut search)?;
     task.average(&mut search)?;
@@ -135,9 +146,12 @@ impl Task<'_> {
     ) -> Result<Place> {
         let chain = Chain::new(&model, self.grid, self.columns)?;
         let expected = expect(&chain, before, method, sweep)?;
+        // A drift that is held fixed (a network has thousands of weights) needs no score.
+        let drift = chain.drift().parameter_count();
+        let first = if self.parameters[..drift].iter().all(|p| p.fixed) { drift } else { 0 };
         let score = match linear_gaussian::applies(&chain) {
             true => linear_gaussian::score(&chain)?,
-            false => score(&chain, &expected.paths, &expected.weights),
+            false => score_from(first, &chain, &expected.paths, &expected.weights),
         };
         drop(chain);
         let Expected { choice, potentials, summary, warnings, .. } = expected;

@@ -34,7 +34,7 @@ pub(super) fn score(chain: &Chain) -> Result<Score> {
     }
     let information = 0.5 * (&information + information.transpose());
     let missing = DMatrix::zeros(size, size);
-    Ok(Score { slope, products: information.clone(), complete: information, missing, paths: None })
+    Ok(Score { first: 0, slope, products: information.clone(), complete: information, missing, paths: None })
 }
 
 /// E Σ_j ∂ ln p(x_j | x_{j−1}) + E Σ_j ∂ ln p(y_j | x_j) of `model` on the times and values of `chain`.

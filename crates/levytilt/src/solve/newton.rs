@@ -28,9 +28,11 @@ impl System {
         let free: Vec<usize> = (0..parameters.len()).filter(|&i| !parameters[i].fixed).collect();
         let n = free.len();
         let scale: Vec<f64> = free.iter().map(|&i| parameters[i].transform.slope(values[i])).collect();
-        let on_free = |m: &DMatrix<f64>| DMatrix::from_fn(n, n, |i, j| m[(free[i], free[j])] * scale[i] * scale[j]);
+        let on_free = |m: &DMatrix<f64>| {
+            DMatrix::from_fn(n, n, |i, j| m[(free[i] - score.first, free[j] - score.first)] * scale[i] * scale[j])
+        };
         let mut prior = DVector::zeros(n);
-        let mut slope = DVector::from_fn(n, |i, _| score.slope[free[i]] * scale[i]);
+        let mut slope = DVector::from_fn(n, |i, _| score.slope[free[i] - score.first] * scale[i]);
         for (k, &i) in free.iter().enumerate() {
             if let Some(p) = parameters[i].prior {
                 prior[k] = p.std.powi(-2);

@@ -15,6 +15,8 @@ use std::sync::Arc;
 /// Slope and information of the log evidence in all parameters of the model, as they stand (not on the free scale).
 #[derive(Debug, Clone)]
 pub struct Score {
+    /// Number of the first parameter scored: 0, or the first behind those of the drift.
+    pub first: usize,
     /// Mean complete-data score.
     pub slope: DVector<f64>,
     /// Information of a path known exactly: minus the second derivatives of its log-density.
@@ -29,13 +31,20 @@ pub struct Score {
 
 /// Scores of the paths, each with its normalised weight, in the order of [`super::parameters`].
 pub fn score(chain: &Chain, paths: &Paths, weights: &[f64]) -> Score {
-    let size = super::parameters(chain.model()).len();
+    score_from(0, chain, paths, weights)
+}
+
+/// [`score`] of the parameters from number `first` on: 0, or the number of the drift's.
+pub(super) fn score_from(first: usize, chain: &Chain, paths: &Paths, weights: &[f64]) -> Score {
+    let noise = |dimension: &crate::Dimension| dimension.noise.parameters().len() + 1;
+    let drift = chain.drift().parameter_count() - first;
+    let size = drift + chain.model().dimensions.iter().map(noise).sum::<usize>();
     let tables = tables(chain);
     let blocks: Vec<BlockScore> = paths
         .block_ranges()
         .into_par_iter()
         .map(|(block, first, count)| {
-            let mut worker = Worker::new(chain, paths, &tables, (block, count), size);
+            let mut worker = Worker::new(chain, paths, &tables, (block, count), size, drift);
             worker.run(&weights[first..first + count], block == 0)
         })
         .collect();
@@ -47,11 +56,11 @@ pub fn score(chain: &Chain, paths: &Paths, weights: &[f64]) -> Score {
     let missing = several.iter().fold(zero(), |sum, b| sum + &b.missing) / weight.max(f64::MIN_POSITIVE);
     let BlockScore { complete, products, weight, .. } = &blocks[0];
     let (complete, products) = (complete / *weight, products / *weight);
-    Score { slope, complete, products, missing, paths: Some(paths.len()) }
+    Score { first, slope, complete, products, missing, paths: Some(paths.len()) }
 }
 
 /// A score table per dimension and step (the one that ends at time j is number j − 1); steps of one length share theirs.
-fn tables(chain: &Chain) -> Vec<Vec<Arc<ScoreTable>>> {
+pub(super) fn tables(chain: &Chain) -> Vec<Vec<Arc<ScoreTable>>> {
     (0..chain.dim())
         .map(|i| {
             let mut by_length: HashMap<u64, Arc<ScoreTable>> = HashMap::new();
@@ -118,9 +127,9 @@ impl<'a> Worker<'a> {
         tables: &'a [Vec<Arc<ScoreTable>>],
         (block, count): (usize, usize),
         size: usize,
+        drift_size: usize,
     ) -> Self {
         let dim = chain.dim();
-        let drift_size = chain.drift().parameter_count();
         let mut next = drift_size;
         let places: Vec<(usize, usize)> = chain
             .model()

@@ -164,9 +164,8 @@ fn refit(chain: &Chain, old: &Potentials, paths: &Paths) -> Result<Potentials> {
 /// Working space for slopes V' at sampled states.
 struct Slopes {
     ahead: Vec<f64>,
-    out: Vec<f64>,
     by_state: Vec<f64>,
-    unused: Vec<f64>,
+    space: Vec<f64>,
     states: Vec<f64>,
     values: Vec<f64>,
 }
@@ -175,10 +174,9 @@ impl Slopes {
     fn new(chain: &Chain) -> Self {
         let dim = chain.dim();
         Self {
-            ahead: Vec::new(),
-            out: vec![0.0; dim],
+            ahead: vec![0.0; dim],
             by_state: vec![0.0; dim],
-            unused: vec![0.0; chain.drift().parameter_count()],
+            space: vec![0.0; dim + chain.drift().parameter_count()],
             states: Vec::new(),
             values: Vec::new(),
         }
@@ -190,15 +188,15 @@ impl Slopes {
         let (t, dt) = (chain.times()[j], chain.length(j + 1));
         self.states.clear();
         self.values.clear();
-        self.states.extend(paths.states(j).flatten().take(FIT_PATHS * dim));
-        self.ahead.resize(self.states.len(), 0.0);
-        chain.flow_many(j + 1, &self.states, &mut self.ahead);
-        let mut pulls = vec![0.0; dim];
-        for (x, ahead) in self.states.chunks_exact(dim).zip(self.ahead.chunks_exact(dim)) {
+        let mut pulls = |ahead: &[f64], pulls: &mut [f64]| {
             for ((pull, table), x) in pulls.iter_mut().zip(tables).zip(ahead) {
                 *pull = table.pull(*x);
             }
-            chain.drift().pullback(t, dt, x, &pulls, &mut self.out, &mut self.by_state, &mut self.unused);
+        };
+        for x in paths.states(j).flat_map(|block| block.chunks_exact(dim)).take(FIT_PATHS) {
+            let Self { ahead, by_state, space, .. } = self;
+            chain.drift().state_pullback(t, dt, x, &mut pulls, ahead, by_state, space);
+            self.states.extend_from_slice(x);
             self.values.extend_from_slice(&self.by_state);
         }
         (0..dim).map(|i| line(&self.states, &self.values, i, dim)).collect()

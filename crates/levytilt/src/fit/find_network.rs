@@ -1,0 +1,74 @@
+//! Find a drift network: first the noise without any drift, then both in turn.
+
+use super::find::{Found, estimates, find};
+use super::guess::Scales;
+use super::spec::NetworkSize;
+use super::start::{Beginning, begin, observed_times};
+use super::{Estimate, FittedNetwork, Spec};
+use crate::drift::{Drift, NeuralSpec};
+use crate::series::TimeGrid;
+use crate::solve::{
+    LearnOptions, Learned, LearnedNetwork, Method, NetworkOptions, Parameter, SweepOptions, learn_network,
+};
+use crate::{Model, Result};
+
+/// Paths that are plenty while learning: regression wants transitions, not paths.
+const PATHS: usize = 64;
+/// Times that drift, noise and paths are improved in turn.
+const ROUNDS: usize = 3;
+
+/// Find the noise without a drift, then a network and the noise beside it.
+pub(super) fn find_network(
+    spec: &Spec,
+    size: NetworkSize,
+    grid: &TimeGrid,
+    columns: &[&[f64]],
+    priors: bool,
+    options: &LearnOptions,
+) -> Result<Found> {
+    let still = Spec { network: None, ..spec.clone() };
+    let sweep = SweepOptions { paths: options.sweep.paths.min(PATHS), ..options.sweep };
+    // A network is learned along sweeps unless another way is asked for: they can start where the last ones ended.
+    let method = if options.method == Method::Auto { Method::Sweep } else { options.method };
+    let options = LearnOptions { sweep, method, ..*options };
+    let found = find(&still, grid, columns, priors, &options)?;
+    let Beginning { parameters, .. } = begin(&still, grid, columns, priors)?;
+    let noise: Vec<Parameter> = (parameters.into_iter().zip(&found.estimates))
+        .map(|(p, found)| Parameter { value: found.value, ..p })
+        .collect();
+    let network = network_options(size, grid, columns)?;
+    let LearnedNetwork { network, regularisation, learned } =
+        learn_network(&found.model, &noise, &found.potentials, (grid, columns), &network, &options)?;
+    let weights = network.parameter_count();
+    let network = FittedNetwork { drift: network, regularisation };
+    let Some(learned) = learned else {
+        let model = Model { drift: Box::new(network.drift.clone()), ..found.model };
+        return Ok(Found { model, network: Some(network), ..found });
+    };
+    let estimates: Vec<Estimate> = estimates(&learned).split_off(weights);
+    let Learned { model, choice, potentials, iterations, warnings, .. } = learned;
+    let iterations = found.iterations + iterations;
+    let (choices, network) = (vec![choice], Some(network));
+    Ok(Found { model, estimates, choices, potentials, iterations, noted: warnings, network })
+}
+
+/// A network whose inputs are centred and scaled by the data, and the drift that would be no surprise: back within a time
+/// halfway, in factors, between one observation and a tenth of the span.
+fn network_options(size: NetworkSize, grid: &TimeGrid, columns: &[&[f64]]) -> Result<NetworkOptions> {
+    let times = observed_times(grid);
+    let scales = columns.iter().map(|column| Scales::new(&times, column, None)).collect::<Result<Vec<_>>>()?;
+    // Of a Gaussian, nine tenths lie within 3.3 standard deviations.
+    let scale: Vec<f64> = scales.iter().map(|s| s.spread / 3.3).collect();
+    Ok(NetworkOptions {
+        units: scales.iter().zip(&scale).map(|(s, scale)| scale * (10.0 / (s.span * s.lag)).sqrt()).collect(),
+        spec: NeuralSpec {
+            dim: columns.len(),
+            width: size.width,
+            depth: size.depth,
+            time_input: false,
+            centre: scales.iter().map(|s| s.median).collect(),
+            scale,
+        },
+        rounds: ROUNDS,
+    })
+}
