@@ -127,6 +127,12 @@ impl<'a> Chain<'a> {
         constant - 0.5 * z * z
     }
 
+    /// The mean of [`Chain::log_likelihood`] where the mean of (y − x)² is `square`.
+    pub(crate) fn mean_log_likelihood(&self, i: usize, j: usize, square: f64) -> f64 {
+        let (precision, constant) = self.likelihoods[i];
+        if self.values[i][j].is_nan() { 0.0 } else { constant - 0.5 * square * precision * precision }
+    }
+
     /// Move states (dimension fastest) from time `j` − 1 over the step that ends at `j`; for `j` = 0 set the start's mean.
     pub fn flow_many(&self, j: usize, states: &[f64], out: &mut [f64]) {
         if j == 0 {

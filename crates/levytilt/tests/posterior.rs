@@ -3,9 +3,11 @@
 use levytilt::drift::{DoubleWell, Drift, Ou};
 use levytilt::exact::{self, kalman};
 use levytilt::noise::{Gaussian, Noise, Stable};
-use levytilt::posterior::{WeightSummary, log_evidence, marginals, walk};
+use levytilt::posterior::{WeightSummary, bound_by_divergence, log_evidence, marginals, walk};
 use levytilt::series::TimeGrid;
-use levytilt::solve::{LearnOptions, SweepOptions, learn, parameters, robust_start, sweep};
+use levytilt::solve::{
+    GaussianSumOptions, LearnOptions, SweepOptions, gaussian_sum, learn, parameters, robust_start, sweep,
+};
 use levytilt::{Chain, Dimension, Model, Start, simulate};
 
 const STEPS: usize = 400;
@@ -87,6 +89,25 @@ fn statistics_sweeps_reach_the_exact_posterior() {
             let off = (marginal.mean - exact.mean[j]).abs() / exact.sd[j];
             assert!(off < 0.25, "{alpha} time {j}: {off} standard deviations");
         }
+    }
+}
+
+/// Log-weights and closed-form divergences are two estimates of one bound, on independent paths: 5 standard errors apart at
+/// most, false alarm below 1e-6.
+#[test]
+fn statistics_two_ways_to_the_bound_agree() {
+    let model = model(double_well(), Box::new(Stable::new(1.3, 2.0).unwrap()), Start::Gaussian { mean: 0.0, std: 0.3 });
+    let times: Vec<f64> = (0..=60).map(|j| j as f64 * 0.01).collect();
+    let mut values = simulate(&model, &times, 5).unwrap().observations;
+    values[10..30].fill(f64::NAN);
+    let grid = TimeGrid::new(&times, Some(60)).unwrap();
+    let chain = Chain::new(&model, &grid, &[&values]).unwrap();
+    let sum = gaussian_sum(&chain, &GaussianSumOptions::default()).unwrap();
+    for (potentials, paths) in [(robust_start(&chain).unwrap(), 2000), (sum, 50)] {
+        let weights = WeightSummary::new(&walk(&chain, &potentials, 4000, 1).log_weights());
+        let (mean, error) = bound_by_divergence(&chain, &potentials, &walk(&chain, &potentials, paths, 2));
+        let off = (mean - weights.elbo).abs() / error.hypot(weights.elbo_std_error);
+        assert!(off < 5.0, "{mean} ± {error} against {} ± {}", weights.elbo, weights.elbo_std_error);
     }
 }
 

@@ -1,11 +1,13 @@
 //! Draw paths from a tilted chain, weigh them, and say what they say together.
 
+mod divergence;
 mod jump;
 mod particle;
 mod summary;
 mod walk;
 mod weights;
 
+pub use divergence::bound_by_divergence;
 pub use jump::{JumpLaw, jump_law};
 pub use particle::{Evidence, log_evidence};
 pub(crate) use summary::weighted_marginal;

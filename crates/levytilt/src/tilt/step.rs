@@ -89,6 +89,13 @@ impl TiltedStep {
         Tilted { log_z, weights, mean_g, kl }
     }
 
+    /// E_q[(x' − target)²] from x̃.
+    pub fn mean_square(&self, x: f64, target: f64) -> f64 {
+        let (_, weights) = self.node_law(self.kappa(x));
+        let square = |k: usize| (self.move_from(x, k, 0.0) - target).powi(2) + self.nodes[k].std.powi(2);
+        weights.iter().enumerate().filter(|(_, q)| **q > 0.0).map(|(k, q)| q * square(k)).sum()
+    }
+
     /// Draw the node and the next state from x̃.
     pub fn draw(&self, x: f64, rng: &mut StreamRng) -> Draw {
         let (log_z, weights) = self.node_law(self.kappa(x));
