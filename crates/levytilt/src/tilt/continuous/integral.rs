@@ -4,24 +4,34 @@ use crate::noise::panel_points;
 
 /// Change on halving, relative to the whole, at which a panel is good: the error of the halves is far smaller still.
 const TOLERANCE: f64 = 1e-11;
-/// Most halvings of a panel; below 2^−40 of its width rounding is all there is to see.
-const MOST_HALVINGS: u32 = 40;
+/// Most rounds of halving; below 2^−40 of its width rounding is all there is to see in a panel.
+const MOST_ROUNDS: usize = 40;
 
 /// ∫ f over the panels between increasing `edges`, which should show every scale of f.
+///
+/// All open panels are halved together, so that "the whole" is known as well as possible when they are judged: a narrow
+/// peak that the first points miss must not make its flat surroundings look important.
 pub(super) fn integrate(f: &dyn Fn(f64) -> f64, edges: &[f64]) -> f64 {
     let panel = |low: f64, high: f64| -> f64 { panel_points(&[low, high]).iter().map(|&(x, w)| w * f(x)).sum() };
-    let first: Vec<(f64, f64, f64)> = edges.windows(2).map(|e| (e[0], e[1], panel(e[0], e[1]))).collect();
-    let size: f64 = first.iter().map(|p| p.2.abs()).sum();
-    let mut open: Vec<(f64, f64, f64, u32)> = first.into_iter().map(|(low, high, s)| (low, high, s, 0)).collect();
-    let mut total = 0.0;
-    while let Some((low, high, whole, depth)) = open.pop() {
-        let middle = 0.5 * (low + high);
-        let (left, right) = (panel(low, middle), panel(middle, high));
-        if (left + right - whole).abs() > TOLERANCE * size && depth < MOST_HALVINGS {
-            open.push((low, middle, left, depth + 1));
-            open.push((middle, high, right, depth + 1));
-        } else {
-            total += left + right;
+    let mut open: Vec<(f64, f64, f64)> = edges.windows(2).map(|e| (e[0], e[1], panel(e[0], e[1]))).collect();
+    let (mut total, mut size) = (0.0, 0.0);
+    for round in 1..=MOST_ROUNDS {
+        let halves: Vec<_> = open
+            .iter()
+            .map(|&(low, high, whole)| {
+                let middle = 0.5 * (low + high);
+                ((low, middle, panel(low, middle)), (middle, high, panel(middle, high)), whole)
+            })
+            .collect();
+        let seen = size + halves.iter().map(|(left, right, _)| left.2.abs() + right.2.abs()).sum::<f64>();
+        open.clear();
+        for (left, right, whole) in halves {
+            if (left.2 + right.2 - whole).abs() > TOLERANCE * seen && round < MOST_ROUNDS {
+                open.extend([left, right]);
+            } else {
+                total += left.2 + right.2;
+                size += left.2.abs() + right.2.abs();
+            }
         }
     }
     total
