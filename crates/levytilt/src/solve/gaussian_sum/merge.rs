@@ -3,11 +3,8 @@
 use super::bumps::Bump;
 
 /// Merge bumps of the same bin of ln a (`width` wide) whose centres lie within `width` of their own widths, and all that
-/// are wider than `reach`.
+/// are no firmer than `flat`.
 pub(super) fn merge(bumps: &[Bump], width: f64, flat: f64) -> Vec<Bump> {
-    if width <= 0.0 {
-        return bumps.to_vec();
-    }
     // Beyond `flat` all bumps are one bin: over the states that matter they differ by their weights alone.
     let bin = |b: &Bump| if b.a <= flat { i64::MIN } else { (b.a.ln() / width).floor() as i64 };
     let mut keyed: Vec<(i64, Bump)> = bumps.iter().map(|b| (bin(b), *b)).collect();
@@ -16,9 +13,9 @@ pub(super) fn merge(bumps: &[Bump], width: f64, flat: f64) -> Vec<Bump> {
     let mut group: Vec<Bump> = Vec::new();
     let mut group_bin = 0;
     for (bin, bump) in keyed {
-        let alike = group.first().is_some_and(|first| {
-            bin == group_bin && (bin == i64::MIN || bump.c - first.c <= width * bump.width())
-        });
+        let alike = group
+            .first()
+            .is_some_and(|first| bin == group_bin && (bin == i64::MIN || bump.c - first.c <= width * bump.width()));
         if !alike && !group.is_empty() {
             out.push(join(&group, group_bin == i64::MIN));
             group.clear();

@@ -1,8 +1,8 @@
 //! Where the state may be: what the past says, roughly, and the states at which a message has to be right.
 
 use super::bumps::Bump;
-use super::flow::OwnFlow;
 use super::bumps::log_sum;
+use super::flow::OwnFlow;
 use super::polish::{Target, turn_into_shares};
 use crate::Chain;
 use crate::solve::robust::Robust;
@@ -10,7 +10,7 @@ use crate::solve::robust::Robust;
 /// A rough idea of one coordinate at every time.
 pub(super) struct Regions {
     /// The last value seen (or the start), moved along the drift; at an observed time the value itself.
-    ahead: Vec<f64>,
+    pub ahead: Vec<f64>,
     observed: Vec<bool>,
     /// Mean and standard deviation of the robust smoother.
     pub means: Vec<f64>,
@@ -89,7 +89,7 @@ impl Regions {
                 states.push(x);
                 log_values.push(log_message(x));
                 weights.push(even);
-                ceiling.push(true);
+                ceiling.push(k > 0);
             }
         }
         Target { states, log_values, weights, ceiling }
