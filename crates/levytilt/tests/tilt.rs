@@ -1,9 +1,12 @@
 //! Hold the tilted step to its definitions: identities, derivatives, the whole box of inputs, and fast against plain.
 
+mod common;
+
+use common::chi_square;
 use levytilt::noise::{Nodes, Noise, Stable};
 use levytilt::potential::{GaussianSum, Quadratic};
 use levytilt::stream;
-use levytilt::tilt::{SumStep, TiltTable, TiltedStep};
+use levytilt::tilt::{SumStep, SumTable, TiltTable, TiltedStep};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -278,12 +281,6 @@ fn identity_fast_normaliser_is_within_1e_9() {
     assert!(worst < 1e-9);
 }
 
-/// Upper bound of a χ² variable that is passed with probability about 1e-6 (Wilson and Hilferty 1931).
-fn chi_square_bound(freedom: f64) -> f64 {
-    let (z, v) = (4.753_424, 2.0 / (9.0 * freedom));
-    freedom * (1.0 - v + z * v.sqrt()).powi(3)
-}
-
 /// False-alarm rate: 1e-6 per case, 14 cases.
 #[test]
 fn statistics_fast_draws_follow_the_plain_law() {
@@ -304,24 +301,58 @@ fn statistics_fast_draws_follow_the_plain_law() {
                 first += z;
                 second += z * z;
             }
-            // Pool nodes until each cell expects at least 10 draws.
-            let q = table.step().evaluate(x).weights;
-            let (mut statistic, mut cells, mut expected, mut seen) = (0.0, 0.0, 0.0, 0.0);
-            for (count, q) in counts.iter().zip(&q) {
-                expected += q * draws as f64;
-                seen += count;
-                if expected >= 10.0 {
-                    statistic += (seen - expected).powi(2) / expected;
-                    cells += 1.0;
-                    (expected, seen) = (0.0, 0.0);
-                }
-            }
-            assert!(
-                cells < 2.0 || statistic < chi_square_bound(cells - 1.0),
-                "{alpha} {kappa}: {statistic} of {cells}"
-            );
+            let (statistic, bound) = chi_square(&counts, &table.step().evaluate(x).weights);
+            assert!(statistic < bound, "{alpha} {kappa}: {statistic} of {bound}");
             let n = draws as f64;
             assert!((first / n).abs() < 4.9 / n.sqrt() && (second / n - 1.0).abs() < 4.9 * (2.0 / n).sqrt());
+        }
+    }
+}
+
+/// Bumps that leave each other behind by far more than a table keeps, and one that says nothing.
+#[test]
+fn identity_sum_tables_agree_with_the_plain_sum() {
+    let q = |a, c| Quadratic::new(a, c).unwrap();
+    let parts = vec![(-0.5, q(50.0, 0.4)), (-3.0, q(0.5, 0.1)), (-8.0, q(0.001, -1.0)), (-45.0, q(0.0, 0.0))];
+    let potential = GaussianSum::new(parts).unwrap();
+    for alpha in [1.2, 1.8] {
+        let nodes = stable_nodes(alpha, 0.01);
+        let (plain, fast) =
+            (SumStep::new(&nodes, potential.clone()), SumTable::new(&Arc::new(nodes), potential.clone()));
+        for x in [0.4, 0.0, 0.5, -1.3, 3.0, -40.0, 1e3, 1e5] {
+            assert!((fast.log_z(x) - plain.log_z(x)).abs() < 1e-9, "{alpha} {x}");
+            let (pull, want) = (fast.pull(x), plain.log_z_derivatives(x).state);
+            assert!((pull - want).abs() < 1e-8 * want.abs().max(1.0), "{alpha} {x}: {pull} {want}");
+            assert!((fast.log_potential(x) - potential.log_value(x)).abs() < 1e-12 * (1.0 + x.abs()), "{alpha} {x}");
+        }
+    }
+}
+
+/// False-alarm rate: 1e-6 per case, 16 cases.
+#[test]
+fn statistics_sum_tables_draw_by_the_plain_law() {
+    let draws = 200_000;
+    for alpha in [1.2, 1.8] {
+        let nodes = Arc::new(stable_nodes(alpha, 0.01));
+        let (plain, fast) = (SumStep::new(&nodes, sum_potential()), SumTable::new(&nodes, sum_potential()));
+        for (i, x) in [0.4, 0.9, -3.0, 30.0].into_iter().enumerate() {
+            let mut rng = stream(12, i as u64);
+            let mut nodes_drawn = vec![0.0; nodes.len()];
+            // Twentieths of the states, by the plain sampler's own draws: mixes node and component.
+            let mut reference: Vec<f64> = (0..draws).map(|_| plain.draw(x, &mut rng).state).collect();
+            reference.sort_by(f64::total_cmp);
+            let mut cells = vec![0.0; 20];
+            for _ in 0..draws {
+                let drawn = fast.draw(x, &mut rng);
+                nodes_drawn[drawn.node] += 1.0;
+                let rank = reference.partition_point(|y| *y < drawn.state);
+                cells[(rank * 20 / draws).min(19)] += 1.0;
+            }
+            let (statistic, bound) = chi_square(&nodes_drawn, &plain.node_weights(x));
+            assert!(statistic < bound, "nodes, {alpha} {x}: {statistic} of {bound}");
+            // Both samples are random, which doubles the variance of the difference.
+            let (statistic, bound) = chi_square(&cells, &[0.05; 20]);
+            assert!(0.5 * statistic < bound, "states, {alpha} {x}: {statistic} of {bound}");
         }
     }
 }

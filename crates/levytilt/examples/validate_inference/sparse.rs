@@ -1,15 +1,13 @@
-//! Sparse data: the Gaussian-sum filter against the exact evidence.
+//! Sparse data, and dense data with very heavy tails: the Gaussian-sum filter beside sweeps with one quadratic.
 
-use levytilt::drift::{DoubleWell, Drift, Ou};
+use super::{PATHS, STEPS, drift};
 use levytilt::noise::Stable;
 use levytilt::posterior::{WeightSummary, log_evidence, walk};
+use levytilt::potential::Potential;
 use levytilt::series::TimeGrid;
 use levytilt::solve::{GaussianSumOptions, SweepOptions, gaussian_sum, robust_start, sweep};
 use levytilt::{Chain, Model, Result, Start, exact, simulate};
 use std::time::Instant;
-
-const STEPS: usize = 1000;
-const PATHS: usize = 500;
 
 /// What one data set shows.
 struct Case {
@@ -19,31 +17,24 @@ struct Case {
     effective: f64,
     k_hat: f64,
     bumps: f64,
-    filter_seconds: f64,
-    seconds: f64,
+    /// Filter alone, and filter with paths.
+    seconds: (f64, f64),
     /// Gap and seconds of sweeps with one quadratic.
     sweeps: (f64, f64),
 }
 
-pub fn main(seeds: u64) -> Result<()> {
+/// Print the table for one drift.
+pub fn table(name: &str, seeds: u64) -> Result<()> {
     println!(
-        "| drift | α | observed every | exact − ELBO, mean | worst | particle within 3 se | its se, mean | ESS | k̂ | bumps | s filter | s in all | sweeps: exact − ELBO | s |"
+        "| drift | α | observed every | exact − ELBO, mean | worst | particle within 3 se | its se, mean | ESS | k̂ | bumps | \
+         s filter | s with paths | sweeps: exact − ELBO | s |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
-    let pick = |i: usize| std::env::args().nth(i);
-    for name in ["ou", "double-well"] {
-        if pick(2).is_some_and(|p| p != name && p != "all") {
-            continue;
-        }
-        for every in [1, 5, 20, 100] {
-            if pick(3).is_some_and(|p| p != every.to_string() && p != "all") {
-                continue;
-            }
-            let alphas: &[f64] = if every == 1 { &[1.1, 1.2] } else { &[1.2, 1.5, 1.8] };
-            for &alpha in alphas {
-                let cases = (1..=seeds).map(|seed| case(name, alpha, every, seed)).collect::<Result<Vec<_>>>()?;
-                row(name, alpha, every, &cases);
-            }
+    for every in [1, 5, 20, 100] {
+        let alphas: &[f64] = if every == 1 { &[1.1, 1.2] } else { &[1.2, 1.5, 1.8] };
+        for &alpha in alphas {
+            let cases = (1..=seeds).map(|seed| case(name, alpha, every, seed)).collect::<Result<Vec<_>>>()?;
+            row(name, alpha, every, &cases);
         }
     }
     Ok(())
@@ -55,26 +46,22 @@ fn row(name: &str, alpha: f64, every: usize, cases: &[Case]) {
     let worst = cases.iter().map(|c| c.gap).fold(f64::NEG_INFINITY, f64::max);
     let within = cases.iter().filter(|c| c.particle.0.abs() <= 3.0 * c.particle.1).count();
     println!(
-        "| {name} | {alpha} | {every} | {:.2} | {worst:.2} | {within}/{} | {:.3} | {:.0} | {:.2} | {:.1} | {:.2} | {:.2} | {:.2} | {:.2} |",
+        "| {name} | {alpha} | {every} | {:.2} | {worst:.2} | {within}/{} | {:.3} | {:.0} | {:.2} | {:.0} | {:.2} | {:.2} | {:.2} | {:.2} |",
         mean(&|c| c.gap),
         cases.len(),
         mean(&|c| c.particle.1),
         mean(&|c| c.effective),
         mean(&|c| c.k_hat),
         mean(&|c| c.bumps),
-        mean(&|c| c.filter_seconds),
-        mean(&|c| c.seconds),
+        mean(&|c| c.seconds.0),
+        mean(&|c| c.seconds.1),
         mean(&|c| c.sweeps.0),
         mean(&|c| c.sweeps.1),
     );
 }
 
 fn case(name: &str, alpha: f64, every: usize, seed: u64) -> Result<Case> {
-    let drift: Box<dyn Drift> = match name {
-        "ou" => Box::new(Ou::new(3.0, 1.0)?),
-        _ => Box::new(DoubleWell::new(1.0, 1.0)?),
-    };
-    let model = Model::new(drift, Box::new(Stable::new(alpha, 2.0)?), 0.1, Start::Fixed(0.0))?;
+    let model = Model::new(drift(name)?, Box::new(Stable::new(alpha, 2.0)?), 0.1, Start::Fixed(0.0))?;
     let times: Vec<f64> = (0..=STEPS).map(|j| j as f64 * 0.01).collect();
     let mut values = simulate(&model, &times, seed)?.observations;
     values.iter_mut().enumerate().filter(|(j, _)| j % every != 0).for_each(|(_, v)| *v = f64::NAN);
@@ -85,70 +72,22 @@ fn case(name: &str, alpha: f64, every: usize, seed: u64) -> Result<Case> {
     let potentials = gaussian_sum(&chain, &GaussianSumOptions::default())?;
     let filter_seconds = start.elapsed().as_secs_f64();
     let summary = WeightSummary::new(&walk(&chain, &potentials, PATHS, seed + 1_000_000).log_weights());
-    let seconds = start.elapsed().as_secs_f64();
+    let seconds = (filter_seconds, start.elapsed().as_secs_f64());
     let particle = log_evidence(&chain, &potentials, 4000, seed + 2_000_000);
     let start = Instant::now();
-    let swept = sweep(
-        &chain,
-        robust_start(&chain)?,
-        &SweepOptions { seed, sweeps: if std::env::var("FAST").is_ok() { 0 } else { 8 }, ..Default::default() },
-    )?;
+    let swept = sweep(&chain, robust_start(&chain)?, &SweepOptions { seed, ..Default::default() })?;
     let fresh = WeightSummary::new(&walk(&chain, &swept.potentials, PATHS, seed + 1_000_000).log_weights());
     let sweeps = (exact - fresh.elbo, start.elapsed().as_secs_f64());
-    let bumps = potentials[0]
-        .iter()
-        .map(|p| match p {
-            levytilt::potential::Potential::Sum(sum) => sum.components().len() as f64,
-            _ => 1.0,
-        })
-        .sum::<f64>()
-        / chain.len() as f64;
-    if std::env::var("TRACE").is_ok() {
-        use levytilt::tilt::StepTable;
-        let paths = walk(&chain, &potentials, 200, seed + 1_000_000);
-        for j in 0..chain.len() - 1 {
-            let table = StepTable::new(chain.nodes(0, j + 1), &potentials[0][j + 1]);
-            let e: Vec<(f64, f64)> = paths
-                .column(0, j)
-                .map(|x| {
-                    let mut out = [0.0];
-                    chain.flow_many(j + 1, &[x], &mut out);
-                    (table.log_z(out[0]) + chain.log_likelihood(0, j, x) - potentials[0][j].log_value(x), x)
-                })
-                .collect();
-            let mean = e.iter().map(|e| e.0).sum::<f64>() / 200.0;
-            let sd = (e.iter().map(|e| (e.0 - mean).powi(2)).sum::<f64>() / 200.0).sqrt();
-            if sd > 0.1 {
-                let low = e.iter().min_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
-                let high = e.iter().max_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
-                println!(
-                    "E j {j} sd {sd:.2} low {:.2} at {:.3} high {:.2} at {:.3} y {:.2}",
-                    low.0 - mean,
-                    low.1,
-                    high.0 - mean,
-                    high.1,
-                    chain.value(0, j)
-                );
-            }
-        }
-    }
-    if std::env::var("SUM_VERBOSE").is_ok() {
-        println!(
-            "seed {seed} gap {:.2} sweeps {:.2} ess {:.0} particle {:.3} ± {:.3}",
-            exact - summary.elbo,
-            sweeps.0,
-            summary.effective_sample_size,
-            particle.log_evidence - exact,
-            particle.std_error
-        );
-    }
+    let count = |potential: &Potential| match potential {
+        Potential::Quadratic(_) => 1,
+        Potential::Sum(sum) => sum.components().len(),
+    };
     Ok(Case {
         gap: exact - summary.elbo,
         particle: (particle.log_evidence - exact, particle.std_error),
         effective: summary.effective_sample_size,
         k_hat: summary.k_hat,
-        bumps,
-        filter_seconds,
+        bumps: potentials[0].iter().map(count).sum::<usize>() as f64 / chain.len() as f64,
         seconds,
         sweeps,
     })

@@ -27,3 +27,26 @@ pub fn ks_p_value(statistic: f64, n: usize) -> f64 {
         2.0 * (1..=4).map(|k| if k % 2 == 1 { term(k) } else { -term(k) }).sum::<f64>()
     }
 }
+
+/// Pearson's statistic of `counts` against probabilities, cells pooled until each expects at least 10 draws, and the
+/// bound that it exceeds with probability 1e-6 (infinite if only one cell is left).
+pub fn chi_square(counts: &[f64], probabilities: &[f64]) -> (f64, f64) {
+    let draws: f64 = counts.iter().sum();
+    let (mut statistic, mut cells, mut expected, mut seen) = (0.0, 0.0, 0.0, 0.0);
+    for (count, q) in counts.iter().zip(probabilities) {
+        expected += q * draws;
+        seen += count;
+        if expected >= 10.0 {
+            statistic += (seen - expected).powi(2) / expected;
+            cells += 1.0;
+            (expected, seen) = (0.0, 0.0);
+        }
+    }
+    (statistic, if cells < 2.0 { f64::INFINITY } else { chi_square_bound(cells - 1.0) })
+}
+
+/// Upper bound of a χ² variable that is passed with probability about 1e-6 (Wilson and Hilferty 1931).
+fn chi_square_bound(freedom: f64) -> f64 {
+    let (z, v) = (4.753_424, 2.0 / (9.0 * freedom));
+    freedom * (1.0 - v + z * v.sqrt()).powi(3)
+}

@@ -3,11 +3,8 @@
 use super::bumps::Bump;
 
 /// Merge bumps of the same bin of ln a (`width` wide) whose centres lie within `width` of their own widths, and all that
-/// are wider than `reach`.
+/// are no firmer than `flat`.
 pub(super) fn merge(bumps: &[Bump], width: f64, flat: f64) -> Vec<Bump> {
-    if width <= 0.0 {
-        return bumps.to_vec();
-    }
     // Beyond `flat` all bumps are one bin: over the states that matter they differ by their weights alone.
     let bin = |b: &Bump| if b.a <= flat { i64::MIN } else { (b.a.ln() / width).floor() as i64 };
     let mut keyed: Vec<(i64, Bump)> = bumps.iter().map(|b| (bin(b), *b)).collect();

@@ -31,27 +31,24 @@ impl Target {
 }
 
 /// Mean square error of the logarithm below which nothing is left to do, and below which only a few steps are tried.
-const GOOD: f64 = 3e-7;
-const FAIR: f64 = 1e-5;
+const GOOD: f64 = 1e-6;
+const FAIR: f64 = 2e-5;
 /// Most Gauss–Newton steps, from a poor start and from a fair one.
-const STEPS: usize = 12;
-const FEW_STEPS: usize = 4;
+const STEPS: usize = 10;
+const FEW_STEPS: usize = 3;
 /// Share of the message below which a bump is left as it is.
 const SILENT: f64 = 1e-9;
 
 /// Move weights, firmnesses and centres of `bumps` so that the logarithm of their sum comes closer to the target. Never
 /// makes the mean square error larger.
-pub(super) fn polish(bumps: &mut Vec<Bump>, target: &Target) -> (f64, f64, usize) {
+pub(super) fn polish(bumps: &mut Vec<Bump>, target: &Target) {
     let mut fit = Fit::new(bumps, target);
-    let e0 = fit.error;
-    let mut n = 0;
     let mut damping = 1e-4;
     for taken in 0..STEPS {
         if fit.error < GOOD || (fit.error < FAIR && taken >= FEW_STEPS) {
             break;
         }
         let Some(moved) = fit.step(bumps, target, damping) else { break };
-        n += 1;
         let next = Fit::new(&moved, target);
         if next.error < fit.error {
             *bumps = moved;
@@ -61,7 +58,6 @@ pub(super) fn polish(bumps: &mut Vec<Bump>, target: &Target) -> (f64, f64, usize
             damping *= 30.0;
         }
     }
-    (e0, fit.error, n)
 }
 
 /// Shares and residuals of the bumps at the states of a target.

@@ -10,7 +10,7 @@ use crate::solve::robust::Robust;
 /// A rough idea of one coordinate at every time.
 pub(super) struct Regions {
     /// The last value seen (or the start), moved along the drift; at an observed time the value itself.
-    ahead: Vec<f64>,
+    pub ahead: Vec<f64>,
     observed: Vec<bool>,
     /// Mean and standard deviation of the robust smoother.
     pub means: Vec<f64>,
@@ -89,7 +89,7 @@ impl Regions {
                 states.push(x);
                 log_values.push(log_message(x));
                 weights.push(even);
-                ceiling.push(true);
+                ceiling.push(k > 0);
             }
         }
         Target { states, log_values, weights, ceiling }
