@@ -1,0 +1,24 @@
+//! Forecast with simple models that any other must beat: random walks and GARCH, behind one trait.
+//!
+//! ```
+//! use levytilt_baselines::{Forecaster, Record, Walk};
+//!
+//! let times: Vec<f64> = (0..100).map(f64::from).collect();
+//! let values = vec![times.iter().map(|t| (1.7 * t).sin()).collect()];
+//! let record = Record::new(times, values)?;
+//! let ahead = Walk::gaussian().forecast(&record, &[100.0, 101.0], 500, 1)?;
+//! assert_eq!(ahead.draws(1, 0).len(), 500);
+//! # Ok::<(), levytilt::Error>(())
+//! ```
+#![deny(missing_docs)]
+
+mod forecaster;
+mod garch;
+mod increments;
+mod minimise;
+mod walk;
+
+pub use forecaster::{Forecaster, Paths, Record};
+pub use garch::{Garch, GarchFit};
+pub use increments::Increments;
+pub use walk::Walk;

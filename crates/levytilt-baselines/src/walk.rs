@@ -1,0 +1,80 @@
+//! Walk on from the last value with moves like those of the record, in its own business time if asked to.
+
+use crate::forecaster::{Forecaster, Paths, Record};
+use crate::increments::{Increments, Law};
+use levytilt::Result;
+use levytilt::series::{Clock, ClockOptions, VolatilityOptions, recent_volatility};
+
+/// A random walk without drift.
+///
+/// Without a clock every step is alike, from one time to the next, however long it takes. With it, moves are divided
+/// by the root of their steps' effective lengths before their law is learned, and multiplied by that of the steps
+/// ahead. An adaptive walk scales the moves ahead by [`recent_volatility`] as well.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Walk {
+    /// Law of the moves.
+    pub increments: Increments,
+    /// Whether steps have effective lengths.
+    pub clock: bool,
+    /// Whether recent moves count more.
+    pub adaptive: bool,
+}
+
+impl Walk {
+    /// The walk that any forecaster of prices must beat: Gaussian moves of the record's spread.
+    pub fn gaussian() -> Self {
+        Self::plain(Increments::Gaussian)
+    }
+
+    /// A walk with neither clock nor adaptive scale.
+    pub fn plain(increments: Increments) -> Self {
+        Self { increments, clock: false, adaptive: false }
+    }
+
+    /// Lengths of the record's steps and of those ahead, and the scale ahead, for dimension `i`.
+    fn pace(&self, record: &Record, i: usize, ahead: &[f64]) -> Result<(Vec<f64>, Vec<f64>)> {
+        let moves = record.moves(i);
+        let (train, mut next) = if self.clock {
+            let clock = Clock::learn(record.times(), record.column(i), &ClockOptions::default())?;
+            (clock.train().to_vec(), clock.ahead(ahead)?)
+        } else {
+            (vec![1.0; moves.len()], vec![1.0; ahead.len()])
+        };
+        if self.adaptive {
+            let options = VolatilityOptions { ahead: ahead.len().max(1), ..VolatilityOptions::default() };
+            let scale = recent_volatility(&moves, &train, &options)?.scale;
+            next.iter_mut().for_each(|length| *length *= scale * scale);
+        }
+        Ok((train, next))
+    }
+}
+
+impl Forecaster for Walk {
+    fn name(&self) -> String {
+        let law = format!("{:?} walk", self.increments).to_lowercase();
+        let extra = [(self.clock, ", clock"), (self.adaptive, ", adaptive")];
+        extra.iter().filter(|(on, _)| *on).fold(law, |name, (_, word)| name + word)
+    }
+
+    fn forecast(&self, record: &Record, ahead: &[f64], paths: usize, seed: u64) -> Result<Paths> {
+        let dim = record.dim();
+        let paces = (0..dim).map(|i| self.pace(record, i, ahead)).collect::<Result<Vec<_>>>()?;
+        let standard =
+            |i: usize| record.moves(i).iter().zip(&paces[i].0).map(|(x, length)| x / length.sqrt()).collect();
+        let columns: Vec<Vec<f64>> = (0..dim).map(standard).collect();
+        let law = Law::learn(self.increments, &columns)?;
+        let factors: Vec<Vec<f64>> =
+            paces.iter().map(|(_, next)| next.iter().map(|length| length.sqrt()).collect()).collect();
+        let last = record.last();
+        Paths::sample((paths, seed), (ahead.len(), dim), |rng| {
+            let mut x = last.clone();
+            let mut path = Vec::with_capacity(ahead.len() * dim);
+            for j in 0..ahead.len() {
+                let moves = law.draw(rng);
+                (0..dim).for_each(|i| x[i] += factors[i][j] * moves[i]);
+                path.extend(&x);
+            }
+            path
+        })
+    }
+}
