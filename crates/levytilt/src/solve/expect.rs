@@ -30,7 +30,7 @@ pub struct Expected {
 
 /// Most sweeps from the potentials of a place nearby, which are close already.
 const NEARBY_SWEEPS: usize = 2;
-/// Nats that a Gaussian sum must add to the bound to be worth its higher cost.
+/// Nats per thousand observations (or fewer) that a Gaussian sum must add to the bound to be worth its higher cost.
 const WORTH: f64 = 1.0;
 
 /// Posterior paths of `chain`; `before` holds the potentials at parameters nearby, if there are any.
@@ -96,7 +96,7 @@ fn choose(chain: &Chain, options: &SweepOptions) -> Result<Expected> {
     let Expected { potentials, summary, warnings, .. } = swept;
     let sum = by_sum(chain, options, by(Method::GaussianSum))?;
     let gain = sum.summary.elbo - summary.elbo;
-    if gain > WORTH {
+    if gain > WORTH * (chain.observations() as f64 / 1000.0).max(1.0) {
         let why = format!("its bound is {gain:.1} nats above that of sweeps at the first parameters");
         return Ok(Expected { choice: Choice { why, ..sum.choice }, ..sum });
     }
