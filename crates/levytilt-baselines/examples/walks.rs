@@ -2,14 +2,15 @@
 //!
 //! cargo run --release -p levytilt-baselines --example walks -- PRICES.csv NVDA 2024-03-25 2026-03-01
 //!
+//! FROM is where the first window starts, at midnight UTC or, as in 2024-03-25T14:30, later that day.
 //! PRICES.csv has a column of ISO 8601 timestamps and one column per ticker. Prints a Markdown table.
 
-use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 use levytilt::score::{
     BlockBootstrap, Estimator, Sample, ScoredWindow, automatic_lag, block_bootstrap, diebold_mariano,
 };
 use levytilt::score::{jump_crps, pits, reliability};
-use levytilt::series::{Rolling, Scaled, Window, cumulative_log_returns};
+use levytilt::series::{ClockOptions, Rolling, Scaled, Window, cumulative_log_returns};
 use levytilt_baselines::{Forecaster, Garch, Increments, Record, Walk};
 use rayon::prelude::*;
 use std::error::Error;
@@ -23,10 +24,10 @@ fn main() -> Outcome<()> {
     let [file, ticker, from, to] = arguments.as_slice() else {
         return Err("expected PRICES.csv TICKER FROM TO, such as prices.csv NVDA 2024-03-25 2026-03-01".into());
     };
-    let origin = midnight(from)?;
+    let origin = instant(from)?;
     let days = |time: Timestamp| (time.as_second() - origin.as_second()) as f64 / 86_400.0;
     let rows = read(file, ticker)?;
-    let to = days(midnight(to)?);
+    let to = days(instant(to)?);
     let inside = |(time, _): &&(Timestamp, f64)| (0.0..to).contains(&days(*time));
     let rows: Vec<&(Timestamp, f64)> = rows.iter().filter(inside).collect();
     // The first price is only the base of the first return, so the first window must not begin with it.
@@ -38,19 +39,25 @@ fn main() -> Outcome<()> {
 
 /// Name, then CRPS, coverage, difference to the first model with its interval and p-value, and jump CRPS.
 fn table(times: &[f64], prices: &[f64], windows: &[Window]) -> Outcome<()> {
-    let walk = |increments, clock, adaptive| Walk { increments, clock, adaptive };
+    let walk = |increments, power: Option<f64>, adaptive| {
+        let clock = power.map(|power| ClockOptions { power, ..ClockOptions::default() });
+        Box::new(Walk { increments, clock, adaptive })
+    };
     let models: Vec<Box<dyn Forecaster>> = vec![
         Box::new(Walk::gaussian()),
         Box::new(Walk::plain(Increments::Student)),
         Box::new(Walk::plain(Increments::Stable)),
         Box::new(Walk::plain(Increments::Bootstrap)),
-        Box::new(walk(Increments::Gaussian, true, false)),
-        Box::new(walk(Increments::Student, true, false)),
-        Box::new(walk(Increments::Bootstrap, true, false)),
-        Box::new(walk(Increments::Gaussian, false, true)),
-        Box::new(walk(Increments::Gaussian, true, true)),
-        Box::new(walk(Increments::Student, true, true)),
-        Box::new(walk(Increments::Bootstrap, true, true)),
+        walk(Increments::Gaussian, None, true),
+        walk(Increments::Gaussian, Some(1.0), false),
+        walk(Increments::Gaussian, Some(2.0), false),
+        walk(Increments::Student, Some(1.0), false),
+        walk(Increments::Student, Some(2.0), false),
+        walk(Increments::Bootstrap, Some(1.0), false),
+        walk(Increments::Gaussian, Some(1.0), true),
+        walk(Increments::Student, Some(1.0), true),
+        walk(Increments::Student, Some(2.0), true),
+        walk(Increments::Bootstrap, Some(1.0), true),
         Box::new(Garch),
     ];
     println!("| model | CRPS | minus gaussian walk, 95% | p | cover 50 / 90 / 99 | jump CRPS 90 / 95 / 97.5 / 99 |");
@@ -116,8 +123,9 @@ fn read(file: &str, ticker: &str) -> Outcome<Vec<(Timestamp, f64)>> {
     Ok(rows)
 }
 
-fn midnight(date: &str) -> Outcome<Timestamp> {
-    Ok(date.parse::<Date>()?.to_zoned(TimeZone::UTC)?.timestamp())
+/// A date, at midnight UTC, or a date with a time.
+fn instant(text: &str) -> Outcome<Timestamp> {
+    Ok(text.parse::<DateTime>()?.to_zoned(TimeZone::UTC)?.timestamp())
 }
 
 fn mean(values: &[f64]) -> f64 {

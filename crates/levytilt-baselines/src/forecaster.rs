@@ -53,6 +53,18 @@ impl Record {
         self.columns.iter().map(|column| column[column.len() - 1]).collect()
     }
 
+    /// Refuse times ahead that do not increase from the end of the record on.
+    pub(crate) fn check_ahead(&self, ahead: &[f64]) -> Result<()> {
+        let before = self.times.last().into_iter().chain(ahead);
+        match before.zip(ahead).find(|(before, time)| !(time.is_finite() && *time > *before)) {
+            None => Ok(()),
+            Some((before, time)) => {
+                let problem = format!("time {time} follows {before}; expected increasing times after the record");
+                Err(Error::Series { place: "times ahead".into(), problem })
+            }
+        }
+    }
+
     /// Moves from one time to the next in dimension `i`.
     pub(crate) fn moves(&self, i: usize) -> Vec<f64> {
         self.columns[i].windows(2).map(|pair| pair[1] - pair[0]).collect()

@@ -98,6 +98,7 @@ impl Forecaster for Garch {
     }
 
     fn forecast(&self, record: &Record, ahead: &[f64], paths: usize, seed: u64) -> Result<Paths> {
+        record.check_ahead(ahead)?;
         let fits = (0..record.dim()).map(|i| GarchFit::new(&record.moves(i))).collect::<Result<Vec<_>>>()?;
         let laws: Vec<StudentT<f64>> = fits
             .iter()
@@ -119,5 +120,46 @@ impl Forecaster for Garch {
             }
             path
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// GARCH with logistic moves from the congruential generator of Numerical Recipes: the same on every machine.
+    fn moves(count: usize) -> Vec<f64> {
+        let (mut state, mut variance) = (1u32, 1.0f64);
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let u = (f64::from(state) + 0.5) / 4_294_967_296.0;
+            let x = variance.sqrt() * (u / (1.0 - u)).ln() / 1.813_799_364_234_217_8;
+            variance = 0.1 + 0.1 * x * x + 0.8 * variance;
+            x
+        };
+        (0..count).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn golden_agreement_with_arch() {
+        // arch 8.0.0: arch_model(r, mean="Zero", vol="GARCH", p=1, q=1, dist="t", rescale=False).fit() on these moves.
+        let fit = GarchFit::new(&moves(1500)).unwrap();
+        assert!((fit.log_likelihood + 2182.3751716825373).abs() < 1e-5, "{fit:?}");
+        let found = [fit.omega, fit.arch, fit.garch, fit.dof, fit.next_variance];
+        let golden = [0.15084730559131967, 0.14367070801525475, 0.7411307976133231, 5.831684269151794, 0.962717];
+        assert!(found.iter().zip(golden).all(|(a, b)| (a / b - 1.0).abs() < 2e-3), "{fit:?}");
+    }
+
+    #[test]
+    fn identity_scale_of_the_moves_is_scale_of_the_fit() {
+        let small = GarchFit::new(&moves(300)).unwrap();
+        let large = GarchFit::new(&moves(300).iter().map(|x| 1000.0 * x).collect::<Vec<_>>()).unwrap();
+        assert!((large.omega / small.omega / 1e6 - 1.0).abs() < 1e-6 && (large.arch - small.arch).abs() < 1e-6);
+    }
+
+    #[test]
+    fn too_little_is_an_error() {
+        assert!(GarchFit::new(&[]).is_err() && GarchFit::new(&[1.0; 9]).is_err() && GarchFit::new(&[0.0; 50]).is_err());
+        assert!(GarchFit::new(&[f64::NAN; 50]).is_err());
     }
 }

@@ -5,17 +5,17 @@ use crate::increments::{Increments, Law};
 use levytilt::Result;
 use levytilt::series::{Clock, ClockOptions, VolatilityOptions, recent_volatility};
 
-/// A random walk without drift.
+/// A random walk without drift (the bootstrap keeps the mean move of the record, because its moves are the record's).
 ///
 /// Without a clock every step is alike, from one time to the next, however long it takes. With it, moves are divided
 /// by the root of their steps' effective lengths before their law is learned, and multiplied by that of the steps
 /// ahead. An adaptive walk scales the moves ahead by [`recent_volatility`] as well.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Walk {
     /// Law of the moves.
     pub increments: Increments,
-    /// Whether steps have effective lengths.
-    pub clock: bool,
+    /// How effective lengths of steps are learned; nothing if all steps are alike.
+    pub clock: Option<ClockOptions>,
     /// Whether recent moves count more.
     pub adaptive: bool,
 }
@@ -28,14 +28,14 @@ impl Walk {
 
     /// A walk with neither clock nor adaptive scale.
     pub fn plain(increments: Increments) -> Self {
-        Self { increments, clock: false, adaptive: false }
+        Self { increments, clock: None, adaptive: false }
     }
 
     /// Lengths of the record's steps and of those ahead, and the scale ahead, for dimension `i`.
     fn pace(&self, record: &Record, i: usize, ahead: &[f64]) -> Result<(Vec<f64>, Vec<f64>)> {
         let moves = record.moves(i);
-        let (train, mut next) = if self.clock {
-            let clock = Clock::learn(record.times(), record.column(i), &ClockOptions::default())?;
+        let (train, mut next) = if let Some(options) = &self.clock {
+            let clock = Clock::learn(record.times(), record.column(i), options)?;
             (clock.train().to_vec(), clock.ahead(ahead)?)
         } else {
             (vec![1.0; moves.len()], vec![1.0; ahead.len()])
@@ -52,11 +52,12 @@ impl Walk {
 impl Forecaster for Walk {
     fn name(&self) -> String {
         let law = format!("{:?} walk", self.increments).to_lowercase();
-        let extra = [(self.clock, ", clock"), (self.adaptive, ", adaptive")];
-        extra.iter().filter(|(on, _)| *on).fold(law, |name, (_, word)| name + word)
+        let clock = self.clock.as_ref().map_or(String::new(), |options| format!(", clock ({})", options.power));
+        law + &clock + if self.adaptive { ", adaptive" } else { "" }
     }
 
     fn forecast(&self, record: &Record, ahead: &[f64], paths: usize, seed: u64) -> Result<Paths> {
+        record.check_ahead(ahead)?;
         let dim = record.dim();
         let paces = (0..dim).map(|i| self.pace(record, i, ahead)).collect::<Result<Vec<_>>>()?;
         let standard =
@@ -64,14 +65,14 @@ impl Forecaster for Walk {
         let columns: Vec<Vec<f64>> = (0..dim).map(standard).collect();
         let law = Law::learn(self.increments, &columns)?;
         let factors: Vec<Vec<f64>> =
-            paces.iter().map(|(_, next)| next.iter().map(|length| length.sqrt()).collect()).collect();
+            (0..ahead.len()).map(|j| paces.iter().map(|(_, next)| next[j].sqrt()).collect()).collect();
         let last = record.last();
         Paths::sample((paths, seed), (ahead.len(), dim), |rng| {
             let mut x = last.clone();
             let mut path = Vec::with_capacity(ahead.len() * dim);
-            for j in 0..ahead.len() {
+            for factors in &factors {
                 let moves = law.draw(rng);
-                (0..dim).for_each(|i| x[i] += factors[i][j] * moves[i]);
+                (0..dim).for_each(|i| x[i] += factors[i] * moves[i]);
                 path.extend(&x);
             }
             path
