@@ -190,13 +190,14 @@ impl Task<'_> {
         let mut share = 1.0;
         for _ in 0..=HALVINGS {
             let values = system.moved(self.parameters, &place.values, share);
-            if let Ok(model) = rebuild(&place.model, &values) {
-                let method = place.choice.method;
-                let next = self.place(model, values, method, Some(&place.potentials), &self.early())?;
-                let next = Place { choice: place.choice.clone(), ..next };
+            let method = place.choice.method;
+            let next = rebuild(&place.model, &values)
+                .and_then(|model| self.place(model, values, method, Some(&place.potentials), &self.early()));
+            // A place where the model cannot be computed is too far away.
+            if let Ok(next) = next {
                 let noise = next.summary.elbo_std_error.max(place.summary.elbo_std_error);
                 if next.objective > place.objective - noise {
-                    return Ok(Some(next));
+                    return Ok(Some(Place { choice: place.choice.clone(), ..next }));
                 }
             }
             share *= 0.5;
@@ -221,8 +222,13 @@ impl Task<'_> {
             }
             sets += 1;
             let values = system.moved(self.parameters, &search.place.values, 1.0 / sets as f64);
-            search.place.model = rebuild(&search.place.model, &values)?;
-            search.place.values = values;
+            let moved = rebuild(&search.place.model, &values);
+            let Some(model) = moved.ok().filter(|model| Chain::new(model, self.grid, self.columns).is_ok()) else {
+                let note = "the last step led to a model that cannot be computed; the parameters are those before it";
+                search.warnings.push(note.into());
+                return Ok(());
+            };
+            (search.place.model, search.place.values) = (model, values);
             search.iterations += 1;
         }
     }
