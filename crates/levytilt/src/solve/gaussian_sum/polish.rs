@@ -15,27 +15,33 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Weight of a residual `wanted − found` at state `i`.
+    /// Weight of the square of a residual `wanted − found` at state `i`. A message missed by more than [`LOST`] is lost
+    /// whether by a little or a lot more; one exceeded leads paths astray the further the more.
     fn weight(&self, i: usize, residual: f64) -> f64 {
-        if residual < 0.0 { self.weights[i] + self.ceilings[i] } else { self.weights[i] }
+        if residual < 0.0 {
+            return self.weights[i] + self.ceilings[i];
+        }
+        self.weights[i] * (LOST / residual.max(LOST)).powi(2)
     }
 
-    /// Mean and standard deviation of the states by their weights.
+    /// Mean and standard deviation by weight of the states without a ceiling of their own; those beyond would drown them.
     pub fn moments(&self) -> (f64, f64) {
-        let total: f64 = self.weights.iter().sum();
-        let mean =
-            |f: &dyn Fn(f64) -> f64| self.states.iter().zip(&self.weights).map(|(x, w)| w * f(*x)).sum::<f64>() / total;
+        let inner = || (0..self.states.len()).filter(|&k| self.ceilings[k] == 0.0);
+        let total: f64 = inner().map(|k| self.weights[k]).sum();
+        let mean = |f: &dyn Fn(f64) -> f64| inner().map(|k| self.weights[k] * f(self.states[k])).sum::<f64>() / total;
         let centre = mean(&|x| x);
         (centre, mean(&|x| (x - centre).powi(2)).sqrt())
     }
 }
 
 /// Mean square error of the logarithm below which nothing is left to do, and below which only a few steps are tried.
-const GOOD: f64 = 5e-6;
-const FAIR: f64 = 5e-5;
+const GOOD: f64 = 1e-7;
+const FAIR: f64 = 3e-6;
+/// Logarithm of the factor by which a message can be missed at most.
+const LOST: f64 = 2.0;
 /// Most Gauss–Newton steps, from a poor start and from a fair one.
-const STEPS: usize = 10;
-const FEW_STEPS: usize = 3;
+const STEPS: usize = 30;
+const FEW_STEPS: usize = 5;
 /// Share of the message below which a bump is left as it is.
 const SILENT: f64 = 1e-9;
 
