@@ -4,38 +4,44 @@ use super::bumps::Bump;
 use crate::tilt::fast_exp::exp_slice;
 use nalgebra::{DMatrix, DVector};
 
-/// States with the logarithm of the message wanted there and how much it matters (weights sum to one).
+/// States with the logarithm of the message wanted there; weights and ceilings together sum to one.
 pub(super) struct Target {
     pub states: Vec<f64>,
     pub log_values: Vec<f64>,
+    /// How much it matters that a sum is right there.
     pub weights: Vec<f64>,
-    /// Whether the message is only not to be exceeded there.
-    pub ceiling: Vec<bool>,
+    /// How much more it matters that a sum is not too large there: paths would be led astray.
+    pub ceilings: Vec<f64>,
 }
 
 impl Target {
-    /// Mean and standard deviation of the states by their weights.
+    /// Weight of the square of a residual `wanted − found` at state `i`. A message missed by more than [`LOST`] is lost
+    /// whether by a little or a lot more; one exceeded leads paths astray the further the more.
+    fn weight(&self, i: usize, residual: f64) -> f64 {
+        if residual < 0.0 {
+            return self.weights[i] + self.ceilings[i];
+        }
+        self.weights[i] * (LOST / residual.max(LOST)).powi(2)
+    }
+
+    /// Mean and standard deviation by weight of the states without a ceiling of their own; those beyond would drown them.
     pub fn moments(&self) -> (f64, f64) {
-        let mean = |f: &dyn Fn(f64) -> f64| {
-            self.states
-                .iter()
-                .zip(&self.weights)
-                .zip(&self.ceiling)
-                .filter(|p| !p.1)
-                .map(|((x, w), _)| w * f(*x))
-                .sum::<f64>()
-        };
+        let inner = || (0..self.states.len()).filter(|&k| self.ceilings[k] == 0.0);
+        let total: f64 = inner().map(|k| self.weights[k]).sum();
+        let mean = |f: &dyn Fn(f64) -> f64| inner().map(|k| self.weights[k] * f(self.states[k])).sum::<f64>() / total;
         let centre = mean(&|x| x);
         (centre, mean(&|x| (x - centre).powi(2)).sqrt())
     }
 }
 
 /// Mean square error of the logarithm below which nothing is left to do, and below which only a few steps are tried.
-const GOOD: f64 = 1e-6;
-const FAIR: f64 = 2e-5;
+const GOOD: f64 = 1e-7;
+const FAIR: f64 = 3e-6;
+/// Logarithm of the factor by which a message can be missed at most.
+const LOST: f64 = 2.0;
 /// Most Gauss–Newton steps, from a poor start and from a fair one.
-const STEPS: usize = 10;
-const FEW_STEPS: usize = 3;
+const STEPS: usize = 30;
+const FEW_STEPS: usize = 5;
 /// Share of the message below which a bump is left as it is.
 const SILENT: f64 = 1e-9;
 
@@ -65,6 +71,7 @@ struct Fit {
     /// Share of bump m in the sum at state i, by state.
     shares: Vec<f64>,
     residuals: Vec<f64>,
+    weights: Vec<f64>,
     error: f64,
 }
 
@@ -72,16 +79,16 @@ impl Fit {
     fn new(bumps: &[Bump], target: &Target) -> Self {
         let mut shares = Vec::with_capacity(bumps.len() * target.states.len());
         let mut residuals = Vec::with_capacity(target.states.len());
-        for ((x, wanted), &ceiling) in target.states.iter().zip(&target.log_values).zip(&target.ceiling) {
+        for (x, wanted) in target.states.iter().zip(&target.log_values) {
             let first = shares.len();
             shares.extend(bumps.iter().map(|b| b.log_value(*x)));
             let here = &mut shares[first..];
             let log_sum = turn_into_shares(here);
-            let residual = wanted - log_sum;
-            residuals.push(if ceiling && residual > 0.0 { 0.0 } else { residual });
+            residuals.push(wanted - log_sum);
         }
-        let error = residuals.iter().zip(&target.weights).map(|(r, w)| w * r * r).sum();
-        Self { shares, residuals, error }
+        let weights: Vec<f64> = (0..residuals.len()).map(|i| target.weight(i, residuals[i])).collect();
+        let error = residuals.iter().zip(&weights).map(|(r, w)| w * r * r).sum();
+        Self { shares, residuals, weights, error }
     }
 
     /// Bumps after one damped Gauss–Newton step in (ln π, ln a, c·√(2a)).
@@ -103,10 +110,7 @@ impl Fit {
                 row[3 * place + 1] = -0.5 * share * z * z;
                 row[3 * place + 2] = share * z;
             }
-            if target.ceiling[i] && self.residuals[i] == 0.0 {
-                continue;
-            }
-            let weight = target.weights[i];
+            let weight = self.weights[i];
             for (k, &value) in row.iter().enumerate() {
                 let scaled = weight * value;
                 right[k] += scaled * self.residuals[i];

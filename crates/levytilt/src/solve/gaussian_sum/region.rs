@@ -23,7 +23,8 @@ const SIDE: i32 = 10;
 /// Share of the weight that all states have alike, because the rough idea may be wrong.
 const EVEN: f64 = 0.2;
 
-/// States beyond either end, each twice as far as the last, where the message must not be exceeded.
+/// States beyond either end, each twice as far as the last: they count by what past and future give them, and as places
+/// where the message must not be exceeded.
 const FAR: i32 = 10;
 /// Weight of two neighbours above which a state is put between them, and how often.
 const HEAVY: f64 = 0.08;
@@ -80,19 +81,21 @@ impl Regions {
             weights = self.weights(j, &states, &log_values);
         }
         let even = EVEN / states.len() as f64;
-        weights.iter_mut().for_each(|w| *w = (1.0 - EVEN) * *w + even);
-        let mut ceiling = vec![false; states.len()];
-        let (first, last) = (states[0], states[states.len() - 1]);
-        for k in 0..FAR {
-            let beyond = (last - first) * 2f64.powi(k);
-            for x in [first - beyond, last + beyond] {
-                states.push(x);
-                log_values.push(log_message(x));
-                weights.push(even);
-                ceiling.push(k > 0);
-            }
+        let inner = states[0]..=states[states.len() - 1];
+        let span = inner.end() - inner.start();
+        let beyond = (0..FAR).flat_map(|k| [inner.start() - span * 2f64.powi(k), inner.end() + span * 2f64.powi(k)]);
+        let mut all: Vec<(f64, f64)> = states.into_iter().zip(log_values).collect();
+        all.extend(beyond.map(|x| (x, log_message(x))));
+        all.sort_by(|x, y| x.0.total_cmp(&y.0));
+        let (states, log_values): (Vec<f64>, Vec<f64>) = all.into_iter().unzip();
+        let mut weights = self.weights(j, &states, &log_values);
+        weights.iter_mut().for_each(|w| *w *= 1.0 - EVEN);
+        let mut ceilings = vec![even; states.len()];
+        for k in (0..states.len()).filter(|&k| inner.contains(&states[k])) {
+            weights[k] += even;
+            ceilings[k] = 0.0;
         }
-        Target { states, log_values, weights, ceiling }
+        Target { states, log_values, weights, ceilings }
     }
 
     /// Rough posterior probability of each state's surroundings.
