@@ -70,13 +70,14 @@ pub fn maximum(
     let mut at = DVector::from_iterator(free.len(), free.iter().map(|&i| parameters[i].transform.forward(start[i])));
     let h = DVector::from_iterator(
         free.len(),
-        free.iter().map(|&i| 0.3 * std_errors[i] / parameters[i].transform.slope(start[i])),
+        free.iter().map(|&i| (0.3 * std_errors[i] / parameters[i].transform.slope(start[i])).min(0.1)),
     );
     let information = hessian(&evidence, &at, &h)?;
     for _ in 0..8 {
         let slope = evidence.slope(&at, &h)?;
         let step = information.clone().cholesky().expect("a concave log evidence near its maximum").solve(&slope);
-        at += &step;
+        // A quarter on the free scale at most: slopes by differences are local.
+        at += &step * (0.25 / step.amax()).min(1.0);
         if step.dot(&slope).sqrt() < 0.01 {
             break;
         }
