@@ -1,6 +1,7 @@
 //! Find the potential: a robust start places the jumps, guarded sweeps make it right.
 
 mod learn;
+pub mod neural;
 mod parameters;
 mod robust;
 mod score;

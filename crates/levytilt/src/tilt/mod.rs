@@ -23,7 +23,7 @@ mod table;
 
 pub use derivatives::StepDerivatives;
 pub use log_sum::LogSum;
-pub use step::{Draw, Tilted, TiltedStep};
+pub use step::{Draw, Moments, Tilted, TiltedStep};
 pub use sum::SumDerivatives;
 pub use sum::SumStep;
 pub use table::TiltTable;
