@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::help::{DEMO_HELP, EXACT_HELP, FIT_HELP, FORECAST_HELP, OVERVIEW, SIMULATE_HELP};
 use crate::settings::{DataSettings, DriftSettings, GridSettings, Method, ModelSettings, Settings};
-use crate::settings::{SimulateSettings, SolveSettings};
+use crate::settings::{SimulateSettings, SolveSettings, parse_parameter};
 
 /// Inference for systems that jump: dX = f(X) dt + dL, with heavy-tailed noise L, seen through noisy observations.
 #[derive(Debug, Parser)]
@@ -119,6 +119,9 @@ pub struct FitArgs {
     /// The record and the model for it.
     #[command(flatten)]
     pub record: RecordArgs,
+    /// Hold a parameter of one dimension, such as "theta[NVDA]=3" or "x0[NVDA]=0"; may be repeated
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_parameter, help_heading = "Data")]
+    pub set: Vec<(String, f64)>,
     /// Directory for the results; made if missing
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -216,6 +219,6 @@ impl FitArgs {
     pub fn settings(&self) -> Settings {
         let EffortArgs { paths, threads } = self.effort;
         let solve = SolveSettings { method: self.method, paths, threads, ..self.solve.clone() };
-        Settings { solve, ..self.record.settings() }
+        Settings { solve, parameters: self.set.iter().cloned().collect(), ..self.record.settings() }
     }
 }

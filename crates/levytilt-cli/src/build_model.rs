@@ -3,12 +3,12 @@
 use anyhow::Result;
 use levytilt::drift::{DoubleWell, Drift, DriftFamily, Linear, NoDrift, Ou};
 use levytilt::fit::Spec;
-use levytilt::noise::{Family, Noise, PlusBrownian};
+use levytilt::noise::{FAMILIES, Family, Noise, PlusBrownian};
 use levytilt::{Model, Start};
 
 use crate::failure::bad;
 use crate::report::name_of;
-use crate::settings::{Clock, DriftKind, DriftSettings, ModelSettings, Settings};
+use crate::settings::{Clock, DriftKind, DriftSettings, ModelSettings, NoiseKind, Settings};
 
 /// A model with the names and values of its parameters, as users write them.
 #[derive(Debug)]
@@ -34,18 +34,31 @@ pub fn build(settings: &Settings, command: &str) -> Result<Built> {
     Ok(Built { model, parameters })
 }
 
-/// The model that `settings` leave partly open for `command`: what is given is fixed, the rest is learned.
-pub fn open_model(settings: &Settings, command: &str) -> Result<Spec> {
+/// The model that `settings` leave partly open for `command`: what is given is fixed, the rest is learned. Where the
+/// noise is open too, its family stands in for all.
+pub fn open_model(settings: &Settings, names: &[String], command: &str) -> Result<Spec> {
     check_supported(settings, command)?;
-    let family = family(settings, command)?;
+    let open = settings.noise() == NoiseKind::Auto && command == "fit";
+    let family = if open { &FAMILIES[0] } else { family(settings, command)? };
     let sections = [drift_section(settings), noise_section(settings, family)];
-    sections.iter().try_for_each(Section::check_foreign)?;
+    // Which names no family knows is the library's to say.
+    sections[..if open { 1 } else { 2 }].iter().try_for_each(Section::check_foreign)?;
     let name = name_of(&settings.drift());
     let drift = DriftFamily::named(&name).ok_or_else(|| bad(format!("{command} does not know drift \"{name}\"")))?;
     let given = sections.iter().flat_map(|section| section.given.clone());
     let rest = [("observation_std", settings.model.observation_std), ("brownian", settings.model.brownian)];
-    let given = given.chain(rest).filter_map(|(name, value)| Some((name.to_string(), value?))).collect();
-    Ok(Spec { drift, noise: family, given, x0: settings.model.x0, x0_std: settings.model.x0_std })
+    let given = given.chain(rest).filter_map(|(name, value)| Some((name.to_string(), value?)));
+    let given = given.chain(settings.parameters.iter().map(|(name, value)| (name.clone(), *value))).collect();
+    let ModelSettings { x0, x0_std, .. } = settings.model;
+    Ok(Spec { drift, noise: family, names: names.to_vec(), given, x0, x0_std })
+}
+
+/// The model that `settings` describe in full for `command`, in the dimensions called `names`.
+pub fn closed_model(settings: &Settings, names: &[String], command: &str) -> Result<Model> {
+    match names {
+        [_] => Ok(build(settings, command)?.model),
+        _ => Ok(open_model(settings, names, command)?.model()?),
+    }
 }
 
 /// Write defaults and the prior of the start into `settings`, so that what is saved is what was computed.

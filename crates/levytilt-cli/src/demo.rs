@@ -67,7 +67,7 @@ pub fn run(args: &DemoArgs) -> Result<()> {
 
 /// The glacial part of the record, forward in time: thousands of years relative to 1950, and 4.7 - ln Ca.
 fn record() -> Result<Table> {
-    let mut table = input::parse(RECORD, "ngrip_10yr.csv", Some("Ca_ng_per_g"))?;
+    let mut table = input::parse(RECORD, "ngrip_10yr.csv", &["Ca_ng_per_g".to_string()])?;
     let glacial = table.times.partition_point(|&age| age <= END_OF_ICE_AGE);
     let calcium = table.columns.remove(0).split_off(glacial);
     let ages = table.times.split_off(glacial);

@@ -29,7 +29,7 @@ pub struct Outcome {
 pub fn run(args: &ExactArgs) -> Result<()> {
     args.out.as_deref().map_or(Ok(()), check_directory)?;
     let settings = args.record.settings().with_config(args.record.config.as_deref())?;
-    let table = input::read(&args.record.source, settings.data.column.as_deref())?;
+    let table = input::read(&args.record.source, &settings.data.chosen())?;
     let outcome = analyse(settings, &table)?;
     if let Some(dir) = &args.out {
         write(dir, &outcome, &table)?;
@@ -97,7 +97,12 @@ pub fn locate(error: Error, table: &Table) -> anyhow::Error {
     let Error::Series { place, problem } = &error else { return error.into() };
     let index = place.strip_prefix("observation ").and_then(|rest| rest.split(' ').next()?.parse::<usize>().ok());
     match index.and_then(|index| table.lines.get(index.checked_sub(1)?)) {
-        Some(line) => bad(format!("{}, line {line}, column \"{}\": {problem}", table.source, table.names[0])),
+        Some(line) => {
+            // The place names its column where there are several.
+            let named = table.names.iter().find(|name| place.ends_with(&format!(" of {name}")));
+            let column = named.unwrap_or(&table.names[0]);
+            bad(format!("{}, line {line}, column \"{column}\": {problem}", table.source))
+        }
         None => anyhow::Error::from(error).context(table.source.clone()),
     }
 }

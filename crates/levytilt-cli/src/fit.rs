@@ -1,19 +1,22 @@
-//! Run `levytilt fit`: learn parameters and hidden path of one observed column, write and report them.
+//! Run `levytilt fit`: learn parameters and hidden path of the observed columns, write and report them.
 
 use anyhow::{Context, Result};
+use clap::ValueEnum;
 use levytilt::Start;
-use levytilt::fit::{Fit, FitOptions, fit};
+use levytilt::fit::{AnyNoise, Fit, FitOptions, fit, fit_any_noise, rival_families};
 use levytilt::series::{Observations, TimeGrid};
+use levytilt::solve::{self, LearnOptions};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
 
 use crate::args::{FitArgs, ReportArgs};
 use crate::build_model::open_model;
-use crate::exact::{locate, only_column};
+use crate::exact::locate;
 use crate::failure::bad;
-use crate::fit_report::{Summary, parameters, write_paths, write_posterior};
+use crate::fit_report::{Summary, parameters, rows, write_paths, write_posterior};
 use crate::input::{self, Table};
+use crate::one_or_many::OneOrMany;
 use crate::output::{Entry, check_directory, save, say};
 use crate::report::name_of;
 use crate::settings::{DriftKind, Method, NoiseKind, Settings};
@@ -35,7 +38,7 @@ pub struct Outcome {
 pub fn run(args: &FitArgs) -> Result<()> {
     args.out.as_deref().map_or(Ok(()), check_directory)?;
     let settings = args.settings().with_config(args.record.config.as_deref())?;
-    let table = input::read(&args.record.source, settings.data.column.as_deref())?;
+    let table = input::read(&args.record.source, &settings.data.chosen())?;
     let outcome = with_threads(settings.solve.threads, || analyse(settings, &table))??;
     if let Some(dir) = &args.out {
         save(dir, &entries(&outcome, &table, &outcome.summary)?)?;
@@ -43,25 +46,31 @@ pub fn run(args: &FitArgs) -> Result<()> {
     report(&outcome.summary, args.out.as_deref(), &args.report)
 }
 
-/// Fit the one column of `table`.
+/// Fit the columns of `table`.
 pub fn analyse(mut settings: Settings, table: &Table) -> Result<Outcome> {
-    only_column(table, "fit")?;
     settle(&mut settings)?;
-    let spec = open_model(&settings, "fit")?;
+    let spec = open_model(&settings, &table.names, "fit")?;
     let solve = &settings.solve;
     let options = FitOptions {
         paths: solve.paths.unwrap_or(FitOptions::default().paths),
         seed: solve.seed.unwrap_or(1),
+        learn: LearnOptions { method: method(solve.method), ..LearnOptions::default() },
         ..FitOptions::default()
     };
     let started = Instant::now();
     let compute = || {
         let series = Observations::new(table.times.clone(), table.columns.clone(), table.names.clone())?;
         let grid = TimeGrid::new(series.times(), settings.grid.steps)?;
-        fit(&spec, &grid, series.column(0), &options)
+        let columns: Vec<&[f64]> = (0..series.dim()).map(|i| series.column(i)).collect();
+        match settings.noise() {
+            NoiseKind::Auto => fit_any_noise(&spec, &rival_families(), &grid, &columns, &options),
+            _ => {
+                Ok(AnyNoise { fit: fit(&spec, &grid, &columns, &options)?, family: spec.noise, candidates: Vec::new() })
+            }
+        }
     };
-    let fit = compute().map_err(|error| locate(error, table))?;
-    let (x0_mean, x0_std) = start(&fit);
+    let AnyNoise { fit, family, candidates } = compute().map_err(|error| locate(error, table))?;
+    let (x0_mean, x0_std) = starts(&fit);
     let summary = Summary {
         elbo: fit.summary.elbo,
         elbo_std_error: fit.summary.elbo_std_error,
@@ -72,12 +81,15 @@ pub fn analyse(mut settings: Settings, table: &Table) -> Result<Outcome> {
         paths: options.paths,
         steps: fit.times.len() - 1,
         observations: fit.observations,
-        dimension: table.names[0].clone(),
+        dimension: OneOrMany::new(table.names.clone()),
         drift: settings.drift(),
-        noise: settings.noise(),
+        noise: family.name,
+        noise_candidates: rows(&candidates),
+        method: OneOrMany::new(fit.choices.iter().map(|choice| choice.method.name()).collect()),
+        method_reason: OneOrMany::new(fit.choices.iter().map(|choice| choice.why.clone()).collect()),
         parameters: parameters(&fit.parameters),
-        x0_mean,
-        x0_std,
+        x0_mean: OneOrMany::new(x0_mean),
+        x0_std: OneOrMany::new(x0_std),
         time_unit: table.calendar.unit(),
         iterations: fit.iterations,
         seconds: started.elapsed().as_secs_f64(),
@@ -89,15 +101,19 @@ pub fn analyse(mut settings: Settings, table: &Table) -> Result<Outcome> {
     Ok(Outcome { summary, fit, settings })
 }
 
+/// The library's name for a method.
+fn method(asked: Option<Method>) -> solve::Method {
+    asked.and_then(|method| solve::Method::named(&name_of(&method))).unwrap_or_default()
+}
+
 /// Write defaults into the settings, so that what is saved is what was computed, and refuse what cannot be done.
 fn settle(settings: &mut Settings) -> Result<()> {
     settings.model.drift.get_or_insert(DriftKind::Ou);
     settings.model.noise.get_or_insert(NoiseKind::Stable);
     let solve = &mut settings.solve;
     match solve.method.get_or_insert(Method::Auto) {
-        Method::Auto | Method::Sweep => {}
-        Method::Grid => return Err(bad("method \"grid\" is `levytilt exact`: learn with method \"sweep\" first")),
-        other => return Err(bad(format!("method \"{}\" is not in this version; use sweep", name_of(other)))),
+        Method::Neural => return Err(bad("method \"neural\" is not in this version; use auto")),
+        _ => {}
     }
     solve.paths.get_or_insert(FitOptions::default().paths);
     solve.seed.get_or_insert(1);
@@ -106,17 +122,31 @@ fn settle(settings: &mut Settings) -> Result<()> {
     Ok(())
 }
 
-fn start(fit: &Fit) -> (f64, Option<f64>) {
-    match fit.model.dimensions[0].start {
+/// Mean and standard deviation of the start of every dimension.
+fn starts(fit: &Fit) -> (Vec<f64>, Vec<Option<f64>>) {
+    let start = |start| match start {
         Start::Fixed(x0) => (x0, None),
         Start::Gaussian { mean, std } => (mean, Some(std)),
-    }
+    };
+    fit.model.dimensions.iter().map(|dimension| start(dimension.start)).unzip()
 }
 
 /// The settings with every estimate and the start filled in.
 fn filled(outcome: &Outcome) -> Settings {
     let mut settings = outcome.settings.clone();
-    (settings.model.x0, settings.model.x0_std) = (Some(outcome.summary.x0_mean), outcome.summary.x0_std);
+    settings.model.noise = NoiseKind::from_str(outcome.summary.noise, false).ok();
+    let (means, stds) = starts(&outcome.fit);
+    if let OneOrMany::Many(names) = &outcome.summary.dimension {
+        // What holds for all is said for each.
+        (settings.model.x0, settings.model.x0_std) = (None, None);
+        for (name, (mean, std)) in names.iter().zip(means.into_iter().zip(stds)) {
+            settings.parameters.insert(format!("x0[{name}]"), mean);
+            std.and_then(|std| settings.parameters.insert(format!("x0_std[{name}]"), std));
+        }
+        settings.parameters.extend(outcome.fit.parameters.iter().map(|p| (p.name.clone(), p.value)));
+        return settings;
+    }
+    (settings.model.x0, settings.model.x0_std) = (Some(means[0]), stds[0]);
     for p in &outcome.fit.parameters {
         let (model, drift) = (&mut settings.model, &mut settings.drift);
         let slot = match p.name.as_str() {
@@ -150,7 +180,7 @@ fn state(outcome: &Outcome, table: &Table) -> State {
     lengths.sort_by(f64::total_cmp);
     let ends = [table.times[0], table.times[table.times.len() - 1]];
     State {
-        dimension: table.names[0].clone(),
+        dimension: OneOrMany::new(table.names.clone()),
         time: ends[1],
         step: lengths[lengths.len() / 2],
         stamps: match table.calendar {

@@ -1,15 +1,16 @@
 //! Say what a fit found: summary.json, posterior.csv, paths.npz and the lines a person reads.
 
 use anyhow::Result;
-use levytilt::fit::{Estimate, Fit};
+use levytilt::fit::{Candidate, Estimate, Fit};
 use serde::Serialize;
 use std::io::Write;
 
 use crate::failure::quoted;
 use crate::npz::{self, Array};
+use crate::one_or_many::OneOrMany;
 use crate::output::number;
 use crate::report::name_of;
-use crate::settings::{DriftKind, NoiseKind};
+use crate::settings::DriftKind;
 use crate::time::Calendar;
 
 /// The content of summary.json. A figure that does not exist is null.
@@ -33,18 +34,25 @@ pub struct Summary {
     pub steps: usize,
     /// Observed values, without the missing ones.
     pub observations: usize,
-    /// Name of the observed column.
-    pub dimension: String,
+    /// Names of the observed columns.
+    pub dimension: OneOrMany<String>,
     /// Drift by name.
     pub drift: DriftKind,
-    /// Noise by name.
-    pub noise: NoiseKind,
+    /// Noise by name; the one chosen if it was open.
+    pub noise: &'static str,
+    /// The families that were compared, best first; left out if the noise was given.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub noise_candidates: Vec<CandidateRow>,
+    /// How the posterior was found.
+    pub method: OneOrMany<&'static str>,
+    /// Why so.
+    pub method_reason: OneOrMany<String>,
     /// Parameters of drift, noise and observation.
     pub parameters: serde_json::Map<String, serde_json::Value>,
-    /// Mean of the state at the first time.
-    pub x0_mean: f64,
+    /// Mean of the state at the first time, per dimension.
+    pub x0_mean: OneOrMany<f64>,
     /// Its standard deviation; null if the state is known.
-    pub x0_std: Option<f64>,
+    pub x0_std: OneOrMany<Option<f64>>,
     /// Unit of time in rates and scales.
     pub time_unit: &'static str,
     /// Newton steps taken.
@@ -60,6 +68,56 @@ pub struct Summary {
     /// The estimates again, for the lines a person reads.
     #[serde(skip)]
     pub estimates: Vec<Estimate>,
+}
+
+/// One family of noise in the comparison by evidence.
+#[derive(Debug, Clone, Serialize)]
+pub struct CandidateRow {
+    /// The family.
+    pub noise: &'static str,
+    /// Its log evidence; null if it could not be fitted.
+    pub log_evidence: Option<f64>,
+    /// Its standard error.
+    pub log_evidence_std_error: Option<f64>,
+    /// Parameters learned.
+    pub learned: Option<usize>,
+    /// Log evidence less ½ ln(observations) per parameter learned.
+    pub score: Option<f64>,
+    /// Why it could not be fitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// The comparison of families for summary.json.
+pub fn rows(candidates: &[Candidate]) -> Vec<CandidateRow> {
+    let row = |candidate: &Candidate| {
+        let rating = candidate.outcome.as_ref().ok();
+        CandidateRow {
+            noise: candidate.family.name,
+            log_evidence: rating.map(|r| r.log_evidence),
+            log_evidence_std_error: rating.map(|r| r.std_error),
+            learned: rating.map(|r| r.learned),
+            score: rating.map(|r| r.score),
+            error: candidate.outcome.as_ref().err().cloned(),
+        }
+    };
+    candidates.iter().map(row).collect()
+}
+
+/// The comparison of families for a terminal.
+fn candidate_lines(rows: &[CandidateRow]) -> Vec<String> {
+    let best = rows.first().and_then(|row| row.score).unwrap_or(f64::NAN);
+    let line = |(i, row): (usize, &CandidateRow)| {
+        let head = if i == 0 { "noises" } else { "" };
+        let found = match (row.log_evidence, row.learned, row.score) {
+            (Some(evidence), Some(learned), Some(score)) => {
+                format!("log evidence {evidence:.1}, {learned} parameters, {:.1} nats behind", best - score)
+            }
+            _ => row.error.clone().unwrap_or_default(),
+        };
+        format!("{head:<13} {:16}  {found}", row.noise)
+    };
+    rows.iter().enumerate().map(line).collect()
 }
 
 /// The estimates as the object `parameters` of summary.json.
@@ -91,12 +149,16 @@ impl Summary {
             format!(
                 "data          {} observations of {}, {} latent steps, time unit: {}",
                 self.observations,
-                quoted(&self.dimension),
+                self.dimension.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", "),
                 self.steps,
                 self.time_unit
             ),
-            format!("model         drift {}, noise {}", name_of(&self.drift), name_of(&self.noise)),
+            format!("model         drift {}, noise {}", name_of(&self.drift), self.noise),
         ];
+        for (method, why) in self.method.iter().zip(self.method_reason.iter()) {
+            lines.push(format!("solver        {method}: {why}"));
+        }
+        lines.extend(candidate_lines(&self.noise_candidates));
         for (i, p) in self.estimates.iter().enumerate() {
             let error = match p.std_error {
                 _ if p.fixed => "given".into(),

@@ -2,14 +2,16 @@
 
 use anyhow::{Context, Result};
 use levytilt::forecast::{Forecast, ForecastOptions, forecast};
+use levytilt::posterior::Marginal;
 use serde::Serialize;
 use std::io::Write;
 
 use crate::args::ForecastArgs;
-use crate::build_model::build;
+use crate::build_model::closed_model;
 use crate::bytes::{display_name, read_text};
 use crate::failure::{bad, quoted};
 use crate::npz::{self, Array};
+use crate::one_or_many::OneOrMany;
 use crate::output::{Entry, check_directory, number, save, say};
 use crate::rows::split;
 use crate::state::State;
@@ -28,14 +30,14 @@ const MOST_STEPS: f64 = 1e8;
 /// The content of summary.json.
 #[derive(Debug, Serialize)]
 struct Summary {
-    dimension: String,
+    dimension: OneOrMany<String>,
     from: String,
     to: String,
     times: usize,
     paths: usize,
-    median: f64,
-    q05: f64,
-    q95: f64,
+    median: OneOrMany<f64>,
+    q05: OneOrMany<f64>,
+    q95: OneOrMany<f64>,
     seed: u64,
     version: &'static str,
     warnings: Vec<String>,
@@ -46,7 +48,8 @@ pub fn run(args: &ForecastArgs) -> Result<()> {
     args.out.as_deref().map_or(Ok(()), check_directory)?;
     let (state, settings) = State::read(&args.run)?;
     let calendar = state.calendar()?;
-    let model = build(&settings, "forecast")?.model;
+    let names: Vec<String> = state.dimension.iter().cloned().collect();
+    let model = closed_model(&settings, &names, "forecast")?;
     let times = match (&args.horizon, &args.at) {
         (Some(horizon), _) => horizon_times(horizon, &state, &calendar)?,
         (None, Some(file)) => file_times(file, &calendar)?,
@@ -55,19 +58,19 @@ pub fn run(args: &ForecastArgs) -> Result<()> {
     let options = ForecastOptions {
         from: state.time,
         longest_step: state.step,
-        paths: args.effort.paths.unwrap_or(state.states.len()),
+        paths: args.effort.paths.unwrap_or(state.weights.len()),
         seed: args.seed.unwrap_or(state.seed),
     };
     check_work(&times, &options)?;
     let ends = (state.states.as_slice(), state.weights.as_slice());
     let ahead = with_threads(args.effort.threads, || forecast(&model, ends, &times, &options))??;
-    let has_variance = model.dimensions[0].noise.has_variance();
+    let has_variance = model.dimensions.iter().all(|dimension| dimension.noise.has_variance());
     let summary = summarise(&ahead, &state, &calendar, options.seed, has_variance);
     if let Some(dir) = &args.out {
         save(
             dir,
             &[
-                Entry::new("forecast.csv", |out| write_table(out, &ahead, &calendar, &state.dimension, has_variance)),
+                Entry::new("forecast.csv", |out| write_table(out, &ahead, &calendar, &names, has_variance)),
                 Entry::new("paths.npz", |out| write_paths(out, &ahead)),
                 Entry::json("summary.json", &summary),
             ],
@@ -76,8 +79,10 @@ pub fn run(args: &ForecastArgs) -> Result<()> {
     if args.report.json {
         say(&serde_json::to_string_pretty(&summary).context("summary")?);
     } else if !args.report.quiet {
-        let Summary { dimension, to, median, q05, q95, paths, .. } = &summary;
-        say(&format!("{dimension} at {to}: median {median:.4}, 90% between {q05:.4} and {q95:.4} ({paths} paths)"));
+        let Summary { to, median, q05, q95, paths, .. } = &summary;
+        for (((name, median), q05), q95) in names.iter().zip(median.iter()).zip(q05.iter()).zip(q95.iter()) {
+            say(&format!("{name} at {to}: median {median:.4}, 90% between {q05:.4} and {q95:.4} ({paths} paths)"));
+        }
         summary.warnings.iter().for_each(|warning| say(&format!("note: {warning}")));
         if let Some(dir) = &args.out {
             say(&format!("written: {}: forecast.csv, paths.npz, summary.json", dir.display()));
@@ -141,7 +146,8 @@ fn file_times(source: &str, calendar: &Calendar) -> Result<Vec<f64>> {
 
 fn summarise(ahead: &Forecast, state: &State, calendar: &Calendar, seed: u64, has_variance: bool) -> Summary {
     let last = ahead.times.len() - 1;
-    let quantiles = ahead.marginal(last, &[0.05, 0.5, 0.95]).quantiles;
+    let laws: Vec<Marginal> = (0..ahead.dim).map(|i| ahead.marginal(i, last, &[0.05, 0.5, 0.95])).collect();
+    let quantile = |k: usize| OneOrMany::new(laws.iter().map(|law| law.quantiles[k]).collect());
     let warnings = if has_variance { vec![] } else { vec!["this noise has no variance: sd is left empty".into()] };
     Summary {
         dimension: state.dimension.clone(),
@@ -149,9 +155,9 @@ fn summarise(ahead: &Forecast, state: &State, calendar: &Calendar, seed: u64, ha
         to: calendar.write(ahead.times[last]),
         times: ahead.times.len(),
         paths: ahead.paths(),
-        median: quantiles[1],
-        q05: quantiles[0],
-        q95: quantiles[2],
+        median: quantile(1),
+        q05: quantile(0),
+        q95: quantile(2),
         seed,
         version: env!("CARGO_PKG_VERSION"),
         warnings,
@@ -162,23 +168,25 @@ fn write_table(
     out: &mut dyn Write,
     ahead: &Forecast,
     calendar: &Calendar,
-    dimension: &str,
+    names: &[String],
     has_variance: bool,
 ) -> Result<()> {
     let mut csv = csv::Writer::from_writer(out);
     csv.write_record(COLUMNS)?;
     for (j, time) in ahead.times.iter().enumerate() {
-        let m = ahead.marginal(j, &LEVELS);
-        let sd = if has_variance { number(m.sd) } else { String::new() };
-        let mut fields = vec![calendar.write(*time), dimension.to_string(), number(m.mean), sd];
-        fields.extend(m.quantiles.iter().copied().map(number));
-        csv.write_record(fields)?;
+        for (i, name) in names.iter().enumerate() {
+            let m = ahead.marginal(i, j, &LEVELS);
+            let sd = if has_variance { number(m.sd) } else { String::new() };
+            let mut fields = vec![calendar.write(*time), name.clone(), number(m.mean), sd];
+            fields.extend(m.quantiles.iter().copied().map(number));
+            csv.write_record(fields)?;
+        }
     }
     Ok(csv.flush()?)
 }
 
 fn write_paths(out: &mut dyn Write, ahead: &Forecast) -> Result<()> {
-    let shape = vec![ahead.paths(), ahead.times.len(), 1];
+    let shape = vec![ahead.paths(), ahead.times.len(), ahead.dim];
     let times = Array { name: "times", shape: vec![ahead.times.len()], values: ahead.times.clone() };
     npz::write(out, &[times, Array { name: "paths", shape, values: ahead.states.clone() }])
 }

@@ -17,7 +17,8 @@ Settings come from flags or from a TOML file (--config), whose keys are named li
   [model]    drift noise alpha scale tau sigma_g tempering nu dof rate jump_std brownian observation_std x0 x0_std
   [drift]    theta mu theta1 theta2 slope offset
   [grid]     steps
-  [data]     column
+  [data]     column columns
+  [parameters] values of single dimensions, such as \"theta[NVDA]\" = 3
   [simulate] span every
   [solve]    method paths seed threads
 Flags win over the file. A noise or drift chosen by a flag sets aside the parameters of the one in the file. The
@@ -80,6 +81,10 @@ file) is held there; every other parameter of the chosen drift and noise, and --
 standard error. What the data do not determine is held by a weak prior around a rough guess, and the summary says so.
 --brownian adds a diffusion of known size. Times, units and --steps are as for `exact`.
 
+Several value columns (all of the file, or --columns a,b) are explained together: every column has the same kind of
+drift and noise with parameters of its own, named theta[a], alpha[b] and so on. A flag such as --alpha holds for all,
+--set 'alpha[b]=1.7' for one. With --drift linear columns act on each other: slope[a,b] is the push of b on a.
+
 The summary's elbo is a lower bound of the log evidence; the two are close when the posterior paths are right. k_hat
 above 0.7 means that they are not. The same seed gives the same files for any number of threads.
 
@@ -94,6 +99,7 @@ With --out writes
 Examples:
   levytilt fit data.csv --out run
   levytilt fit data.csv --drift double-well --noise stable --alpha 1.7 --seed 2 --paths 1000 --out run
+  levytilt fit prices.csv --columns NVDA,AMD --drift linear --set 'slope[NVDA,AMD]=0' --out run
   levytilt fit prices.csv.gz --column close --drift none --noise student --json";
 
 /// Below the flags of `forecast`.

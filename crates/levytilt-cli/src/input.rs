@@ -25,13 +25,14 @@ pub struct Table {
     pub calendar: Calendar,
 }
 
-/// Read `source` (`-` is standard input). With `only`, that value column alone is read and the others may hold anything.
-pub fn read(source: &str, only: Option<&str>) -> Result<Table> {
+/// Read `source` (`-` is standard input). With `only`, these value columns alone are read, in this order, and the others
+/// may hold anything.
+pub fn read(source: &str, only: &[String]) -> Result<Table> {
     parse(&read_text(source)?, &display_name(source), only)
 }
 
 /// Read a table from its text.
-pub fn parse(text: &str, name: &str, only: Option<&str>) -> Result<Table> {
+pub fn parse(text: &str, name: &str, only: &[String]) -> Result<Table> {
     let (header, mut rows) = split(text, name)?;
     check_header(&header, name)?;
     if rows.is_empty() {
@@ -100,15 +101,20 @@ fn column_name(header: &StringRecord, column: usize) -> String {
 }
 
 /// Positions of the value columns to read.
-fn choose_columns(header: &StringRecord, only: Option<&str>, name: &str) -> Result<Vec<usize>> {
-    let Some(wanted) = only else { return Ok((1..header.len()).collect()) };
-    match (1..header.len()).find(|&column| column_name(header, column) == wanted) {
-        Some(column) => Ok(vec![column]),
-        None => {
-            let known: Vec<_> = (1..header.len()).map(|column| column_name(header, column)).collect();
-            Err(bad(format!("{name}: has no value column \"{wanted}\"; it has: {}", known.join(", "))))
-        }
+fn choose_columns(header: &StringRecord, only: &[String], name: &str) -> Result<Vec<usize>> {
+    if only.is_empty() {
+        return Ok((1..header.len()).collect());
     }
+    if let Some(twice) = (1..only.len()).find(|&k| only[..k].contains(&only[k])) {
+        return Err(bad(format!("column \"{}\" is chosen twice; expected each once", only[twice])));
+    }
+    let place = |wanted: &String| {
+        (1..header.len()).find(|&column| column_name(header, column) == *wanted).ok_or_else(|| {
+            let known: Vec<_> = (1..header.len()).map(|column| column_name(header, column)).collect();
+            bad(format!("{name}: has no value column \"{wanted}\"; it has: {}", known.join(", ")))
+        })
+    };
+    only.iter().map(place).collect()
 }
 
 /// Read the first column and sort `rows` by it.

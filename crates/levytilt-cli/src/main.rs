@@ -12,6 +12,7 @@ mod forecast;
 mod help;
 mod input;
 mod npz;
+mod one_or_many;
 mod output;
 mod report;
 mod rows;

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::failure::bad;
@@ -20,6 +21,9 @@ pub struct Settings {
     /// Parameters of the drift.
     #[serde(skip_serializing_if = "is_empty")]
     pub drift: DriftSettings,
+    /// Parameters of single dimensions, by names such as `theta[NVDA]`.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub parameters: BTreeMap<String, f64>,
     /// Latent times.
     #[serde(skip_serializing_if = "is_empty")]
     pub grid: GridSettings,
@@ -41,8 +45,18 @@ fn is_empty<T: Default + PartialEq>(section: &T) -> bool {
 #[serde(default, deny_unknown_fields)]
 pub struct DataSettings {
     /// Value column to use when the file has several
-    #[arg(long, value_name = "NAME", help_heading = "Data")]
+    #[arg(long, value_name = "NAME", help_heading = "Data", conflicts_with = "columns")]
     pub column: Option<String>,
+    /// Value columns to explain together, separated by commas: fit [default: all]
+    #[arg(long, value_name = "NAMES", help_heading = "Data", value_delimiter = ',')]
+    pub columns: Option<Vec<String>>,
+}
+
+impl DataSettings {
+    /// The value columns to read; all of them if none is named.
+    pub fn chosen(&self) -> Vec<String> {
+        self.column.iter().chain(self.columns.iter().flatten()).cloned().collect()
+    }
 }
 
 /// `[model]`
@@ -201,8 +215,7 @@ pub enum NoiseKind {
     CompoundPoisson,
     /// Brownian motion: scale
     Gaussian,
-    /// Chosen by evidence: for `fit` only
-    #[value(hide = true)]
+    /// Fit each family and keep the one with the most evidence: `fit` only
     Auto,
 }
 
@@ -220,15 +233,13 @@ pub enum Clock {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// Chosen by dimension and length
+    /// Sweeps, or a Gaussian sum where it raises the bound by more than a nat
     Auto,
-    /// Exact, one dimension: not in this version
-    #[value(hide = true)]
+    /// Exact paths from a grid of states: one dimension, slower
     Grid,
-    /// Backward pass and sweeps
+    /// One quadratic potential per time, improved by sweeps: dense data
     Sweep,
-    /// Gaussian-sum backward filter: not in this version
-    #[value(hide = true)]
+    /// A sum of bumps per time from one backward pass: sparse data
     GaussianSum,
     /// Neural potential: not in this version
     #[value(hide = true)]
@@ -259,6 +270,7 @@ impl Settings {
         }
         if self.model.drift.is_some_and(|drift| drift != below.drift()) {
             below.drift = DriftSettings::default();
+            below.keep_parameters(|name| !DRIFT_NAMES.contains(&name));
         }
         let mut merged = toml::Table::try_from(below)?;
         overlay(&mut merged, toml::Table::try_from(self)?);
@@ -280,10 +292,28 @@ impl Settings {
         self.model.drift.unwrap_or(DriftKind::Ou)
     }
 
+    /// Keep the parameters of single dimensions whose name without its dimension passes.
+    fn keep_parameters(&mut self, keep: impl Fn(&str) -> bool) {
+        self.parameters.retain(|name, _| keep(name.split('[').next().unwrap_or(name)));
+    }
+
     fn clear_noise_parameters(&mut self) {
         let ModelSettings { drift, noise, brownian, observation_std, x0, x0_std, clock, .. } = self.model.clone();
+        self.keep_parameters(|name| DRIFT_NAMES.contains(&name) || KEPT_NAMES.contains(&name));
         self.model = ModelSettings { drift, noise, brownian, observation_std, x0, x0_std, clock, ..Default::default() };
     }
+}
+
+/// Parameters that belong to a drift.
+const DRIFT_NAMES: [&str; 6] = ["theta", "mu", "theta1", "theta2", "slope", "offset"];
+/// Parameters that belong to neither drift nor noise family.
+const KEPT_NAMES: [&str; 4] = ["brownian", "observation_std", "x0", "x0_std"];
+
+/// Read NAME[DIMENSION]=VALUE.
+pub fn parse_parameter(text: &str) -> Result<(String, f64), String> {
+    let (name, value) = text.rsplit_once('=').ok_or("expected NAME[DIMENSION]=VALUE, such as theta[NVDA]=3")?;
+    let value = value.trim().parse::<f64>().map_err(|_| format!("{value} is not a number"))?;
+    Ok((name.trim().to_string(), value))
 }
 
 /// Put the values of `top` into `bottom`, section by section.

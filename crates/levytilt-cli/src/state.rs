@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 use crate::failure::bad;
+use crate::one_or_many::OneOrMany;
 use crate::settings::Settings;
 use crate::time::{Calendar, Stamp, Written, parse};
 
@@ -16,15 +17,15 @@ pub const MODEL: &str = "model.toml";
 /// The content of state.json.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct State {
-    /// Name of the observed column.
-    pub dimension: String,
+    /// Names of the observed columns.
+    pub dimension: OneOrMany<String>,
     /// Last latent time.
     pub time: f64,
     /// Typical latent step.
     pub step: f64,
     /// First and last timestamp; nothing if times are numbers.
     pub stamps: Vec<String>,
-    /// Posterior states at the last time.
+    /// Posterior states at the last time, dimension fastest.
     pub states: Vec<f64>,
     /// Their weights.
     pub weights: Vec<f64>,

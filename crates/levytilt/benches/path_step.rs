@@ -10,7 +10,7 @@
 use levytilt::drift::Ou;
 use levytilt::noise::Stable;
 use levytilt::posterior::{Potentials, walk};
-use levytilt::potential::Quadratic;
+use levytilt::potential::{Potential, Quadratic};
 use levytilt::series::TimeGrid;
 use levytilt::tilt::{LogSum, TiltTable, TiltedStep};
 use levytilt::{Chain, Model, Start, StreamRng, simulate, stream};
@@ -106,16 +106,16 @@ impl Problem {
     }
 
     /// Pull towards the truth as firmly as a dense posterior does (standard deviation 0.075).
-    fn potentials(&self) -> Potentials {
+    fn quadratics(&self) -> Vec<Quadratic> {
         let firmness = 1.0 / (2.0 * 0.075 * 0.075);
-        vec![self.truth.iter().map(|&x| Quadratic::new(firmness, x).expect("finite")).collect()]
+        self.truth.iter().map(|&x| Quadratic::new(firmness, x).expect("finite")).collect()
     }
 
     fn plain(&self) -> f64 {
-        let (chain, potentials) = (self.chain(), self.potentials());
+        let (chain, quadratics) = (self.chain(), self.quadratics());
         let mut paths: Vec<(f64, f64, StreamRng)> = (0..PATHS as u64).map(|p| (0.0, 0.0, stream(2, p))).collect();
         let start = Instant::now();
-        for (j, potential) in potentials[0].iter().enumerate() {
+        for (j, potential) in quadratics.iter().enumerate() {
             let step = TiltedStep::new(chain.nodes(0, j), *potential);
             for (x, log_weight, rng) in &mut paths {
                 let mut ahead = [0.0];
@@ -130,11 +130,11 @@ impl Problem {
     }
 
     fn fast(&self) -> f64 {
-        let (chain, potentials) = (self.chain(), self.potentials());
+        let (chain, quadratics) = (self.chain(), self.quadratics());
         let mut paths: Vec<(f64, LogSum, StreamRng)> =
             (0..PATHS as u64).map(|p| (0.0, LogSum::default(), stream(2, p))).collect();
         let start = Instant::now();
-        for (j, potential) in potentials[0].iter().enumerate() {
+        for (j, potential) in quadratics.iter().enumerate() {
             let table = TiltTable::new(chain.nodes(0, j).clone(), *potential);
             for (x, log_weight, rng) in &mut paths {
                 // The drift of a step of 0.01 is small; without it the kernel alone is timed.
@@ -147,7 +147,8 @@ impl Problem {
     }
 
     fn walk(&self, paths: usize) -> f64 {
-        let (chain, potentials) = (self.chain(), self.potentials());
+        let (chain, quadratics) = (self.chain(), self.quadratics());
+        let potentials: Potentials = vec![quadratics.into_iter().map(Potential::from).collect()];
         let start = Instant::now();
         black_box(walk(&chain, &potentials, paths, 2));
         start.elapsed().as_secs_f64()

@@ -14,7 +14,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Chain<'a> {
     model: &'a Model,
-    times: &'a [f64],
+    grid: &'a TimeGrid,
     lengths: Vec<f64>,
     /// Per dimension and time: nodes of the step that ends there.
     nodes: Vec<Vec<Arc<Nodes>>>,
@@ -53,7 +53,7 @@ impl<'a> Chain<'a> {
             .iter()
             .map(|d| (1.0 / d.observation_std, -d.observation_std.ln() - 0.5 * (2.0 * PI).ln()))
             .collect();
-        Ok(Self { model, times: grid.times(), lengths, nodes, values, likelihoods })
+        Ok(Self { model, grid, lengths, nodes, values, likelihoods })
     }
 
     /// The model.
@@ -68,17 +68,22 @@ impl<'a> Chain<'a> {
 
     /// Latent times.
     pub fn times(&self) -> &[f64] {
-        self.times
+        self.grid.times()
+    }
+
+    /// The grid of latent times.
+    pub fn grid(&self) -> &'a TimeGrid {
+        self.grid
     }
 
     /// Number of latent times.
     pub fn len(&self) -> usize {
-        self.times.len()
+        self.times().len()
     }
 
     /// Never true: a grid has at least two times.
     pub fn is_empty(&self) -> bool {
-        self.times.is_empty()
+        self.times().is_empty()
     }
 
     /// Length of the step that ends at time `j` ≥ 1.
@@ -99,6 +104,11 @@ impl<'a> Chain<'a> {
     /// Values observed in dimension `i`, one per time, NaN where none.
     pub fn values(&self, i: usize) -> &[f64] {
         &self.values[i]
+    }
+
+    /// Values of dimension `i` as they were given, one per observation row.
+    pub fn rows(&self, i: usize) -> Vec<f64> {
+        (0..self.len()).filter(|&j| self.grid.observation(j).is_some()).map(|j| self.values[i][j]).collect()
     }
 
     /// Number of values observed in all.
@@ -133,7 +143,7 @@ impl<'a> Chain<'a> {
                 }
             }
         } else {
-            self.drift().flow_many(self.times[j - 1], self.length(j), states, out);
+            self.drift().flow_many(self.times()[j - 1], self.length(j), states, out);
         }
     }
 

@@ -23,26 +23,28 @@ pub struct ForecastOptions {
 pub struct Forecast {
     /// Times ahead.
     pub times: Vec<f64>,
-    /// One path after the other, one state per time.
+    /// Dimension of the states.
+    pub dim: usize,
+    /// One path after the other, one state per time, dimension fastest.
     pub states: Vec<f64>,
 }
 
 impl Forecast {
     /// Number of paths.
     pub fn paths(&self) -> usize {
-        self.states.len() / self.times.len()
+        self.states.len() / (self.times.len() * self.dim)
     }
 
-    /// The predictive law at time number `j`, with quantiles at `levels`.
-    pub fn marginal(&self, j: usize, levels: &[f64]) -> Marginal {
+    /// The predictive law of dimension `i` at time number `j`, with quantiles at `levels`.
+    pub fn marginal(&self, i: usize, j: usize, levels: &[f64]) -> Marginal {
         let weight = 1.0 / self.paths() as f64;
-        let points = self.states.iter().skip(j).step_by(self.times.len()).map(|&x| (x, weight)).collect();
-        weighted_marginal(points, levels)
+        let states = self.states.iter().skip(j * self.dim + i).step_by(self.times.len() * self.dim);
+        weighted_marginal(states.map(|&x| (x, weight)).collect(), levels)
     }
 }
 
-/// Predictive paths of the one-dimensional `model` at `times`, strictly increasing and after `from`, started from end
-/// states with weights that sum to 1.
+/// Predictive paths of the `model` at `times`, strictly increasing and after `from`, started from end states (dimension
+/// fastest) with weights that sum to 1.
 ///
 /// # Errors
 /// Times that are not ahead or not increasing; no end states; a state too large for an `f64`.
@@ -52,23 +54,25 @@ pub fn forecast(
     times: &[f64],
     options: &ForecastOptions,
 ) -> Result<Forecast> {
-    model.only_dimension()?;
-    check(ends, weights, times, options)?;
+    let dim = model.dim();
+    check((ends, weights), dim, times, options)?;
     let mut chooser = stream(options.seed, u64::MAX);
-    let starts = systematic(ends, weights, options.paths, chooser.random());
+    let starts = systematic(weights, options.paths, chooser.random());
     // The streams of the paths must not be those of the fit, which has the same seed.
     let seed = chooser.next_u64();
-    let walk = |(path, x): (usize, f64)| one_path(model, x, times, options, &mut stream(seed, path as u64));
+    let walk = |(path, end): (usize, usize)| {
+        one_path(model, &ends[end * dim..(end + 1) * dim], times, options, &mut stream(seed, path as u64))
+    };
     let paths: Result<Vec<Vec<f64>>> = starts.into_par_iter().enumerate().map(walk).collect();
-    Ok(Forecast { times: times.to_vec(), states: paths?.concat() })
+    Ok(Forecast { times: times.to_vec(), dim, states: paths?.concat() })
 }
 
-fn check(ends: &[f64], weights: &[f64], times: &[f64], options: &ForecastOptions) -> Result<()> {
-    if ends.is_empty() || ends.len() != weights.len() {
+fn check((ends, weights): (&[f64], &[f64]), dim: usize, times: &[f64], options: &ForecastOptions) -> Result<()> {
+    if ends.is_empty() || ends.len() != weights.len() * dim {
         return Err(Error::Shape {
             what: "end states",
-            got: format!("{} states and {} weights", ends.len(), weights.len()),
-            expected: "as many weights as states, at least 1".into(),
+            got: format!("{} numbers and {} weights", ends.len(), weights.len()),
+            expected: format!("a weight per state of {dim} numbers, at least 1"),
         });
     }
     crate::error::positive("longest step", options.longest_step)?;
@@ -89,48 +93,48 @@ fn series(place: &str, problem: String) -> Error {
     Error::Series { place: place.into(), problem }
 }
 
-/// `count` states in proportion to their weights, with as little luck as possible.
-fn systematic(states: &[f64], weights: &[f64], count: usize, offset: f64) -> Vec<f64> {
+/// `count` indices in proportion to their weights, with as little luck as possible.
+fn systematic(weights: &[f64], count: usize, offset: f64) -> Vec<usize> {
     let mut index = 0;
     let mut sum = weights[0];
     (0..count)
         .map(|k| {
             let target = (k as f64 + offset) / count as f64;
-            while sum < target && index + 1 < states.len() {
+            while sum < target && index + 1 < weights.len() {
                 index += 1;
                 sum += weights[index];
             }
-            states[index]
+            index
         })
         .collect()
 }
 
 fn one_path(
     model: &Model,
-    start: f64,
+    start: &[f64],
     times: &[f64],
     options: &ForecastOptions,
     rng: &mut StreamRng,
 ) -> Result<Vec<f64>> {
-    let noise = model.dimensions[0].noise.as_ref();
-    let (mut x, mut t) = ([start], options.from);
-    let mut path = Vec::with_capacity(times.len());
+    let (mut x, mut moved, mut t) = (start.to_vec(), start.to_vec(), options.from);
+    let mut path = Vec::with_capacity(times.len() * start.len());
     for &time in times {
         // A step longer by rounding only stays whole.
         let parts = ((time - t) / (options.longest_step * 1.000_001)).ceil().max(1.0);
         let dt = (time - t) / parts;
         model.drift.check_step(dt)?;
         for part in 0..parts as usize {
-            let mut moved = [0.0];
             model.drift.flow(t + part as f64 * dt, dt, &x, &mut moved);
-            x = [moved[0] + noise.sample(dt, rng)];
+            for ((x, moved), dimension) in x.iter_mut().zip(&moved).zip(&model.dimensions) {
+                *x = moved + dimension.noise.sample(dt, rng);
+            }
         }
-        if !x[0].is_finite() {
+        if !x.iter().all(|x| x.is_finite()) {
             let why = format!("a state before time {time} is too large for a floating-point number");
             return Err(Error::Numerical { what: "forecast", why });
         }
         t = time;
-        path.push(x[0]);
+        path.extend_from_slice(&x);
     }
     Ok(path)
 }

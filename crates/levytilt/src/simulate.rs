@@ -7,32 +7,42 @@ use crate::rng::{StreamRng, stream};
 use crate::series::check_times;
 use crate::{Error, Result};
 
-/// A path and its noisy observations, one of each per time.
+/// A path and its noisy observations, one state of each per time, dimension fastest.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Simulated {
+    /// Dimension of the states.
+    pub dim: usize,
     /// State at every time.
     pub path: Vec<f64>,
     /// State plus N(0, observation_std²) at every time.
     pub observations: Vec<f64>,
 }
 
-/// A path of the one-dimensional `model` at `times`, at least two, finite and strictly increasing; the start is the state at `times[0]`.
+impl Simulated {
+    /// Observations of dimension `i`, one per time.
+    pub fn column(&self, i: usize) -> Vec<f64> {
+        self.observations.iter().skip(i).step_by(self.dim).copied().collect()
+    }
+}
+
+/// A path of the `model` at `times`, at least two, finite and strictly increasing; the start is the state at `times[0]`.
 ///
-/// The path comes from stream 0 of `seed` and the observation errors from stream 1, so that the same seed gives the
-/// same path whatever the observation error is. A state too large for an `f64` (possible for α far below 1) is an
-/// [`Error::Numerical`] that names its time.
+/// The path of dimension i comes from stream 2i of `seed` and its observation errors from stream 2i + 1, so that the
+/// same seed gives the same path whatever the observation error is. A state too large for an `f64` (possible for α far
+/// below 1) is an [`Error::Numerical`] that names its time.
 pub fn simulate(model: &Model, times: &[f64], seed: u64) -> Result<Simulated> {
     check_times(times)?;
-    let dimension = model.only_dimension()?;
-    let mut rng = stream(seed, 0);
-    let mut path = Vec::with_capacity(times.len());
-    path.push(draw_start(dimension.start, &mut rng));
+    let dim = model.dim();
+    let mut rngs: Vec<StreamRng> = (0..dim).map(|i| stream(seed, 2 * i as u64)).collect();
+    let mut path = Vec::with_capacity(times.len() * dim);
+    path.extend(model.dimensions.iter().zip(&mut rngs).map(|(dimension, rng)| draw_start(dimension.start, rng)));
+    let mut ahead = vec![0.0; dim];
     for pair in times.windows(2) {
-        let from = path[path.len() - 1];
-        path.push(step(model, pair[0], pair[1] - pair[0], from, &mut rng)?);
+        step(model, pair[0], pair[1] - pair[0], &path[path.len() - dim..], &mut ahead, &mut rngs)?;
+        path.extend_from_slice(&ahead);
     }
-    let observations = observe(&path, dimension.observation_std, &mut stream(seed, 1));
-    Ok(Simulated { path, observations })
+    let observations = observe(model, &path, seed);
+    Ok(Simulated { dim, path, observations })
 }
 
 fn draw_start(start: Start, rng: &mut StreamRng) -> f64 {
@@ -43,20 +53,24 @@ fn draw_start(start: Start, rng: &mut StreamRng) -> f64 {
 }
 
 /// One step of length `dt` from the state `from` at `time`.
-fn step(model: &Model, time: f64, dt: f64, from: f64, rng: &mut StreamRng) -> Result<f64> {
+fn step(model: &Model, time: f64, dt: f64, from: &[f64], to: &mut [f64], rngs: &mut [StreamRng]) -> Result<()> {
     model.drift.check_step(dt)?;
-    let mut moved = [0.0];
-    model.drift.flow(time, dt, &[from], &mut moved);
-    let to = moved[0] + model.dimensions[0].noise.sample(dt, rng);
-    if to.is_finite() {
-        return Ok(to);
+    model.drift.flow(time, dt, from, to);
+    for ((to, dimension), rng) in to.iter_mut().zip(&model.dimensions).zip(rngs) {
+        *to += dimension.noise.sample(dt, rng);
+    }
+    if to.iter().all(|to| to.is_finite()) {
+        return Ok(());
     }
     let why = format!("the state after time {time} is too large for a floating-point number; use a smaller scale");
     Err(Error::Numerical { what: "simulation", why })
 }
 
-fn observe(path: &[f64], observation_std: f64, rng: &mut StreamRng) -> Vec<f64> {
-    path.iter().map(|state| state + observation_std * normal(rng)).collect()
+fn observe(model: &Model, path: &[f64], seed: u64) -> Vec<f64> {
+    let mut rngs: Vec<StreamRng> = (0..model.dim()).map(|i| stream(seed, 2 * i as u64 + 1)).collect();
+    let error = |k: usize| model.dimensions[k % model.dim()].observation_std * normal(&mut rngs[k % model.dim()]);
+    let errors: Vec<f64> = (0..path.len()).map(error).collect();
+    path.iter().zip(errors).map(|(state, error)| state + error).collect()
 }
 
 fn normal(rng: &mut StreamRng) -> f64 {
@@ -66,6 +80,7 @@ fn normal(rng: &mut StreamRng) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Dimension;
     use crate::drift::{NoDrift, Ou};
     use crate::noise::Stable;
 
@@ -83,6 +98,23 @@ mod tests {
         assert_ne!(first.path, simulate(&model, &times, 2).unwrap().path);
         assert_eq!(first.path.len(), 4);
         assert!(first.path.iter().zip(&first.observations).all(|(x, y)| x != y && (x - y).abs() < 1.0));
+    }
+
+    #[test]
+    fn identity_dimensions_that_do_not_meet_are_paths_of_their_own() {
+        let one = ou_stable(Start::Fixed(0.0));
+        let drift = Ou::diagonal(vec![3.0, 0.5], vec![1.0, 2.0]).unwrap();
+        let dimension = |observation_std| Dimension {
+            noise: Box::new(Stable::new(1.5, 2.0).unwrap()),
+            observation_std,
+            start: Start::Fixed(0.0),
+        };
+        let two = Model::multivariate(Box::new(drift), vec![dimension(0.1), dimension(0.3)]).unwrap();
+        let times = [0.0, 0.1, 0.4, 0.5];
+        let both = simulate(&two, &times, 1).unwrap();
+        assert_eq!(both.column(0), simulate(&one, &times, 1).unwrap().observations);
+        assert_eq!((both.dim, both.path.len()), (2, 8));
+        assert_ne!(both.column(1), both.column(0));
     }
 
     #[test]

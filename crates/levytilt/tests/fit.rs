@@ -41,7 +41,7 @@ fn statistics_ou_stable_is_recovered() {
     let y = ou_data("stable", &[1.5, 2.0], &times, 4);
     let grid = TimeGrid::new(&times, Some(600)).unwrap();
     let options = FitOptions { paths: 300, ..FitOptions::default() };
-    let fit = fit(&spec("ou", "stable"), &grid, &y, &options).unwrap();
+    let fit = fit(&spec("ou", "stable"), &grid, &[&y], &options).unwrap();
     all_finite(&fit);
     for (name, truth) in [("theta", 3.0), ("mu", 1.0), ("alpha", 1.5), ("scale", 2.0), ("observation_std", 0.1)] {
         let p = fit.parameter(name).unwrap();
@@ -75,7 +75,7 @@ fn identity_gaussian_bound_is_the_kalman_evidence() {
         if given {
             spec = spec.fix("theta", 3.0).fix("mu", 1.0).fix("scale", 2.0).fix("observation_std", 0.1);
         }
-        let fit = fit(&spec, &grid, &y, &FitOptions { paths: 100, ..FitOptions::default() }).unwrap();
+        let fit = fit(&spec, &grid, &[&y], &FitOptions { paths: 100, ..FitOptions::default() }).unwrap();
         let kalman = kalman_evidence(&fit, 0.05, &y);
         assert!((fit.summary.elbo - kalman).abs() < 1e-6, "{} {kalman}", fit.summary.elbo);
         assert!((fit.evidence.log_evidence - kalman).abs() < 1e-6);
@@ -120,5 +120,5 @@ fn bad_series_give_a_result_or_a_clear_error() {
 
 fn try_fit(spec: &Spec, times: &[f64], values: &[f64]) -> Result<Fit> {
     let grid = TimeGrid::new(times, Some(times.len() - 1))?;
-    fit(spec, &grid, values, &FitOptions { paths: 64, ..FitOptions::default() })
+    fit(spec, &grid, &[values], &FitOptions { paths: 64, ..FitOptions::default() })
 }

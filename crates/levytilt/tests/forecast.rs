@@ -18,7 +18,7 @@ const OPTIONS: ForecastOptions = ForecastOptions { from: 10.0, longest_step: 0.0
 fn statistics_far_ahead_is_the_stationary_law() {
     let ahead = forecast(&model(), (&[-5.0, 9.0], &[0.5, 0.5]), &[10.5, 15.0], &OPTIONS).unwrap();
     assert_eq!((ahead.paths(), ahead.times.len()), (4000, 2));
-    let far = ahead.marginal(1, &[0.25, 0.5, 0.75]);
+    let far = ahead.marginal(0, 1, &[0.25, 0.5, 0.75]);
     assert!((far.quantiles[1] - 1.0).abs() < 0.1, "{far:?}");
     // Half of a standard stable law of index 1.5 lies within 0.9689.
     assert!((far.quantiles[2] - far.quantiles[0] - 2.0 * 0.9689 * 0.7337).abs() < 0.15, "{far:?}");

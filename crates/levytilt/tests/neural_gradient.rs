@@ -32,7 +32,8 @@ fn potentials(dim: usize, times: usize) -> Vec<Vec<Quadratic>> {
 /// The bound with its standard error.
 fn bound(model: &Model, grid: &TimeGrid, columns: &[&[f64]], potentials: &[Vec<Quadratic>], seed: u64) -> (f64, f64) {
     let chain = Chain::new(model, grid, columns).unwrap();
-    let summary = WeightSummary::new(&walk(&chain, &potentials.to_vec(), PATHS, seed).log_weights());
+    let wrapped = potentials.iter().map(|column| column.iter().map(|q| (*q).into()).collect()).collect();
+    let summary = WeightSummary::new(&walk(&chain, &wrapped, PATHS, seed).log_weights());
     (summary.elbo, summary.elbo_std_error)
 }
 

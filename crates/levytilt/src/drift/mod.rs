@@ -17,7 +17,7 @@ mod ou;
 mod tests;
 
 pub use double_well::DoubleWell;
-pub use families::{DRIFT_FAMILIES, DriftFamily};
+pub use families::{DRIFT_FAMILIES, DriftFamily, Place};
 pub use linear::Linear;
 pub use neural::{Neural, NeuralSpec};
 pub use none::NoDrift;
@@ -60,6 +60,11 @@ pub trait Drift: std::fmt::Debug + Send + Sync {
     /// Smallest value allowed for each parameter, in the order of [`Drift::parameters`]; −∞ where there is none.
     fn lower_bounds(&self) -> Vec<f64> {
         vec![f64::NEG_INFINITY; self.parameter_count()]
+    }
+
+    /// Whether the motion depends on the state alone, not on time.
+    fn is_autonomous(&self) -> bool {
+        true
     }
 
     /// Check, once per step length, that the flow over `dt` can be computed; the error says why not.

@@ -245,6 +245,10 @@ impl Drift for Neural {
         vec![-LARGEST; self.parameters.len()]
     }
 
+    fn is_autonomous(&self) -> bool {
+        !self.spec.time_input
+    }
+
     fn flow(&self, t: f64, dt: f64, x: &[f64], out: &mut [f64]) {
         SCRATCH.with_borrow_mut(|scratch| self.step(t, dt, x, out, scratch));
     }

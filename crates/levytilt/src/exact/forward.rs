@@ -9,7 +9,7 @@ use crate::Result;
 
 /// What one run over all times found.
 #[derive(Debug, Default)]
-pub(super) struct Run {
+pub(crate) struct Run {
     /// ln p(values); NaN if the grid is too coarse to make it positive.
     pub log_evidence: f64,
     /// Largest difference of the log evidence computed at different times.
@@ -25,7 +25,7 @@ pub(super) struct Run {
 
 /// What presses against one end of the domain.
 #[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Edge {
+pub(crate) struct Edge {
     /// Error of the log evidence to expect, summed over the times up to the last observation.
     pub evidence: f64,
     /// Error of a variance relative to it, the largest of all times whose variance exists.

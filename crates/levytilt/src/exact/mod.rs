@@ -22,7 +22,8 @@ mod lagrange;
 pub(crate) mod layout;
 mod marginal;
 pub(crate) mod problem;
-mod solve;
+pub(crate) mod sample;
+pub(crate) mod solve;
 #[cfg(test)]
 mod tests;
 pub(crate) mod transition;
@@ -87,7 +88,7 @@ pub struct Smoothed {
 /// larger than `max_cells`; data to which the model gives essentially zero probability.
 pub fn smooth(model: &Model, grid: &TimeGrid, values: &[f64], options: &Options) -> Result<Smoothed> {
     let problem = Problem::new(model, grid, values)?;
-    let solve::Solution { run, spacing, domain, cells, notes } = solve::solve(&problem, options, true)?;
+    let solve::Solution { run, spacing, domain, cells, notes, .. } = solve::solve(&problem, options, true)?;
     let by_level = |l: usize| run.quantiles.iter().map(|levels| levels[l]).collect();
     Ok(Smoothed {
         log_evidence: run.log_evidence,

@@ -21,16 +21,18 @@ const MODERATE: f64 = 3e4;
 
 /// A finished run with the grid it was made on.
 #[derive(Debug)]
-pub(super) struct Solution {
+pub(crate) struct Solution {
     pub run: Run,
     pub spacing: f64,
     pub domain: (f64, f64),
     pub cells: usize,
+    /// Whether FFTs had to be avoided.
+    pub careful: bool,
     pub notes: Vec<String>,
 }
 
 /// Solve `problem`: with `marginals`, or for the evidence alone.
-pub(super) fn solve(problem: &Problem, options: &Options, marginals: bool) -> Result<Solution> {
+pub(crate) fn solve(problem: &Problem, options: &Options, marginals: bool) -> Result<Solution> {
     options.check(problem)?;
     let mut search = Search::new(problem, options)?;
     let levels = marginals.then_some(options.quantiles.as_slice());
@@ -203,7 +205,8 @@ impl<'a> Search<'a> {
         }
         self.note_spread(&run);
         self.note_prediction(&run);
-        Ok(Solution { run, spacing: self.spacing, domain: (lo, hi), cells, notes: self.notes })
+        let (spacing, careful) = (self.spacing, self.careful);
+        Ok(Solution { run, spacing, domain: (lo, hi), cells, careful, notes: self.notes })
     }
 
     fn note_spread(&mut self, run: &Run) {

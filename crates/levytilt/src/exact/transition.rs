@@ -42,24 +42,22 @@ impl<'a> Transition<'a> {
     /// absolute error of a value (see [`Convolver::apply`]).
     pub fn pull(&mut self, j: usize, b: &[f64]) -> Result<(Vec<f64>, f64)> {
         let targets = self.targets(j);
-        let (first, len) = self.landing(j, &targets)?;
-        let mut convolved = vec![0.0; len];
+        let ahead = self.ahead(j, b, self.landing(j, &targets)?)?;
+        Ok((targets.iter().map(|&target| ahead.at(target)).collect(), ahead.floor))
+    }
+
+    /// E[b(x_{j+1}) | flow of x_j] at `len` cells from `first` on, for `b` at the cells of time `j` + 1.
+    pub fn ahead(&mut self, j: usize, b: &[f64], (first, len): (i64, usize)) -> Result<Ahead> {
+        let mut values = vec![0.0; len];
         let source = (self.layout.support(j + 1).first, b);
         let dt = self.problem.grid.step(j);
-        let floor = self.convolver.apply(dt, source, (first, &mut convolved))?;
+        let floor = self.convolver.apply(dt, source, (first, &mut values))?;
         if let (Some(beyond), [low, .., high]) = (self.beyond(j, first, len)?, b) {
-            for (value, (below, above)) in convolved.iter_mut().zip(beyond) {
+            for (value, (below, above)) in values.iter_mut().zip(beyond) {
                 *value += low * below + high * above;
             }
         }
-        let pulled = targets
-            .iter()
-            .map(|&target| {
-                let (index, weights) = place(target, first);
-                weights.iter().zip(&convolved[index..index + POINTS]).map(|(w, c)| w * c).sum()
-            })
-            .collect();
-        Ok((pulled, floor))
+        Ok(Ahead { first, values, floor })
     }
 
     /// Mass at the cells of time `j` + 1 for masses `a` at the cells of time `j`.
@@ -122,8 +120,7 @@ impl<'a> Transition<'a> {
                 ),
             });
         }
-        let first = lo.floor() as i64 - LEFT;
-        Ok((first, (hi.floor() as i64 - first - LEFT) as usize + POINTS))
+        Ok(touched(lo, hi))
     }
 
     /// Flow of the cells of time `j`, in cells of the grid.
@@ -158,6 +155,28 @@ impl<'a> Transition<'a> {
         self.problem.model.drift.flow(self.problem.grid.times()[j], self.problem.grid.step(j), &[x], &mut out);
         (out[0] - self.layout.origin) / self.layout.spacing
     }
+}
+
+/// What a state before the noise of a step may expect, at cells from `first` on.
+pub(crate) struct Ahead {
+    first: i64,
+    values: Vec<f64>,
+    /// Typical absolute error of a value.
+    floor: f64,
+}
+
+impl Ahead {
+    /// The value at position `target`, counted in cells of the grid; the cells around it must be there.
+    pub fn at(&self, target: f64) -> f64 {
+        let (index, weights) = place(target, self.first);
+        weights.iter().zip(&self.values[index..index + POINTS]).map(|(w, c)| w * c).sum()
+    }
+}
+
+/// First cell and number of cells that interpolation between positions `lo` and `hi` touches.
+pub(crate) fn touched(lo: f64, hi: f64) -> (i64, usize) {
+    let first = lo.floor() as i64 - LEFT;
+    (first, (hi.floor() as i64 - first - LEFT) as usize + POINTS)
 }
 
 /// Index of the first interpolation point, counted from cell `first`, and the weights for `target`.

@@ -1,20 +1,24 @@
 //! Fit a model to a series in one call: guess, learn, and judge the result with fresh random numbers.
 
+mod any_noise;
+mod find;
 mod guess;
+mod judge;
 mod spec;
+mod start;
 mod warnings;
 
+pub use any_noise::{AnyNoise, Candidate, Rating, fit_any_noise, rival_families};
 pub use guess::Scales;
 pub use spec::Spec;
 
-use crate::posterior::{
-    Evidence, Marginal, Paths, Potentials, WeightSummary, log_evidence, marginals, normalise, walk,
-};
+use crate::posterior::{Evidence, Marginal, Paths, Potentials, WeightSummary, marginals, normalise};
 use crate::series::{TimeGrid, check_values};
-use crate::solve::{LearnOptions, Learned, Parameter, SweepOptions, learn, robust_start, sweep};
+use crate::solve::{Choice, LearnOptions, Method, SweepOptions};
 use crate::{Chain, Dimension, Error, Model, Result, Start, stream};
+use find::{Found, find};
+use judge::{Judgement, judge};
 use rand::Rng;
-use spec::Start0;
 
 /// How to fit.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,9 +79,12 @@ pub struct Fit {
     pub observations: usize,
     /// Newton steps taken.
     pub iterations: usize,
+    /// How the posterior was found, and why so: one choice for all dimensions, or one each where they do not act on
+    /// each other.
+    pub choices: Vec<Choice>,
     /// Per dimension and time: the posterior law of the state.
     pub marginals: Vec<Vec<Marginal>>,
-    /// Messages from the future that the paths follow.
+    /// Messages from the future that the paths follow; those of the parameters' last step if the paths are exact.
     pub potentials: Potentials,
     /// Fresh posterior paths.
     pub paths: Paths,
@@ -93,18 +100,18 @@ impl Fit {
         self.parameters.iter().find(|p| p.name == name)
     }
 
-    /// States of all paths at the last time, in one dimension.
+    /// States of all paths at the last time, dimension fastest.
     pub fn end_states(&self) -> Vec<f64> {
-        self.paths.column(0, self.times.len() - 1).collect()
+        self.paths.states(self.times.len() - 1).flatten().copied().collect()
     }
 }
 
-/// Fit `spec` to one value per observation row of `grid`, NaN where missing.
+/// Fit `spec` to `columns`: for each dimension one value per observation row of `grid`, NaN where missing.
 ///
 /// # Errors
 /// Values or parameters outside their domain; too little data to learn from (fewer than two values, or all equal); a
 /// result that is not finite.
-pub fn fit(spec: &Spec, grid: &TimeGrid, values: &[f64], options: &FitOptions) -> Result<Fit> {
+pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOptions) -> Result<Fit> {
     if options.paths < 2 {
         return Err(Error::Parameter {
             name: "paths".into(),
@@ -112,22 +119,27 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, values: &[f64], options: &FitOptions) -
             expected: "must be at least 2",
         });
     }
-    grid.spread(values)?;
-    check_values("values", values)?;
-    let Start0 { model, parameters } = spec.start(grid, values, options.priors)?;
+    check_columns(spec, grid, columns)?;
     // Learning, judging and weighing must not share random numbers: a bound on the paths it was tuned on flatters.
     let mut seeds = stream(options.seed, u64::MAX - 1);
     let [sweeps, fresh, particles] = [seeds.next_u64(), seeds.next_u64(), seeds.next_u64()];
     let sweep = SweepOptions { paths: options.paths, seed: sweeps, ..options.learn.sweep };
-    let found = find(model, parameters, grid, values, &LearnOptions { sweep, ..options.learn })?;
-    let Found { model, estimates, potentials, iterations, noted } = found;
-    let chain = Chain::new(&model, grid, &[values])?;
-    let paths = walk(&chain, &potentials, options.paths, fresh);
-    let evidence = log_evidence(&chain, &potentials, options.paths, particles);
-    let log_weights = paths.log_weights();
-    let summary = WeightSummary::new(&log_weights);
+    if options.learn.method == Method::Grid && spec.dim() > 1 {
+        return Err(Error::Shape {
+            what: "method grid",
+            got: format!("{} dimensions", spec.dim()),
+            expected: "1; for several dimensions use method auto".into(),
+        });
+    }
+    let found = find(spec, grid, columns, options.priors, &LearnOptions { sweep, ..options.learn })?;
+    let Found { model, estimates, mut choices, potentials, iterations, mut noted } = found;
+    let chain = Chain::new(&model, grid, columns)?;
+    let judged = judge(&chain, &mut choices, &potentials, options, [fresh, particles])?;
+    let Judgement { paths, summary, evidence, notes } = judged;
+    let new = notes.into_iter().filter(|note| !noted.contains(note)).collect::<Vec<_>>();
+    noted.extend(new);
     check_finite(&summary, &evidence, &estimates)?;
-    let weights = trusted_weights(&log_weights, &summary);
+    let weights = trusted_weights(&paths.log_weights(), &summary);
     let marginals = (0..chain.dim()).map(|i| marginals(&paths, i, &weights, &options.quantiles)).collect();
     let observations = chain.observations();
     let warnings = warnings::warnings(&warnings::Judged {
@@ -150,12 +162,29 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, values: &[f64], options: &FitOptions) -
         times,
         observations,
         iterations,
+        choices,
         marginals,
         potentials,
         paths,
         weights,
         warnings,
     })
+}
+
+/// One column per dimension, each with something to explain.
+fn check_columns(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]]) -> Result<()> {
+    if columns.len() != spec.dim() {
+        return Err(Error::Shape {
+            what: "columns",
+            got: columns.len().to_string(),
+            expected: format!("{} (one per named dimension; only a single one needs no name)", spec.dim()),
+        });
+    }
+    for (i, column) in columns.iter().enumerate() {
+        grid.spread(column)?;
+        check_values(spec.names.get(i).map_or("values", String::as_str), column)?;
+    }
+    Ok(())
 }
 
 /// Largest k̂ at which weighted means settle at a practical number of paths.
@@ -174,55 +203,6 @@ fn can_be_weighed(summary: &WeightSummary, paths: usize) -> bool {
 fn trusted_weights(log_weights: &[f64], summary: &WeightSummary) -> Vec<f64> {
     let count = log_weights.len();
     if can_be_weighed(summary, count) { normalise(log_weights).1 } else { vec![1.0 / count as f64; count] }
-}
-
-/// Parameters and potentials; the paths they were found with are not kept.
-struct Found {
-    model: Model,
-    estimates: Vec<Estimate>,
-    potentials: Potentials,
-    iterations: usize,
-    noted: Vec<String>,
-}
-
-/// Learn what is free, or only sweep if nothing is.
-fn find(
-    model: Model,
-    parameters: Vec<Parameter>,
-    grid: &TimeGrid,
-    values: &[f64],
-    options: &LearnOptions,
-) -> Result<Found> {
-    if parameters.iter().all(|p| p.fixed) {
-        let chain = Chain::new(&model, grid, &[values])?;
-        let swept = sweep(&chain, robust_start(&chain)?, &options.sweep)?;
-        drop(chain);
-        let given = |p: Parameter| Estimate {
-            name: p.name,
-            value: p.value,
-            std_error: None,
-            fixed: true,
-            held_by_prior: false,
-        };
-        let estimates = parameters.into_iter().map(given).collect();
-        return Ok(Found { model, estimates, potentials: swept.potentials, iterations: 0, noted: swept.warnings });
-    }
-    let learned = learn(model, &parameters, grid, &[values], options)?;
-    let estimates = estimates(&learned);
-    let Learned { model, swept, iterations, warnings, .. } = learned;
-    Ok(Found { model, estimates, potentials: swept.potentials, iterations, noted: warnings })
-}
-
-fn estimates(learned: &Learned) -> Vec<Estimate> {
-    let judged = learned.std_errors.iter().zip(&learned.data_shares);
-    let estimate = |(p, (&error, &share)): (&Parameter, (&f64, &f64))| Estimate {
-        name: p.name.clone(),
-        value: p.value,
-        std_error: (!p.fixed && error.is_finite()).then_some(error),
-        fixed: p.fixed,
-        held_by_prior: !p.fixed && p.prior.is_some() && share < 0.5,
-    };
-    learned.parameters.iter().zip(judged).map(estimate).collect()
 }
 
 /// Distance of a known first state from the value observed there, in errors of observation; 0 if there is none.

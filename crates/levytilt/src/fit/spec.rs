@@ -1,21 +1,26 @@
 //! Say which model to fit: which parameters are given and which are to be learned.
 
-use super::guess::{Scales, guess};
-use crate::drift::DriftFamily;
+use crate::drift::{DriftFamily, Place};
 use crate::noise::{Family, Noise, PlusBrownian};
-use crate::series::TimeGrid;
-use crate::solve::{Parameter, Prior, Transform, parameters};
-use crate::{Error, Model, Result, Start};
+use crate::{Dimension, Error, Model, Result, Start};
 
-/// A kind of model in one dimension. Parameters given a value are held fixed; the others are learned.
+/// A kind of model. Parameters given a value are held fixed; the others are learned.
+///
+/// Every dimension has the same kind of drift and noise, with parameters of its own. Where there are several dimensions
+/// the name of a parameter carries its dimension: `theta[NVDA]`, or `slope[NVDA,AMD]` for the push that AMD gives to
+/// NVDA. A value given for `theta` holds for all dimensions, one for `theta[NVDA]` for that one; a value given for
+/// `slope` holds for every dimension's push on itself.
 #[derive(Debug, Clone)]
 pub struct Spec {
     /// Kind of drift.
     pub drift: &'static DriftFamily,
     /// Family of the noise.
     pub noise: &'static Family,
+    /// Names of the dimensions; a single one needs none.
+    pub names: Vec<String>,
     /// Parameters held fixed, by name: those of drift and noise, `observation_std`, and `brownian`, which adds a
-    /// Brownian motion to the noise unless it is nought or left out.
+    /// Brownian motion to the noise unless it is nought or left out; and `x0[NVDA]` and `x0_std[NVDA]` for the start of
+    /// one dimension.
     pub given: Vec<(String, f64)>,
     /// State at the first time; left out, it is Gaussian around the first value.
     pub x0: Option<f64>,
@@ -24,20 +29,19 @@ pub struct Spec {
     pub x0_std: Option<f64>,
 }
 
-/// Only the product of this parameter and `scale` matters: left out, it is 1.
-const REDUNDANT: &str = "sigma_g";
-
-/// A model to start from, and what may be learned of it.
-#[derive(Debug)]
-pub(super) struct Start0 {
-    pub model: Model,
-    pub parameters: Vec<Parameter>,
-}
+/// Names that are no parameters of drift or noise.
+const OTHERS: [&str; 4] = ["observation_std", "brownian", "x0", "x0_std"];
 
 impl Spec {
     /// A model with nothing given.
     pub fn new(drift: &'static DriftFamily, noise: &'static Family) -> Self {
-        Self { drift, noise, given: Vec::new(), x0: None, x0_std: None }
+        Self { drift, noise, names: Vec::new(), given: Vec::new(), x0: None, x0_std: None }
+    }
+
+    /// A model whose dimensions have these names.
+    pub fn named(mut self, names: &[&str]) -> Self {
+        self.names = names.iter().map(|name| name.to_string()).collect();
+        self
     }
 
     /// Hold a parameter fixed.
@@ -46,51 +50,112 @@ impl Spec {
         self
     }
 
-    /// The value held fixed for a parameter, if there is one.
+    /// The value given under exactly this name, if there is one.
     pub fn given(&self, name: &str) -> Option<f64> {
         self.given.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
     }
 
-    /// The model at the given values and guesses for the others; with `priors`, each guess has a wide prior around it.
-    pub(super) fn start(&self, grid: &TimeGrid, values: &[f64], priors: bool) -> Result<Start0> {
+    /// Number of dimensions.
+    pub fn dim(&self) -> usize {
+        self.names.len().max(1)
+    }
+
+    /// The model with all its parameters and starts given.
+    ///
+    /// # Errors
+    /// A parameter that is missing, unknown or outside its domain.
+    pub fn model(&self) -> Result<Model> {
         self.check_names()?;
-        let rows: Vec<f64> =
-            (0..grid.len()).filter(|&j| grid.observation(j).is_some()).map(|j| grid.times()[j]).collect();
-        let open = self.names().any(|name| self.given(name).is_none());
-        let scales = if open { Some(Scales::new(&rows, values, self.given("observation_std"))?) } else { None };
-        let value = |name: &str| match (self.given(name), &scales) {
-            (Some(value), _) => value,
-            (None, Some(scales)) => guess(name, self, scales),
-            (None, None) => f64::NAN,
+        let missing = |name: String| Error::Parameter {
+            name,
+            value: f64::NAN,
+            expected: "has no value; a model that is not fitted needs all of them",
         };
-        let all = |names: &[&'static str]| names.iter().map(|name| value(name)).collect::<Vec<f64>>();
-        let observation_std = value("observation_std");
-        let model = Model::new(
-            self.drift.build(&all(self.drift.parameters))?,
-            self.with_brownian(self.noise.build(&all(self.noise.parameters))?)?,
-            observation_std,
-            self.first_state(values, observation_std),
-        )?;
-        let mut parameters = parameters(&model);
-        // A drift of several dimensions has names of its own for what users of one dimension write.
-        for (parameter, name) in parameters.iter_mut().zip(self.drift.parameters) {
-            parameter.name = (*name).into();
+        for place in self.places() {
+            self.held(&place).ok_or_else(|| missing(self.label(&place)))?;
         }
-        for parameter in &mut parameters {
-            parameter.fixed = self.given(&parameter.name).is_some() || parameter.name == REDUNDANT;
-            if let Some(scales) = scales.as_ref().filter(|_| priors && !parameter.fixed) {
-                parameter.prior = Some(prior(parameter, scales));
-            }
-        }
-        Ok(Start0 { model, parameters })
+        let starts = (0..self.dim()).map(|i| match (self.of("x0", i), self.of("x0_std", i)) {
+            (None, _) => Err(missing(self.label(&Place { name: "x0", dimension: i, by: None }))),
+            (Some(mean), Some(std)) => Ok(Start::Gaussian { mean, std }),
+            (Some(x0), None) => Ok(Start::Fixed(x0)),
+        });
+        self.assemble(|place| self.held(place).unwrap_or(f64::NAN), starts.collect::<Result<_>>()?)
     }
 
-    fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.drift.parameters.iter().chain(self.noise.parameters).copied().chain(["observation_std"])
+    /// All parameters in the order of [`crate::solve::parameters`]: those of the drift, then per dimension those of the
+    /// noise and the error of observation.
+    pub(super) fn places(&self) -> Vec<Place> {
+        let mut places = self.drift.places(self.dim());
+        for dimension in 0..self.dim() {
+            let brownian = self.brownian(dimension).map(|_| "brownian");
+            let names = self.noise.parameters.iter().copied().chain(brownian).chain(["observation_std"]);
+            places.extend(names.map(|name| Place { name, dimension, by: None }));
+        }
+        places
     }
 
-    fn check_names(&self) -> Result<()> {
-        match self.given.iter().find(|(name, _)| name != "brownian" && !self.names().any(|known| known == name)) {
+    /// The name of a parameter as users write it.
+    pub(super) fn label(&self, place: &Place) -> String {
+        place.label(&self.names)
+    }
+
+    /// The value held for a parameter, if there is one.
+    pub(super) fn held(&self, place: &Place) -> Option<f64> {
+        match place.by.filter(|by| *by != place.dimension) {
+            Some(_) => self.given(&self.label(place)),
+            None => self.given(&self.label(place)).or_else(|| self.of(place.name, place.dimension)),
+        }
+    }
+
+    /// The value given for `name` in dimension `i`: for that one, or for all.
+    pub(super) fn of(&self, name: &str, i: usize) -> Option<f64> {
+        let for_all = match name {
+            "x0" => self.x0,
+            "x0_std" => self.x0_std,
+            _ => None,
+        };
+        let for_one = self.names.get(i).and_then(|dimension| self.given(&format!("{name}[{dimension}]")));
+        for_one.or_else(|| self.given(name)).or(for_all)
+    }
+
+    /// The model of dimension `i` alone.
+    pub(super) fn only(&self, i: usize) -> Self {
+        let own = |name: &'static str| Some((name.to_string(), self.held(&Place { name, dimension: i, by: Some(i) })?));
+        let names = self.drift.parameters.iter().chain(self.noise.parameters).copied();
+        Self {
+            names: self.names.get(i).cloned().into_iter().collect(),
+            given: names.chain(["observation_std", "brownian"]).filter_map(own).collect(),
+            x0: self.of("x0", i),
+            x0_std: self.of("x0_std", i),
+            ..self.clone()
+        }
+    }
+
+    /// The model with a value for every parameter.
+    pub(super) fn assemble(&self, value: impl Fn(&Place) -> f64, starts: Vec<Start>) -> Result<Model> {
+        let drift: Vec<f64> = self.drift.places(self.dim()).iter().map(&value).collect();
+        let dimension = |(i, start): (usize, Start)| {
+            let value = |name: &'static str| value(&Place { name, dimension: i, by: None });
+            let noise = self.noise.build(&self.noise.parameters.iter().map(|name| value(name)).collect::<Vec<_>>())?;
+            Ok(Dimension { noise: self.with_brownian(noise, i)?, observation_std: value("observation_std"), start })
+        };
+        let dimensions = starts.into_iter().enumerate().map(dimension).collect::<Result<Vec<_>>>()?;
+        Model::multivariate(self.drift.build_in(self.dim(), &drift)?, dimensions)
+    }
+
+    /// Every name given must be one of this kind of model, and the dimensions' own names distinct.
+    pub(super) fn check_names(&self) -> Result<()> {
+        if let Some(twice) = (1..self.names.len()).find(|&i| self.names[..i].contains(&self.names[i])) {
+            let problem = format!("two dimensions are called {}; expected distinct names", self.names[twice]);
+            return Err(Error::Series { place: "names of the dimensions".into(), problem });
+        }
+        let plain = || self.drift.parameters.iter().chain(self.noise.parameters).copied().chain(OTHERS);
+        let known = |name: &str| {
+            plain().any(|known| known == name)
+                || self.names.iter().any(|d| plain().any(|known| name == format!("{known}[{d}]")))
+                || self.places().iter().any(|place| self.label(place) == name)
+        };
+        match self.given.iter().find(|(name, _)| !known(name)) {
             None => Ok(()),
             Some((name, value)) => Err(Error::Parameter {
                 name: name.clone(),
@@ -100,37 +165,59 @@ impl Spec {
         }
     }
 
-    fn with_brownian(&self, noise: Box<dyn Noise>) -> Result<Box<dyn Noise>> {
-        match self.given("brownian") {
-            None | Some(0.0) => Ok(noise),
-            Some(sigma) => Ok(Box::new(PlusBrownian::new(noise, sigma)?)),
-        }
+    /// The size of the Brownian motion in dimension `i`, if there is any.
+    fn brownian(&self, i: usize) -> Option<f64> {
+        self.of("brownian", i).filter(|sigma| *sigma != 0.0)
     }
 
-    fn first_state(&self, values: &[f64], observation_std: f64) -> Start {
-        match (self.x0, self.x0_std) {
-            (Some(x0), None) => Start::Fixed(x0),
-            (Some(mean), Some(std)) => Start::Gaussian { mean, std },
-            (None, std) => Start::Gaussian {
-                mean: values.iter().copied().find(|y| !y.is_nan()).unwrap_or(0.0),
-                std: std.unwrap_or(10.0 * observation_std),
-            },
+    fn with_brownian(&self, noise: Box<dyn Noise>, i: usize) -> Result<Box<dyn Noise>> {
+        match self.brownian(i) {
+            None => Ok(noise),
+            Some(sigma) => Ok(Box::new(PlusBrownian::new(noise, sigma)?)),
         }
     }
 }
 
-/// A prior around the guess, on the scale on which the parameter is free: a factor e³ = 20 to either side for rates
-/// and sizes, all of (0.3, 1.97) for the index, ten spreads of the data for a level. Data of a hundred observations
-/// outweigh it a hundredfold where they say anything at all.
-fn prior(parameter: &Parameter, scales: &Scales) -> Prior {
-    let std = match parameter.transform {
-        Transform::Log => 3.0,
-        Transform::Logit(_) => 3.0,
-        Transform::Identity => match parameter.name.as_str() {
-            "slope" => 100.0 / scales.span,
-            "offset" => 100.0 * scales.spread.max(scales.median.abs()) / scales.span,
-            _ => 10.0 * scales.spread,
-        },
-    };
-    Prior { mean: parameter.transform.forward(parameter.value), std }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two(drift: &str) -> Spec {
+        Spec::new(DriftFamily::named(drift).unwrap(), Family::named("stable").unwrap()).named(&["A", "B"])
+    }
+
+    #[test]
+    fn identity_one_name_goes_before_all() {
+        let spec = two("ou").fix("alpha", 1.5).fix("alpha[B]", 1.7).fix("x0[A]", 2.0);
+        assert_eq!([spec.of("alpha", 0), spec.of("alpha", 1)], [Some(1.5), Some(1.7)]);
+        assert_eq!([spec.of("x0", 0), spec.of("x0", 1)], [Some(2.0), None]);
+        let only = spec.only(1);
+        assert_eq!((only.given("alpha"), only.x0, only.dim()), (Some(1.7), None, 1));
+        assert!(spec.check_names().is_ok());
+        assert!(two("ou").fix("alpha[C]", 1.5).check_names().is_err());
+        assert!(two("ou").fix("slope", 1.5).check_names().is_err());
+        assert!(two("ou").named(&["A", "A"]).check_names().is_err());
+    }
+
+    #[test]
+    fn identity_a_slope_for_all_is_the_diagonal() {
+        let spec = two("linear").fix("slope", -2.0).fix("slope[B,A]", 0.5);
+        let held: Vec<Option<f64>> = spec.places()[..4].iter().map(|place| spec.held(place)).collect();
+        assert_eq!(held, [Some(-2.0), None, Some(0.5), Some(-2.0)]);
+        assert_eq!(spec.only(0).given("slope"), Some(-2.0));
+        assert!(spec.check_names().is_ok());
+    }
+
+    #[test]
+    fn a_model_needs_every_value() {
+        let error = |spec: &Spec| spec.model().unwrap_err().to_string();
+        let spec = two("ou").fix("theta", 1.0).fix("mu", 0.0).fix("alpha", 1.5).fix("scale[A]", 1.0);
+        assert!(error(&spec).contains("scale[B]"), "{}", error(&spec));
+        let spec = spec.fix("scale[B]", 2.0).fix("observation_std", 0.1).fix("x0[A]", 0.0);
+        assert!(error(&spec).contains("x0[B]"), "{}", error(&spec));
+        let model = spec.fix("x0[B]", 1.0).fix("x0_std[B]", 0.5).model().unwrap();
+        assert_eq!(model.dimensions[1].noise.parameters(), [("alpha", 1.5), ("scale", 2.0)]);
+        assert_eq!(model.dimensions[0].start, Start::Fixed(0.0));
+        assert_eq!(model.dimensions[1].start, Start::Gaussian { mean: 1.0, std: 0.5 });
+    }
 }

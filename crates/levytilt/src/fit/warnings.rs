@@ -26,13 +26,17 @@ const FEWEST: usize = 20;
 /// An index above this is the Gaussian limit for all that the data can say.
 const GAUSSIAN_INDEX: f64 = 1.98;
 
+/// The gap between evidence and bound, if it is wide.
+pub(super) fn wide_gap(summary: &WeightSummary, evidence: &Evidence, observations: usize) -> Option<f64> {
+    let gap = evidence.log_evidence - summary.elbo;
+    let worst = WORST_GAP * (observations as f64 / 1000.0).max(1.0);
+    (gap > worst + 3.0 * (summary.elbo_std_error + evidence.std_error)).then_some(gap)
+}
+
 /// The sentences.
 pub(super) fn warnings(judged: &Judged) -> Vec<String> {
     let Judged { summary, evidence, parameters, observations, times, paths, start_miss, noted } = judged;
     let mut all = noted.clone();
-    let gap = evidence.log_evidence - summary.elbo;
-    let worst = WORST_GAP * (*observations as f64 / 1000.0).max(1.0);
-    let wide = gap > worst + 3.0 * (summary.elbo_std_error + evidence.std_error);
     if !can_be_weighed(summary, *paths) {
         all.push(format!(
             "the weights of the {paths} paths are worth {:.0} equal ones (k-hat {:.2}): they cannot be trusted, and \
@@ -40,7 +44,7 @@ pub(super) fn warnings(judged: &Judged) -> Vec<String> {
             summary.effective_sample_size, summary.k_hat
         ));
     }
-    if wide {
+    if let Some(gap) = wide_gap(summary, evidence, *observations) {
         all.push(format!(
             "the bound is {gap:.1} nats below the evidence: the posterior paths miss part of the posterior{}",
             if 2 * observations < *times { "; fewer latent steps between observations would help" } else { "" }

@@ -49,6 +49,11 @@ impl TruncatedStable {
         2.0 * dt / (self.alpha * self.tau.powf(self.alpha))
     }
 
+    /// Index α, least mixing variable τ, and size scale·σ_G of a jump with r = 1.
+    pub(crate) fn jump_law(&self) -> (f64, f64, f64) {
+        (self.alpha, self.tau, self.scale * self.sigma_g)
+    }
+
     /// Variance of the smallest jump, (scale·σ_G·τ)².
     fn smallest(&self) -> f64 {
         (self.scale * self.sigma_g * self.tau).powi(2)

@@ -8,5 +8,6 @@ mod weights;
 pub use particle::{Evidence, log_evidence};
 pub(crate) use summary::weighted_marginal;
 pub use summary::{Marginal, marginals};
+pub(crate) use walk::{BLOCK, Made, jump_threshold};
 pub use walk::{Paths, Potentials, walk};
 pub use weights::{WeightSummary, normalise, pareto_k};

@@ -6,7 +6,7 @@
 
 use super::walk::{Potentials, tables};
 use super::weights::normalise;
-use crate::tilt::{LogSum, TiltTable};
+use crate::tilt::{LogSum, StepTable};
 use crate::{Chain, StreamRng, stream};
 use rand::RngExt;
 use rayon::prelude::*;
@@ -83,21 +83,21 @@ impl<'a> Filter<'a> {
     }
 
     /// Move along the drift into the step that ends at `j` and weigh by its normaliser.
-    fn look_ahead(&mut self, j: usize, tables: &[TiltTable]) {
+    fn look_ahead(&mut self, j: usize, tables: &[StepTable]) {
         self.chain.flow_many(j, &self.states, &mut self.ahead);
         for (x, weight) in self.ahead.chunks_exact(tables.len()).zip(&mut self.log_weights) {
             *weight += x.iter().zip(tables).map(|(x, table)| table.log_z(*x)).sum::<f64>();
         }
     }
 
-    fn step(&mut self, j: usize, tables: &[TiltTable]) {
+    fn step(&mut self, j: usize, tables: &[StepTable]) {
         let dim = tables.len();
         let places = self.ahead.chunks_exact(dim).zip(self.states.chunks_exact_mut(dim));
         for ((ahead, state), (rng, weight)) in places.zip(self.rngs.iter_mut().zip(&mut self.log_weights)) {
             for (i, table) in tables.iter().enumerate() {
                 let mut unused = LogSum::default();
                 state[i] = table.advance(ahead[i], rng, &mut unused).1;
-                *weight += self.chain.log_likelihood(i, j, state[i]) - table.potential().log_value(state[i]);
+                *weight += self.chain.log_likelihood(i, j, state[i]) - table.log_potential(state[i]);
             }
         }
     }

@@ -1,15 +1,15 @@
 //! Walk many paths through a tilted chain, each with its own random stream.
 
-use crate::potential::Quadratic;
-use crate::tilt::{LogSum, TiltTable};
+use crate::potential::Potential;
+use crate::tilt::{LogSum, StepTable};
 use crate::{Chain, StreamRng, stream};
 use rayon::prelude::*;
 
 /// Paths stored together.
-const BLOCK: usize = 64;
+pub(crate) const BLOCK: usize = 64;
 
-/// A quadratic potential per dimension and time.
-pub type Potentials = Vec<Vec<Quadratic>>;
+/// A potential per dimension and time.
+pub type Potentials = Vec<Vec<Potential>>;
 
 /// Paths with their log-weights ln p(x, y) − ln q(x).
 #[derive(Debug)]
@@ -29,7 +29,22 @@ struct Block {
     jumps: Vec<bool>,
 }
 
+/// Paths that were made elsewhere: states and jumps by time and path, the random streams and the log-weights by path.
+#[derive(Debug)]
+pub(crate) struct Made {
+    pub rngs: Vec<StreamRng>,
+    pub sums: Vec<LogSum>,
+    pub states: Vec<f64>,
+    pub jumps: Vec<bool>,
+}
+
 impl Paths {
+    /// Paths of a one-dimensional chain, made in blocks of [`BLOCK`] in order.
+    pub(crate) fn from_blocks(times: usize, blocks: Vec<Made>) -> Self {
+        let block = |made: Made| Block { rngs: made.rngs, sums: made.sums, states: made.states, jumps: made.jumps };
+        Self { dim: 1, times, blocks: blocks.into_iter().map(block).collect() }
+    }
+
     /// Number of paths.
     pub fn len(&self) -> usize {
         self.blocks.iter().map(|b| b.sums.len()).sum()
@@ -101,7 +116,7 @@ impl Block {
     }
 
     /// Take every path over the step that ends at time `j`.
-    fn step(&mut self, chain: &Chain, j: usize, tables: &[TiltTable], thresholds: &[usize]) {
+    fn step(&mut self, chain: &Chain, j: usize, tables: &[StepTable], thresholds: &[usize]) {
         let dim = chain.dim();
         let width = self.sums.len() * dim;
         let (past, now) = self.states.split_at_mut(j * width);
@@ -114,7 +129,7 @@ impl Block {
                 let (node, x) = table.advance(now[place], rng, sum);
                 now[place] = x;
                 jumps[place] = node >= thresholds[i];
-                sum.add(chain.log_likelihood(i, j, x) - table.potential().log_value(x));
+                sum.add(chain.log_likelihood(i, j, x) - table.log_potential(x));
             }
         }
     }
@@ -143,12 +158,12 @@ pub fn walk(chain: &Chain, potentials: &Potentials, count: usize, seed: u64) -> 
 }
 
 /// The step that ends at time `j`, tilted, per dimension.
-pub(super) fn tables(chain: &Chain, potentials: &Potentials, j: usize) -> Vec<TiltTable> {
-    (0..chain.dim()).map(|i| TiltTable::new(chain.nodes(i, j).clone(), potentials[i][j])).collect()
+pub(super) fn tables(chain: &Chain, potentials: &Potentials, j: usize) -> Vec<StepTable> {
+    (0..chain.dim()).map(|i| StepTable::new(chain.nodes(i, j), &potentials[i][j])).collect()
 }
 
 /// First node of the upper tail of the prior: the nodes from it on hold less than 1% together. The start never jumps.
-fn jump_threshold(chain: &Chain, i: usize, j: usize) -> usize {
+pub(crate) fn jump_threshold(chain: &Chain, i: usize, j: usize) -> usize {
     let weights = chain.nodes(i, j).weights();
     let mut tail = 0.0;
     let in_tail = weights.iter().rev().take_while(|&&w| {

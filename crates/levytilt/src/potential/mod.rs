@@ -5,3 +5,34 @@ mod quadratic;
 
 pub use gaussian_sum::GaussianSum;
 pub use quadratic::Quadratic;
+
+/// A potential of either kind.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Potential {
+    /// One bump: dense data.
+    Quadratic(Quadratic),
+    /// Several bumps: sparse data.
+    Sum(GaussianSum),
+}
+
+impl Potential {
+    /// φ(x).
+    pub fn log_value(&self, x: f64) -> f64 {
+        match self {
+            Self::Quadratic(quadratic) => quadratic.log_value(x),
+            Self::Sum(sum) => sum.log_value(x),
+        }
+    }
+}
+
+impl From<Quadratic> for Potential {
+    fn from(quadratic: Quadratic) -> Self {
+        Self::Quadratic(quadratic)
+    }
+}
+
+impl From<GaussianSum> for Potential {
+    fn from(sum: GaussianSum) -> Self {
+        Self::Sum(sum)
+    }
+}

@@ -1,13 +1,25 @@
 //! Find the potential: a robust start places the jumps, guarded sweeps make it right.
 
+mod expect;
+mod gaussian_sum;
+mod grid;
 mod learn;
+<<<<<<< HEAD
 pub mod neural;
+=======
+mod method;
+mod newton;
+>>>>>>> main
 mod parameters;
 mod robust;
 mod score;
 mod sweep;
 
+pub use expect::{Expected, expect};
+pub use gaussian_sum::{GaussianSumOptions, gaussian_sum};
+pub use grid::{GridPosterior, grid};
 pub use learn::{LearnOptions, Learned, learn};
+pub use method::{Choice, Method};
 pub use parameters::{Parameter, Prior, Transform, parameters, rebuild};
 pub use robust::robust_start;
 pub use score::{Score, score};

@@ -6,13 +6,29 @@
 use crate::exact::kalman::{self, Step};
 use crate::noise::Nodes;
 use crate::posterior::Potentials;
-use crate::potential::Quadratic;
+use crate::potential::{Potential, Quadratic};
 use crate::{Chain, Result};
 
 const ITERATIONS: usize = 25;
 
+/// What the robust smoother ends with.
+pub(super) struct Robust {
+    /// Mean per dimension and time.
+    pub means: Vec<Vec<f64>>,
+    /// Standard deviation per dimension and time.
+    pub sds: Vec<Vec<f64>>,
+    /// The linear Gaussian steps, per dimension.
+    steps: Vec<Vec<Step>>,
+}
+
 /// Potentials of the linear Gaussian model that the robust smoother ends with.
 pub fn robust_start(chain: &Chain) -> Result<Potentials> {
+    let robust = robust_smooth(chain)?;
+    (0..chain.dim()).map(|i| backward(chain, i, &robust.steps[i])).collect()
+}
+
+/// Smooth, re-estimate the variances of the steps, and repeat.
+pub(super) fn robust_smooth(chain: &Chain) -> Result<Robust> {
     let (dim, times) = (chain.dim(), chain.len());
     let mut means: Vec<Vec<f64>> = (0..dim).map(|i| interpolate(chain, i)).collect();
     // Mean square residual of each step under the current smoother; index 0 is the start and stays unused.
@@ -22,6 +38,7 @@ pub fn robust_start(chain: &Chain) -> Result<Potentials> {
         residuals.push((0..times).map(|j| if j == 0 { 0.0 } else { flow[j - 1].miss(&means[i], j).powi(2) }).collect());
     }
     let mut steps: Vec<Vec<Step>> = vec![Vec::new(); dim];
+    let mut sds = vec![Vec::new(); dim];
     for _ in 0..ITERATIONS {
         for i in 0..dim {
             let dimension = &chain.model().dimensions[i];
@@ -43,9 +60,10 @@ pub fn robust_start(chain: &Chain) -> Result<Potentials> {
                 residuals[i][j] = miss * miss + spread.max(0.0);
             }
             means[i] = smoothed.mean;
+            sds[i] = smoothed.sd;
         }
     }
-    (0..dim).map(|i| backward(chain, i, &steps[i])).collect()
+    Ok(Robust { means, sds, steps })
 }
 
 /// The flow of one dimension over one step, linear around the current means.
@@ -96,7 +114,7 @@ fn harmonic_variance(nodes: &Nodes, square: f64, floor: f64) -> f64 {
 }
 
 /// Messages of a linear Gaussian model: through a step, a' = slope²·a/(1 + 2a·variance) and c' = (c − offset)/slope.
-fn backward(chain: &Chain, i: usize, steps: &[Step]) -> Result<Vec<Quadratic>> {
+fn backward(chain: &Chain, i: usize, steps: &[Step]) -> Result<Vec<Potential>> {
     let times = chain.len();
     let precision = 0.5 / chain.model().dimensions[i].observation_std.powi(2);
     // Natural parameters: a and the product a·c, so that a message that says nothing needs no centre.
@@ -115,7 +133,7 @@ fn backward(chain: &Chain, i: usize, steps: &[Step]) -> Result<Vec<Quadratic>> {
             a += precision;
             pull += precision * y;
         }
-        potentials.push(from_natural(a, pull)?);
+        potentials.push(from_natural(a, pull)?.into());
     }
     potentials.reverse();
     Ok(potentials)

@@ -5,9 +5,9 @@
 
 use super::robust::from_natural;
 use crate::posterior::{Paths, Potentials, WeightSummary, walk};
-use crate::potential::Quadratic;
+use crate::potential::{Potential, Quadratic};
 use crate::tilt::TiltTable;
-use crate::{Chain, Result};
+use crate::{Chain, Error, Result};
 
 /// How to sweep.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,24 +48,29 @@ const FIT_PATHS: usize = 192;
 /// Halvings of a rejected sweep before it is given up.
 const HALVINGS: usize = 3;
 
-/// Improve `potentials` by guarded sweeps.
+/// Improve `potentials`, which must be quadratic, by guarded sweeps.
+///
+/// One set of paths is held at a time; paths come back from their potentials and seed when a proposal is not taken.
 pub fn sweep(chain: &Chain, potentials: Potentials, options: &SweepOptions) -> Result<Swept> {
+    for potential in potentials.iter().flatten() {
+        quadratic(potential)?;
+    }
     let mut current = Swept::new(chain, potentials, options);
     current.trace.push(current.summary.elbo);
     for _ in 0..options.sweeps {
+        let before = current.summary.elbo;
         let proposal = refit(chain, &current.potentials, &current.paths)?;
-        let Some(next) = accepted(chain, &current, &proposal, options)? else {
+        let taken;
+        (current, taken) = guarded(chain, current, &proposal, options)?;
+        if !taken {
             current.warnings.push(format!(
                 "a sweep lowered the bound even at 1/{} of its length; kept the potentials before it",
                 1 << HALVINGS
             ));
             break;
-        };
-        let gain = next.summary.elbo - current.summary.elbo;
-        let (mut trace, warnings) = (current.trace, current.warnings);
-        trace.push(next.summary.elbo);
-        current = Swept { trace, warnings, ..next };
-        if gain < options.tolerance {
+        }
+        current.trace.push(current.summary.elbo);
+        if current.summary.elbo - before < options.tolerance {
             break;
         }
     }
@@ -80,18 +85,21 @@ impl Swept {
     }
 }
 
-/// The proposal, or a part of the way to it, if the bound there is no lower than now (up to its own noise).
-fn accepted(chain: &Chain, current: &Swept, proposal: &Potentials, options: &SweepOptions) -> Result<Option<Swept>> {
+/// The proposal, or a part of the way to it, if the bound there is no lower than now (up to its own noise); else the
+/// current state, and `false`.
+fn guarded(chain: &Chain, current: Swept, proposal: &Potentials, options: &SweepOptions) -> Result<(Swept, bool)> {
+    let Swept { potentials: old, paths, summary, trace, warnings } = current;
+    drop(paths);
     let mut share = 1.0;
     for _ in 0..=HALVINGS {
-        let candidate = Swept::new(chain, blend(&current.potentials, proposal, share)?, options);
-        let noise = candidate.summary.elbo_std_error.min(current.summary.elbo_std_error);
-        if candidate.summary.elbo > current.summary.elbo - noise {
-            return Ok(Some(candidate));
+        let candidate = Swept::new(chain, blend(&old, proposal, share)?, options);
+        let noise = candidate.summary.elbo_std_error.min(summary.elbo_std_error);
+        if candidate.summary.elbo > summary.elbo - noise {
+            return Ok((Swept { trace, warnings, ..candidate }, true));
         }
         share *= 0.5;
     }
-    Ok(None)
+    Ok((Swept { trace, warnings, ..Swept::new(chain, old, options) }, false))
 }
 
 /// (1 − share)·old + share·new in the natural parameters a and a·c.
@@ -99,11 +107,24 @@ fn blend(old: &Potentials, new: &Potentials, share: f64) -> Result<Potentials> {
     if share == 1.0 {
         return Ok(new.clone());
     }
-    let mix = |(o, n): (&Quadratic, &Quadratic)| {
+    let mix = |(o, n): (&Potential, &Potential)| {
+        let (o, n) = (quadratic(o)?, quadratic(n)?);
         let between = |o: f64, n: f64| (1.0 - share) * o + share * n;
-        from_natural(between(o.a(), n.a()), between(o.a() * o.c(), n.a() * n.c()))
+        from_natural(between(o.a(), n.a()), between(o.a() * o.c(), n.a() * n.c())).map(Potential::from)
     };
     old.iter().zip(new).map(|(o, n)| o.iter().zip(n).map(mix).collect()).collect()
+}
+
+/// The quadratic that a potential of a sweep is.
+fn quadratic(potential: &Potential) -> Result<Quadratic> {
+    match potential {
+        Potential::Quadratic(quadratic) => Ok(*quadratic),
+        Potential::Sum(sum) => Err(Error::Shape {
+            what: "potential of a sweep",
+            got: format!("{} bumps", sum.components().len()),
+            expected: "1; start the sweeps from the robust start".into(),
+        }),
+    }
 }
 
 /// One backward pass: fit every message at the states of `paths`.
@@ -130,15 +151,14 @@ fn refit(chain: &Chain, old: &Potentials, paths: &Paths) -> Result<Potentials> {
             // and follow its slope there.
             if a <= 0.0 {
                 let mean = paths.column(i, j).sum::<f64>() / paths.len() as f64;
-                let kept = 0.5 * old[i][j].a();
+                let kept = 0.5 * quadratic(&old[i][j])?.a();
                 pull += (kept - a) * mean;
                 a = kept;
             }
             fitted[i].push(from_natural(a, pull)?);
         }
     }
-    fitted.iter_mut().for_each(|f| f.reverse());
-    Ok(fitted)
+    Ok(fitted.into_iter().map(|f| f.into_iter().rev().map(Potential::from).collect()).collect())
 }
 
 /// Working space for slopes V' at sampled states.

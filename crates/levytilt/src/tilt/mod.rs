@@ -10,20 +10,25 @@
 //! | divergence of the step | Σ q_k φ̄_k − ln Z, φ̄_k = −κ g_k² − (1 − g_k)/2 |
 //!
 //! [`TiltedStep`] is the plain version, a loop over nodes and the oracle of the tests; [`TiltTable`] is the fast one for
-//! many paths through the same step.
+//! many paths through the same step. For a sum of bumps they are [`SumStep`] and [`SumTable`]; [`StepTable`] is either.
+//! [`continuous`] is the same tilt as Δ → 0.
 
 mod alias;
+pub mod continuous;
 mod derivatives;
 mod fast_exp;
 mod log_sum;
 mod series;
 mod step;
+mod step_table;
 mod sum;
+mod sum_table;
 mod table;
 
 pub use derivatives::StepDerivatives;
 pub use log_sum::LogSum;
 pub use step::{Draw, Moments, Tilted, TiltedStep};
-pub use sum::SumDerivatives;
-pub use sum::SumStep;
+pub use step_table::StepTable;
+pub use sum::{SumDerivatives, SumStep};
+pub use sum_table::SumTable;
 pub use table::TiltTable;

@@ -142,6 +142,22 @@ impl TiltTable {
         sum.value()
     }
 
+    /// ln Z at the centre, its largest value.
+    pub(super) fn most_log_z(&self) -> f64 {
+        lane_sum(&self.all.scales).ln()
+    }
+
+    /// (l, p) with Z(x̃) = e^l·p and p ≥ 1: spares the logarithm of p where Z itself is wanted.
+    #[inline]
+    pub(super) fn log_z_and_factor(&self, x: f64) -> (f64, f64) {
+        let kappa = -self.potential.log_value(x);
+        let tabulated = self.interval(kappa).and_then(|interval| {
+            let h = kappa - interval.middle;
+            Some((interval.log_z - h * interval.mean_g, interval.series.as_ref()?.value(h)))
+        });
+        tabulated.unwrap_or_else(|| (self.step().log_z(x), 1.0))
+    }
+
     /// ∂ ln Z/∂x̃ = 2a(c − x̃) E_q(g), the pull of the potential on the state before the noise.
     pub fn pull(&self, x: f64) -> f64 {
         let kappa = -self.potential.log_value(x);

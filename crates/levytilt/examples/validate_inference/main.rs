@@ -3,6 +3,8 @@
 //! Dense data as in the paper's synthetic study: 1000 steps of 0.01, an observation at each with standard deviation 0.1,
 //! true parameters given, 500 paths. The exact figures come from the grid reference.
 
+mod sparse;
+
 use levytilt::drift::{DoubleWell, Drift, Ou};
 use levytilt::exact;
 use levytilt::noise::Stable;
@@ -28,6 +30,9 @@ struct Case {
 
 fn main() -> Result<()> {
     let seeds = std::env::args().nth(1).and_then(|s| s.parse().ok()).unwrap_or(10);
+    if std::env::args().nth(2).is_some() {
+        return sparse::main(seeds);
+    }
     println!(
         "| drift | α | exact − ELBO, mean | worst | particle within 3 se | its se, mean | rms of means / sd | ESS | s per fit |"
     );

@@ -1,0 +1,189 @@
+//! Draw the next state from p(x' − x̃) b(x') by rejection from a bound that is cut to fit x̃.
+//!
+//! The tree of the target is cut around x̃ into pieces on which p changes by a factor of [`RATIO`] at most: near x̃ parts
+//! of an interval, far away hundreds of intervals at once, because a heavy tail is flat there. A piece is proposed by
+//! (bound of p) × (bound of b), a state within it by the bound of b, and accepted by what p and b are of their bounds. So
+//! the law is exact, and the work is the number of pieces, which grows with the logarithm of the number of cells.
+
+use super::increment::{Increment, Node};
+use super::target::Target;
+use crate::StreamRng;
+use rand::RngExt;
+use rand_distr::{Distribution, StandardNormal};
+
+/// Largest ratio of the density's bounds at the two ends of a piece.
+const RATIO: f64 = 2.0;
+/// Share of the whole below which a piece is left out: far below the rounding of the sum.
+const NEGLIGIBLE: f64 = 1e-18;
+/// Proposals before the draw is given up as impossible: even one accepted in a hundred never needs a thousandth of them.
+const TRIES: usize = 1_000_000;
+
+/// Where a proposal comes from.
+#[derive(Debug, Clone, Copy)]
+enum Piece {
+    /// The intervals below a node of the target's tree, `width` of them from position `from` on; below 1, a part of one.
+    Tree { node: usize, from: f64, width: f64, ceiling: f64 },
+    /// States beyond the lower (−1) or upper (+1) end of an open target, at `distance` from x̃ (negative: x̃ is beyond).
+    Tail { side: f64, distance: f64 },
+    /// The nodes far narrower than an interval; with the bound of b around x̃.
+    Narrow { bound: f64 },
+}
+
+/// Pieces with their weights, kept from draw to draw to spare the allocator.
+#[derive(Debug, Default)]
+pub(super) struct Pieces {
+    list: Vec<(f64, Piece)>,
+    total: f64,
+    stack: Vec<(usize, f64, f64)>,
+}
+
+/// The next state: its position in intervals of the target, its distance from x̃, and whether a jump led there.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Drawn {
+    pub position: f64,
+    pub move_by: f64,
+    pub jump: bool,
+}
+
+impl Pieces {
+    /// Draw from `target` times the density of `increment` around position `t`; `None` if nothing can be drawn.
+    pub fn draw(&mut self, target: &Target, increment: &Increment, t: f64, rng: &mut StreamRng) -> Option<Drawn> {
+        self.cut(target, increment, t);
+        if !(self.total >= f64::MIN_POSITIVE && self.total.is_finite()) {
+            return None;
+        }
+        (0..TRIES).find_map(|_| {
+            let mut left = rng.random::<f64>() * self.total;
+            let chosen = self.list.iter().find(|(weight, _)| {
+                left -= weight;
+                left < 0.0
+            });
+            // Rounding may leave a rest after the last piece.
+            match chosen.unwrap_or(&self.list[self.list.len() - 1]).1 {
+                Piece::Tree { node, from, width, ceiling } => {
+                    let interval = if width > 1.0 { target.descend(node, rng.random()) } else { node - target.leaves };
+                    let from = if width > 1.0 { interval as f64 } else { from };
+                    let position = from + width.min(1.0) * rng.random::<f64>();
+                    let bound = ceiling * target.mass(target.leaves + interval);
+                    accept(target, increment, t, position - t, bound, rng)
+                }
+                Piece::Tail { side, distance } => from_tail(target, increment, t, (side, distance), rng),
+                Piece::Narrow { bound } => from_narrow(target, &increment.narrow, t, bound, rng),
+            }
+        })
+    }
+
+    /// Cut the target around `t`.
+    fn cut(&mut self, target: &Target, increment: &Increment, t: f64) {
+        self.list.clear();
+        self.total = 0.0;
+        if increment.narrow_weight > 0.0 {
+            let here = t.floor();
+            let bound = (-1..=1).map(|i| target.bound(here + f64::from(i))).fold(0.0, f64::max);
+            self.push(increment.narrow_weight * bound, Piece::Narrow { bound });
+        }
+        if target.open {
+            for (side, distance) in [(-1.0, t), (1.0, target.len() as f64 - t)] {
+                let sides = if distance > 0.0 { 1.0 } else { 2.0 };
+                let weight = sides * increment.tail_ceiling(distance.max(0.0)) * target.bound(side * f64::INFINITY);
+                self.push(weight, Piece::Tail { side, distance });
+            }
+        }
+        self.cut_tree(target, increment, t);
+    }
+
+    fn cut_tree(&mut self, target: &Target, increment: &Increment, t: f64) {
+        let whole = target.leaves as f64;
+        // Nothing is farther from x̃ than this, so the sum will not be smaller than that.
+        let least = target.mass(1) * increment.ceiling(t.abs().max((target.len() as f64 - t).abs()));
+        self.stack.clear();
+        self.stack.push((1, 0.0, whole));
+        while let Some((node, from, width)) = self.stack.pop() {
+            let (low, high) = (from - t, from + width - t);
+            let ceiling = increment.ceiling(low.max(-high).max(0.0));
+            let weight = ceiling * target.mass(node) * width.min(1.0);
+            if weight <= NEGLIGIBLE * self.total.max(least) {
+                continue;
+            }
+            if ceiling <= RATIO * increment.ceiling(high.max(-low)) {
+                self.push(weight, Piece::Tree { node, from, width, ceiling });
+                continue;
+            }
+            let half = 0.5 * width;
+            let children = if width > 1.0 { (2 * node, 2 * node + 1) } else { (node, node) };
+            let (left, right) = ((children.0, from, half), (children.1, from + half, half));
+            // The nearer one is looked at first, so that the sum is soon large enough to leave others out.
+            let near_left = low + high > 0.0;
+            self.stack.extend(if near_left { [right, left] } else { [left, right] });
+        }
+    }
+
+    fn push(&mut self, weight: f64, piece: Piece) {
+        if weight > 0.0 {
+            self.list.push((weight, piece));
+            self.total += weight;
+        }
+    }
+}
+
+/// Accept a move from `t` with density·b/bound.
+#[inline]
+fn accept(
+    target: &Target,
+    increment: &Increment,
+    t: f64,
+    move_by: f64,
+    bound: f64,
+    rng: &mut StreamRng,
+) -> Option<Drawn> {
+    let position = t + move_by;
+    let density = increment.density(move_by.abs());
+    let level = rng.random::<f64>() * bound;
+    // Most proposals that fail do so before b is needed.
+    if level >= density * target.bound(position.floor()) || level >= density * target.value(position) {
+        return None;
+    }
+    let jump = rng.random::<f64>() < increment.jump_probability(move_by.abs());
+    Some(Drawn { position, move_by, jump })
+}
+
+#[cold]
+fn from_tail(
+    target: &Target,
+    increment: &Increment,
+    t: f64,
+    (side, distance): (f64, f64),
+    rng: &mut StreamRng,
+) -> Option<Drawn> {
+    let (size, ceiling) = increment.draw_tail(distance.max(0.0), [rng.random(), rng.random()]);
+    // Seen from beyond the end, states on both sides of x̃ may be beyond it.
+    let outward = if distance > 0.0 || rng.random() { size } else { -size };
+    if outward <= distance {
+        return None;
+    }
+    accept(target, increment, t, side * outward, ceiling * target.bound(side * f64::INFINITY), rng)
+}
+
+/// A move by one of the narrow nodes, accepted with b/bound.
+fn from_narrow(target: &Target, nodes: &[Node], t: f64, bound: f64, rng: &mut StreamRng) -> Option<Drawn> {
+    let node = pick(nodes.iter(), rng);
+    let normal: f64 = StandardNormal.sample(rng);
+    let move_by = node.variance.sqrt() * normal;
+    let accepted = rng.random::<f64>() * bound < target.value(t + move_by);
+    accepted.then_some(Drawn { position: t + move_by, move_by, jump: node.jump })
+}
+
+/// One of `nodes`, by its weight.
+pub(super) fn pick<'a>(nodes: impl Iterator<Item = &'a Node> + Clone, rng: &mut StreamRng) -> Node {
+    let total: f64 = nodes.clone().map(|node| node.weight).sum();
+    let mut left = rng.random::<f64>() * total;
+    let mut last = None;
+    for node in nodes {
+        last = Some(*node);
+        left -= node.weight;
+        if left < 0.0 {
+            break;
+        }
+    }
+    last.expect("at least one node")
+}

@@ -1,0 +1,279 @@
+//! Tabulate the density of one step's increments: bounds that cost one look-up, values that cost a cubic.
+//!
+//! Lengths are in cells of the grid. The density p(r) falls with |r|, so its value at the near end of a bin in r² bounds
+//! it on the bin. Bins are sixteenths of a doubling of r² + (smallest variance). ln p is a cubic in r² on each bin, with
+//! the exact values and slopes at its ends; a bin whose middle is missed by more than [`TOLERANCE`] is summed over nodes
+//! whenever it is asked for. Nodes far narrower than a cell, an atom among them, have no place in a density and are kept
+//! apart.
+
+use crate::noise::Nodes;
+use std::f64::consts::PI;
+
+/// Bits of an `f64` below the bin number: the exponent and four digits of the fraction remain.
+const SHIFT: u32 = 48;
+/// Largest error of ln p in the middle of a bin.
+const TOLERANCE: f64 = 3e-7;
+/// Standard deviation, in cells, below which a node is kept apart. Its increments then end in the same or the next cell.
+const NARROW: f64 = 0.01;
+/// Largest exponent r²/(2S) of the widest node that is tabulated; beyond it the density counts as zero, as on the grid.
+const DEEPEST: f64 = 700.0;
+/// Fall of ln p along a bin above which the near end is too far above the rest to serve as a bound.
+const STEEPEST: f64 = 0.35;
+/// Stands for the bound of a bin that has to be computed where it is needed.
+const STEEP: f64 = -1.0;
+
+/// A node: its variance in squared cells, its weight, and whether it counts as a jump.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Node {
+    pub variance: f64,
+    pub weight: f64,
+    pub jump: bool,
+    /// ln w − ½ ln(2πS), the height of its density.
+    log_height: f64,
+}
+
+/// The law of the increments of one step length on a grid of one spacing.
+#[derive(Debug)]
+pub(super) struct Increment {
+    /// Nodes narrower than [`NARROW`], and their weight together.
+    pub narrow: Vec<Node>,
+    pub narrow_weight: f64,
+    broad: Vec<Node>,
+    /// Added to r² before its bin is looked up.
+    offset: f64,
+    first: u64,
+    /// Density at the near end of each bin, or [`STEEP`]; 0 beyond the last.
+    ceilings: Vec<f64>,
+    /// Σ ceiling·width over this and all later bins, one side.
+    tails: Vec<f64>,
+    bins: Vec<Bin>,
+}
+
+/// ln p as a cubic in s ∈ [0, 1] along one bin of r², and the probability of a jump at its ends.
+#[derive(Debug)]
+struct Bin {
+    start: f64,
+    width: f64,
+    cubic: [f64; 4],
+    jump: [f64; 2],
+    rough: bool,
+}
+
+/// ln p at one r², its slope in r², and the probability that a jump made it.
+#[derive(Clone, Copy)]
+struct Knot {
+    value: f64,
+    slope: f64,
+    jump: f64,
+}
+
+impl Increment {
+    /// The increments of `nodes` in cells of size `spacing`; the nodes from number `threshold` on are jumps.
+    pub fn new(nodes: &Nodes, spacing: f64, threshold: usize) -> Self {
+        let all = nodes.variances().iter().zip(nodes.weights()).enumerate().map(|(k, (s, &weight))| {
+            let variance = s / (spacing * spacing);
+            let log_height = weight.ln() - 0.5 * (2.0 * PI * variance).ln();
+            Node { variance, weight, jump: k >= threshold, log_height }
+        });
+        let (narrow, broad): (Vec<Node>, Vec<Node>) = all.partition(|node| node.variance < NARROW * NARROW);
+        let narrow_weight = narrow.iter().map(|node| node.weight).sum();
+        let mut out = Self {
+            narrow,
+            narrow_weight,
+            broad,
+            offset: 1.0,
+            first: 0,
+            ceilings: vec![0.0],
+            tails: vec![0.0],
+            bins: Vec::new(),
+        };
+        out.tabulate();
+        out
+    }
+
+    fn tabulate(&mut self) {
+        let (Some(least), Some(most)) = (self.broad.first(), self.broad.last()) else { return };
+        self.offset = least.variance;
+        self.first = self.offset.to_bits() >> SHIFT;
+        let last = (2.0 * DEEPEST * most.variance + self.offset).to_bits() >> SHIFT;
+        // The first bin starts at r = 0, inside the range of its number.
+        let edges: Vec<f64> =
+            (self.first..=last + 1).map(|number| (f64::from_bits(number << SHIFT) - self.offset).max(0.0)).collect();
+        let knots: Vec<Knot> = edges.iter().map(|&v| self.knot(v)).collect();
+        self.bins = edges.windows(2).zip(knots.windows(2)).map(|(v, ends)| self.bin([v[0], v[1]], ends)).collect();
+        let ceilings = knots.windows(2).map(|ends| match ends[0].value - ends[1].value > STEEPEST {
+            true => STEEP,
+            false => ends[0].value.exp(),
+        });
+        self.ceilings = ceilings.chain([0.0]).collect();
+        self.tails = vec![0.0; knots.len()];
+        for (i, bin) in self.bins.iter().enumerate().rev() {
+            self.tails[i] = self.tails[i + 1] + bin.top() * (bin.far() - bin.near());
+        }
+    }
+
+    fn bin(&self, [from, to]: [f64; 2], ends: &[Knot]) -> Bin {
+        let (a, b, width) = (ends[0], ends[1], to - from);
+        let (rise, left, right) = (b.value - a.value, width * a.slope, width * b.slope);
+        let cubic = [a.value, left, 3.0 * rise - 2.0 * left - right, left + right - 2.0 * rise];
+        let rough = (polynomial(&cubic, 0.5) - self.knot(0.5 * (from + to)).value).abs() > TOLERANCE;
+        Bin { start: from, width, cubic, jump: [a.jump, b.jump], rough }
+    }
+
+    /// Sum over nodes, relative to the largest term.
+    fn knot(&self, v: f64) -> Knot {
+        let log_term = |node: &Node| node.log_height - 0.5 * v / node.variance;
+        let top = self.broad.iter().map(log_term).fold(f64::NEG_INFINITY, f64::max);
+        let (mut total, mut slope, mut jump) = (0.0, 0.0, 0.0);
+        for node in &self.broad {
+            let term = (log_term(node) - top).exp();
+            total += term;
+            slope -= term * 0.5 / node.variance;
+            jump += if node.jump { term } else { 0.0 };
+        }
+        Knot { value: top + total.ln(), slope: slope / total, jump: jump / total }
+    }
+
+    /// Number of the bin of distance `r` ≥ 0; the number of bins if it is beyond them all.
+    #[inline]
+    fn place(&self, r: f64) -> usize {
+        let number = (r * r + self.offset).to_bits() >> SHIFT;
+        ((number - self.first.min(number)) as usize).min(self.bins.len())
+    }
+
+    /// A bound of the density at all distances from `r` ≥ 0 on.
+    #[inline]
+    pub fn ceiling(&self, r: f64) -> f64 {
+        let ceiling = self.ceilings[self.place(r)];
+        if ceiling == STEEP { self.density(r) } else { ceiling }
+    }
+
+    /// The density at distance `r` ≥ 0.
+    #[inline]
+    pub fn density(&self, r: f64) -> f64 {
+        let Some(bin) = self.bins.get(self.place(r)) else { return 0.0 };
+        let value = if bin.rough { self.knot(r * r).value } else { polynomial(&bin.cubic, bin.along(r)) };
+        value.exp()
+    }
+
+    /// Probability that an increment of size `r` ≥ 0 from the broad nodes was a jump.
+    pub fn jump_probability(&self, r: f64) -> f64 {
+        let Some(bin) = self.bins.get(self.place(r)) else { return 1.0 };
+        if bin.rough {
+            return self.knot(r * r).jump;
+        }
+        let s = bin.along(r);
+        (1.0 - s) * bin.jump[0] + s * bin.jump[1]
+    }
+
+    /// A bound of the probability to move by `r` ≥ 0 or more to one side.
+    pub fn tail_ceiling(&self, r: f64) -> f64 {
+        self.tails[self.place(r)]
+    }
+
+    /// A distance drawn from the ceilings of the bin of `r` and all later ones, with the ceiling there.
+    pub fn draw_tail(&self, r: f64, uniforms: [f64; 2]) -> (f64, f64) {
+        let from = self.place(r);
+        let mass = (1.0 - uniforms[0]) * self.tails[from];
+        // Tails fall: the bin is the last whose tail is at least the mass.
+        let bin = from + self.tails[from..].partition_point(|tail| *tail >= mass) - 1;
+        let bin = &self.bins[bin.min(self.bins.len() - 1)];
+        (bin.near() + uniforms[1] * (bin.far() - bin.near()), bin.top())
+    }
+
+    /// All nodes, the narrow ones first.
+    pub fn nodes(&self) -> impl Iterator<Item = &Node> + Clone {
+        self.narrow.iter().chain(&self.broad)
+    }
+}
+
+impl Bin {
+    fn near(&self) -> f64 {
+        self.start.sqrt()
+    }
+
+    fn far(&self) -> f64 {
+        (self.start + self.width).sqrt()
+    }
+
+    /// Density at the near end.
+    fn top(&self) -> f64 {
+        self.cubic[0].exp()
+    }
+
+    #[inline]
+    fn along(&self, r: f64) -> f64 {
+        (r * r - self.start) / self.width
+    }
+}
+
+#[inline]
+fn polynomial([a, b, c, d]: &[f64; 4], s: f64) -> f64 {
+    a + s * (b + s * (c + s * d))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::{CompoundPoisson, Gaussian, Noise, PlusBrownian, Stable, VarianceGamma};
+
+    fn noises() -> Vec<Box<dyn Noise>> {
+        let poisson = Box::new(CompoundPoisson::new(3.0, 1.0).unwrap());
+        vec![
+            Box::new(Stable::new(1.5, 2.0).unwrap()),
+            Box::new(Stable::new(1.95, 1.0).unwrap()),
+            Box::new(Gaussian::new(0.7).unwrap()),
+            Box::new(VarianceGamma::new(1.0, 0.5).unwrap()),
+            Box::new(PlusBrownian::new(poisson, 0.1).unwrap()),
+        ]
+    }
+
+    #[test]
+    fn identity_density_is_the_sum_over_nodes_and_stays_below_its_ceiling() {
+        for noise in noises() {
+            let (nodes, spacing) = (noise.nodes(0.01).unwrap(), 0.013);
+            let increment = Increment::new(&nodes, spacing, nodes.len() - 2);
+            for i in 0..4000 {
+                let r = 1e-3 * 1.005f64.powi(i);
+                let exact = increment
+                    .broad
+                    .iter()
+                    .map(|node| node.weight * (-0.5 * r * r / node.variance).exp() / (2.0 * PI * node.variance).sqrt());
+                let (exact, got) = (exact.sum::<f64>(), increment.density(r));
+                // A smallest normal number of slack where the density leaves the range of numbers.
+                assert!((got - exact).abs() <= 1e-6 * exact + 1e-300, "{}: {r} {got:e} {exact:e}", noise.family());
+                assert!(got <= increment.ceiling(r) * (1.0 + 1e-6) + 1e-300, "{}: {r}", noise.family());
+            }
+        }
+    }
+
+    #[test]
+    fn identity_jump_probability_averages_to_the_weight_of_the_jumps() {
+        for noise in noises() {
+            let nodes = noise.nodes(0.01).unwrap();
+            let threshold = nodes.len() / 2;
+            let increment = Increment::new(&nodes, 0.013, threshold);
+            // In y = ln r: ∫ 2 p(r) P(jump | r) r dy.
+            let step = 1e-3;
+            let found: f64 = (-16_000..30_000)
+                .map(|i| (step * f64::from(i)).exp())
+                .map(|r| 2.0 * step * r * increment.density(r) * increment.jump_probability(r))
+                .sum();
+            let expected: f64 = increment.broad.iter().filter(|node| node.jump).map(|node| node.weight).sum();
+            assert!((found - expected).abs() < 2e-4 * expected.max(1e-3), "{}: {found} {expected}", noise.family());
+        }
+    }
+
+    #[test]
+    fn identity_tail_bounds_the_law_closely() {
+        let nodes = Stable::new(1.5, 2.0).unwrap().nodes(0.01).unwrap();
+        let increment = Increment::new(&nodes, 0.013, nodes.len());
+        for r in [0.0, 1.0, 30.0, 1e4] {
+            let exact = 1.0 - nodes.cdf(r * 0.013);
+            let bound = increment.tail_ceiling(r);
+            assert!(bound >= exact && bound < 1.2 * exact, "{r}: {bound} {exact}");
+        }
+        let (r, ceiling) = increment.draw_tail(30.0, [0.3, 0.5]);
+        assert!(r > 29.0 && ceiling >= increment.density(r));
+    }
+}

@@ -1,0 +1,277 @@
+//! Draw whole paths from the exact posterior: forward in time, each step steered by the message from the future.
+//!
+//! From the state before the noise, x̃ = flow(x_j), the next state has the density p(x' − x̃) b(x') / Z(x̃) with b = ℓβ of
+//! the next time. It is drawn by rejection from a bound that [`draw`] cuts to fit x̃, with p from the table of
+//! [`increment`] and b from the interpolant of [`target`]: states are continuous, not cells. A path-step costs some tens
+//! of look-ups and one or two evaluations of p and b, growing with the logarithm of the number of cells; a step of all
+//! paths together adds one sum over the cells and one convolution for Z. So the whole is linear in steps and in paths.
+//!
+//! The log-weight of a path, ln p(x, y) − ln q(x), is a sum of ln Z(x̃_j) − ln β(x_{j+1}), each computed for itself: Z by
+//! convolution, as in the backward run, and interpolation at x̃, β by interpolation at x. It would be the log evidence for
+//! every path if the grid were perfect; what it varies shows how good the grid is.
+//!
+//! At a time without an observation β counts as constant beyond the domain, as it does for the evidence, but a path that
+//! leaves the domain is drawn from the tail of p itself and goes on from where it landed, so its increments have the right
+//! law and its weight says what the constant was worth. After the last observation paths follow the prior.
+
+mod draw;
+mod increment;
+mod target;
+
+use super::backward::{Backward, Message};
+use super::layout::Layout;
+use super::problem::Problem;
+use super::solve::Solution;
+use super::transition::{Ahead, Transition, touched};
+use crate::noise::length_key;
+use crate::posterior::{BLOCK, Made, Paths, jump_threshold};
+use crate::tilt::LogSum;
+use crate::{Chain, Error, Result, Start, stream};
+use draw::{Pieces, pick};
+use increment::Increment;
+use rand::RngExt;
+use rand_distr::{Distribution, StandardNormal};
+use rayon::prelude::*;
+use std::collections::HashMap;
+use std::sync::Arc;
+use target::Target;
+
+/// Step lengths whose tables are kept at once (about 100 kB each).
+const KEPT: usize = 256;
+/// Cells around the next support, in multiples of it, for which one convolution serves all paths.
+const AROUND: f64 = 2.0;
+
+/// Draw `count` paths from the posterior of `chain`, the chain of `problem`, on the grid of `solution`.
+pub(crate) fn sample(
+    (problem, chain): (&Problem, &Chain),
+    solution: &Solution,
+    max_cells: usize,
+    count: usize,
+    seed: u64,
+) -> Result<Paths> {
+    let layout = Layout::new(problem, solution.spacing, solution.domain, max_cells)?;
+    let mut transition = Transition::new(problem, &layout, max_cells, solution.careful);
+    let backward = Backward::run(&mut transition)?;
+    let mut sampler = Sampler { chain, transition, increments: HashMap::new() };
+    let mut walkers: Vec<Walker> =
+        (0..count).step_by(BLOCK).map(|first| Walker::new(chain, first, BLOCK.min(count - first), seed)).collect();
+    let mut j = 0;
+    for k in 0..backward.stretches() {
+        for message in backward.stretch(k, &mut sampler.transition)?.iter() {
+            if j == 0 {
+                sampler.start(message, &mut walkers)?;
+            } else {
+                sampler.step(j, message, &mut walkers)?;
+            }
+            j += 1;
+        }
+    }
+    for j in j..chain.len() {
+        let increment = sampler.increment(j)?;
+        walkers.par_iter_mut().for_each(|walker| walker.predict(chain, j, &increment, layout.spacing));
+    }
+    Ok(Paths::from_blocks(chain.len(), walkers.into_iter().map(|walker| walker.made).collect()))
+}
+
+/// What all paths share.
+struct Sampler<'a> {
+    chain: &'a Chain<'a>,
+    transition: Transition<'a>,
+    increments: HashMap<u64, Arc<Increment>>,
+}
+
+/// The step of all paths to one time.
+struct Step<'a> {
+    chain: &'a Chain<'a>,
+    j: usize,
+    target: Target,
+    increment: &'a Increment,
+    ahead: Ahead,
+    /// Range of x̃, in cells of the grid, that `ahead` serves.
+    served: (f64, f64),
+    /// Z at the x̃ that are outside, by their bits.
+    outside: HashMap<u64, f64>,
+    /// Added to ln Z − ln β: what both lack of the likelihood's constant and scale.
+    constant: f64,
+}
+
+impl Sampler<'_> {
+    /// The first states: the known one, or drawn from start × likelihood × message.
+    fn start(&mut self, message: &Message, walkers: &mut [Walker]) -> Result<()> {
+        let chain = self.chain;
+        let (mean, std) = match chain.model().only_dimension()?.start {
+            Start::Fixed(x0) => {
+                walkers.iter_mut().for_each(|walker| walker.know(chain, x0));
+                return Ok(());
+            }
+            Start::Gaussian { mean, std } => (mean, std),
+        };
+        let (problem, layout) = (self.transition.problem, self.transition.layout);
+        let factors = [(mean, 1.0 / std)].into_iter().chain(observation(problem, 0)).collect();
+        let target = Target::new(layout.points(0), message, factors, false);
+        // The masses of the start at the points are its density times their distance; the likelihood lacks its constant.
+        let mut values: Vec<f64> = layout.start().iter().zip(&message.values).map(|(mass, beta)| mass * beta).collect();
+        let constant = problem.observe(0, layout.points(0), &mut values);
+        let total: f64 = values.iter().sum();
+        if !(total > 0.0 && target.len() > 0 && target.mass(1) > 0.0) {
+            return Err(problem.impossible(0, "no first state leads to the observations"));
+        }
+        let log_z = total.ln() + constant;
+        walkers.par_iter_mut().try_for_each(|walker| walker.start(chain, &target, log_z))
+    }
+
+    /// Take all paths to time `j`, of which the future says `message`.
+    fn step(&mut self, j: usize, message: &Message, walkers: &mut [Walker]) -> Result<()> {
+        let increment = self.increment(j)?;
+        let (problem, layout) = (self.transition.problem, self.transition.layout);
+        let open = problem.values[j].is_nan();
+        let factors: Vec<(f64, f64)> = observation(problem, j).into_iter().collect();
+        // The likelihood without its constant is what `observe` leaves in the values.
+        let constant = problem.observe(j, layout.points(j), &mut []);
+        let target = Target::new(layout.points(j), message, factors, open);
+        let position = |x: f64| (x - layout.origin) / layout.spacing;
+        let support = layout.support(j);
+        let reach = AROUND * support.len as f64;
+        let (low, high) = (support.first as f64 - reach, support.first as f64 + support.len as f64 + reach);
+        let all = || walkers.iter().flat_map(|walker| &walker.ahead).map(|&x| position(x));
+        let near = |t: &f64| (low..high).contains(t);
+        let served = all().filter(near).fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), t| (lo.min(t), hi.max(t)));
+        let served = if served.0 <= served.1 { served } else { (low, low) };
+        let ahead = self.transition.ahead(j - 1, &target.values, touched(served.0, served.1))?;
+        let mut outside = HashMap::new();
+        for t in all().filter(|t| !near(t)) {
+            if t.abs() > 1e15 {
+                return Err(far(problem, j, t * layout.spacing));
+            }
+            let there = self.transition.ahead(j - 1, &target.values, touched(t, t))?;
+            outside.insert(t.to_bits(), there.at(t));
+        }
+        let constant = constant - target.log_factor;
+        let step = Step { chain: self.chain, j, target, increment: &increment, ahead, served, outside, constant };
+        walkers.par_iter_mut().try_for_each(|walker| walker.step(&step, (layout, problem)))
+    }
+
+    /// The increments of the step that ends at time `j`.
+    fn increment(&mut self, j: usize) -> Result<Arc<Increment>> {
+        let key = length_key(self.chain.length(j));
+        if let Some(increment) = self.increments.get(&key) {
+            return Ok(increment.clone());
+        }
+        if self.increments.len() >= KEPT {
+            self.increments.clear();
+        }
+        let threshold = jump_threshold(self.chain, 0, j);
+        let increment = Arc::new(Increment::new(self.chain.nodes(0, j), self.transition.layout.spacing, threshold));
+        self.increments.insert(key, increment.clone());
+        Ok(increment)
+    }
+}
+
+/// Centre and precision of the likelihood at time `j`, if something is observed.
+fn observation(problem: &Problem, j: usize) -> Option<(f64, f64)> {
+    let y = problem.values[j];
+    (!y.is_nan()).then(|| (y, 1.0 / problem.dimension.observation_std))
+}
+
+fn far(problem: &Problem, j: usize, x: f64) -> Error {
+    Error::Numerical {
+        what: "posterior paths",
+        why: format!(
+            "before time {} a path is at {x:.3e}, too far out for the grid; the noise has no usable tails, use another one",
+            problem.grid.times()[j]
+        ),
+    }
+}
+
+impl Step<'_> {
+    /// Z at position `t` of the grid.
+    fn normaliser(&self, t: f64) -> f64 {
+        if t >= self.served.0 && t <= self.served.1 { self.ahead.at(t) } else { self.outside[&t.to_bits()] }
+    }
+}
+
+/// A block of paths on their way.
+struct Walker {
+    made: Made,
+    /// States before the noise of the coming step.
+    ahead: Vec<f64>,
+    pieces: Pieces,
+}
+
+impl Walker {
+    fn new(chain: &Chain, first: usize, count: usize, seed: u64) -> Self {
+        let made = Made {
+            rngs: (first..first + count).map(|path| stream(seed, path as u64)).collect(),
+            sums: vec![LogSum::default(); count],
+            states: Vec::with_capacity(count * chain.len()),
+            jumps: Vec::with_capacity(count * chain.len()),
+        };
+        Self { made, ahead: vec![0.0; count], pieces: Pieces::default() }
+    }
+
+    fn count(&self) -> usize {
+        self.ahead.len()
+    }
+
+    /// Move the states just added, those of time `j`, along the drift.
+    fn look_ahead(&mut self, chain: &Chain, j: usize) {
+        if j + 1 < chain.len() {
+            let count = self.count();
+            let states = &self.made.states[self.made.states.len() - count..];
+            chain.flow_many(j + 1, states, &mut self.ahead);
+        }
+    }
+
+    fn know(&mut self, chain: &Chain, x0: f64) {
+        let count = self.count();
+        self.made.states.resize(count, x0);
+        self.made.jumps.resize(count, false);
+        self.made.sums.iter_mut().for_each(|sum| sum.add(chain.log_likelihood(0, 0, x0)));
+        self.look_ahead(chain, 0);
+    }
+
+    fn start(&mut self, chain: &Chain, target: &Target, log_z: f64) -> Result<()> {
+        for (rng, sum) in self.made.rngs.iter_mut().zip(&mut self.made.sums) {
+            let position = loop {
+                let interval = target.descend(1, rng.random());
+                let position = interval as f64 + rng.random::<f64>();
+                if rng.random::<f64>() * target.bound(interval as f64) < target.value(position) {
+                    break position;
+                }
+            };
+            sum.add(log_z - target.message(position).ln());
+            self.made.states.push(target.points.0 + position * target.points.1);
+            self.made.jumps.push(false);
+        }
+        self.look_ahead(chain, 0);
+        Ok(())
+    }
+
+    fn step(&mut self, step: &Step, (layout, problem): (&Layout, &Problem)) -> Result<()> {
+        let first = layout.support(step.j).first as f64;
+        for ((rng, sum), &x) in self.made.rngs.iter_mut().zip(&mut self.made.sums).zip(&self.ahead) {
+            let t = (x - layout.origin) / layout.spacing;
+            let z = step.normaliser(t);
+            let drawn = self.pieces.draw(&step.target, step.increment, t - first, rng);
+            let (Some(drawn), true) = (drawn, z > 0.0) else {
+                return Err(problem.impossible(step.j, "a path cannot go on to the observations that follow"));
+            };
+            sum.add(z.ln() - step.target.message(drawn.position).ln() + step.constant);
+            self.made.states.push(x + drawn.move_by * layout.spacing);
+            self.made.jumps.push(drawn.jump);
+        }
+        self.look_ahead(step.chain, step.j);
+        Ok(())
+    }
+
+    /// Follow the prior to time `j`.
+    fn predict(&mut self, chain: &Chain, j: usize, increment: &Increment, spacing: f64) {
+        for (rng, x) in self.made.rngs.iter_mut().zip(&self.ahead) {
+            let node = pick(increment.nodes(), rng);
+            let normal: f64 = StandardNormal.sample(rng);
+            self.made.states.push(x + node.variance.sqrt() * spacing * normal);
+            self.made.jumps.push(node.jump);
+        }
+        self.look_ahead(chain, j);
+    }
+}

@@ -1,0 +1,114 @@
+//! Choose the family of the noise by evidence: fit each, and show the table.
+
+use super::{Fit, FitOptions, Spec, fit};
+use crate::noise::{FAMILIES, Family};
+use crate::series::TimeGrid;
+use crate::{Error, Result};
+
+/// A family of noise and how well it explains the data.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    /// The family.
+    pub family: &'static Family,
+    /// What its fit gave, or why it gave nothing.
+    pub outcome: std::result::Result<Rating, String>,
+}
+
+/// What decides between families.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rating {
+    /// Log evidence at the parameters found.
+    pub log_evidence: f64,
+    /// Its standard error.
+    pub std_error: f64,
+    /// Parameters learned.
+    pub learned: usize,
+    /// Log evidence less ½ ln(observations) per learned parameter: what is left of it, for long data, when the
+    /// parameters are integrated over instead of chosen (Schwarz 1978).
+    pub score: f64,
+}
+
+/// The fit with the best family, and all that were tried, best first.
+#[derive(Debug)]
+pub struct AnyNoise {
+    /// The best fit.
+    pub fit: Fit,
+    /// Its family.
+    pub family: &'static Family,
+    /// The table.
+    pub candidates: Vec<Candidate>,
+}
+
+/// The families that compete by default: all but truncated stable, which differs from stable by jumps too small to see
+/// and costs a convolution per step length.
+pub fn rival_families() -> Vec<&'static Family> {
+    FAMILIES.iter().filter(|family| family.name != "truncated-stable").collect()
+}
+
+/// Fit `spec` with each of `families` in place of its noise and keep the best.
+///
+/// # Errors
+/// Values given for a parameter of the noise (they would mean something else in every family), or the first family's
+/// error if none can be fitted.
+pub fn fit_any_noise(
+    spec: &Spec,
+    families: &[&'static Family],
+    grid: &TimeGrid,
+    columns: &[&[f64]],
+    options: &FitOptions,
+) -> Result<AnyNoise> {
+    check_open(spec, families)?;
+    let mut best: Option<(f64, &'static Family, Fit)> = None;
+    let mut first_error = None;
+    let mut candidates = Vec::new();
+    for &family in families {
+        let outcome = match fit(&Spec { noise: family, ..spec.clone() }, grid, columns, options) {
+            Ok(found) => {
+                let rating = rate(&found);
+                if best.as_ref().is_none_or(|(score, ..)| rating.score > *score) {
+                    best = Some((rating.score, family, found));
+                }
+                Ok(rating)
+            }
+            Err(error) => {
+                let why = error.to_string();
+                first_error.get_or_insert(error);
+                Err(why)
+            }
+        };
+        candidates.push(Candidate { family, outcome });
+    }
+    let score = |c: &Candidate| c.outcome.as_ref().map_or(f64::NEG_INFINITY, |rating| rating.score);
+    candidates.sort_by(|a, b| score(b).total_cmp(&score(a)));
+    match (best, first_error) {
+        (Some((_, family, fit)), _) => Ok(AnyNoise { fit, family, candidates }),
+        (None, Some(error)) => Err(error),
+        (None, None) => {
+            Err(Error::Shape { what: "families of noise", got: "none".into(), expected: "at least one".into() })
+        }
+    }
+}
+
+fn rate(fit: &Fit) -> Rating {
+    let learned = fit.parameters.iter().filter(|p| !p.fixed).count();
+    let log_evidence = fit.evidence.log_evidence;
+    Rating {
+        log_evidence,
+        std_error: fit.evidence.std_error,
+        learned,
+        score: log_evidence - 0.5 * learned as f64 * (fit.observations as f64).ln(),
+    }
+}
+
+fn check_open(spec: &Spec, families: &[&'static Family]) -> Result<()> {
+    let plain = |name: &str| name.split('[').next().unwrap_or_default().to_string();
+    let foreign = |name: &str| families.iter().any(|family| family.parameters.contains(&name));
+    match spec.given.iter().find(|(name, _)| foreign(&plain(name))) {
+        None => Ok(()),
+        Some((name, value)) => Err(Error::Parameter {
+            name: name.clone(),
+            value: *value,
+            expected: "cannot be held while the family of the noise is open: choose a family, or leave it out",
+        }),
+    }
+}

@@ -1,0 +1,99 @@
+//! Find parameters and potentials: all dimensions together, or one by one where they do not act on each other.
+
+use super::start::{Beginning, begin};
+use super::{Estimate, Spec};
+use crate::posterior::Potentials;
+use crate::series::TimeGrid;
+use crate::solve::{Choice, Expected, LearnOptions, Learned, Parameter, expect, learn};
+use crate::{Chain, Error, Model, Result};
+
+/// Parameters and potentials; the paths they were found with are not kept.
+pub(super) struct Found {
+    pub model: Model,
+    pub estimates: Vec<Estimate>,
+    /// How each group of dimensions that act on each other was solved.
+    pub choices: Vec<Choice>,
+    pub potentials: Potentials,
+    pub iterations: usize,
+    pub noted: Vec<String>,
+}
+
+/// Learn what is free, or only sweep if nothing is.
+pub(super) fn find(
+    spec: &Spec,
+    grid: &TimeGrid,
+    columns: &[&[f64]],
+    priors: bool,
+    options: &LearnOptions,
+) -> Result<Found> {
+    spec.check_names()?;
+    if spec.dim() == 1 || spec.drift.coupled {
+        return find_together(begin(spec, grid, columns, priors)?, grid, columns, options);
+    }
+    let alone = |(i, column): (usize, &&[f64])| {
+        let columns: &[&[f64]] = &[column];
+        let found = begin(&spec.only(i), grid, columns, priors)
+            .and_then(|beginning| find_together(beginning, grid, columns, options));
+        found.map_err(|error| in_dimension(error, &spec.names[i]))
+    };
+    join(spec, columns.iter().enumerate().map(alone).collect::<Result<_>>()?)
+}
+
+/// Say in which dimension values are at fault.
+fn in_dimension(error: Error, name: &str) -> Error {
+    match error {
+        Error::Series { place, problem } => Error::Series { place: format!("{place} of {name}"), problem },
+        other => other,
+    }
+}
+
+/// Dimensions that do not act on each other are as many models of one dimension: put what was found together.
+fn join(spec: &Spec, found: Vec<Found>) -> Result<Found> {
+    let starts = found.iter().map(|found| found.model.dimensions[0].start).collect();
+    let estimate = |place: &crate::drift::Place| {
+        let own = found[place.dimension].estimates.iter().find(|p| p.name == place.name);
+        own.map(|p| Estimate { name: spec.label(place), ..p.clone() })
+    };
+    let model = spec.assemble(|place| estimate(place).map_or(f64::NAN, |p| p.value), starts)?;
+    let estimates = spec.places().iter().filter_map(estimate).collect();
+    let noted = found.iter().zip(&spec.names);
+    let noted = noted.flat_map(|(found, name)| found.noted.iter().map(move |note| format!("{name}: {note}"))).collect();
+    let iterations = found.iter().map(|found| found.iterations).max().unwrap_or(0);
+    let choices = found.iter().flat_map(|found| found.choices.iter().cloned()).collect();
+    let potentials = found.into_iter().flat_map(|found| found.potentials).collect();
+    Ok(Found { model, estimates, choices, potentials, iterations, noted })
+}
+
+fn find_together(beginning: Beginning, grid: &TimeGrid, columns: &[&[f64]], options: &LearnOptions) -> Result<Found> {
+    let Beginning { model, parameters } = beginning;
+    if parameters.iter().all(|p| p.fixed) {
+        let chain = Chain::new(&model, grid, columns)?;
+        let Expected { choice, potentials, warnings, .. } = expect(&chain, None, options.method, &options.sweep)?;
+        drop(chain);
+        let given = |p: Parameter| Estimate {
+            name: p.name,
+            value: p.value,
+            std_error: None,
+            fixed: true,
+            held_by_prior: false,
+        };
+        let estimates = parameters.into_iter().map(given).collect();
+        return Ok(Found { model, estimates, choices: vec![choice], potentials, iterations: 0, noted: warnings });
+    }
+    let learned = learn(model, &parameters, grid, columns, options)?;
+    let estimates = estimates(&learned);
+    let Learned { model, choice, potentials, iterations, warnings, .. } = learned;
+    Ok(Found { model, estimates, choices: vec![choice], potentials, iterations, noted: warnings })
+}
+
+fn estimates(learned: &Learned) -> Vec<Estimate> {
+    let judged = learned.std_errors.iter().zip(&learned.data_shares);
+    let estimate = |(p, (&error, &share)): (&Parameter, (&f64, &f64))| Estimate {
+        name: p.name.clone(),
+        value: p.value,
+        std_error: (!p.fixed && error.is_finite()).then_some(error),
+        fixed: p.fixed,
+        held_by_prior: !p.fixed && p.prior.is_some() && share < 0.5,
+    };
+    learned.parameters.iter().zip(judged).map(estimate).collect()
+}

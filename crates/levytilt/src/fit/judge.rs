@@ -1,0 +1,58 @@
+//! Judge what was found with fresh random numbers: paths, their weights and the evidence.
+
+use super::FitOptions;
+use super::warnings::wide_gap;
+use crate::posterior::{Evidence, Paths, Potentials, WeightSummary, log_evidence, walk};
+use crate::solve::{Choice, GridPosterior, Method, grid};
+use crate::{Chain, Result, exact};
+
+/// Fresh paths and what they say.
+pub(super) struct Judgement {
+    pub paths: Paths,
+    pub summary: WeightSummary,
+    pub evidence: Evidence,
+    pub notes: Vec<String>,
+}
+
+/// Latent times up to which a posterior that sweeps and Gaussian sums miss is drawn from the grid without being asked.
+const SHORT: usize = 20_000;
+
+/// Draw fresh paths with the method chosen. Where the choice was left open and the bound is far from the evidence, the
+/// grid takes over, if there is one dimension and not too many times; `choices` then says so.
+pub(super) fn judge(
+    chain: &Chain,
+    choices: &mut Vec<Choice>,
+    potentials: &Potentials,
+    options: &FitOptions,
+    [fresh, particles]: [u64; 2],
+) -> Result<Judgement> {
+    if choices.iter().any(|choice| choice.method == Method::Grid) {
+        return by_grid(chain, options.paths, fresh);
+    }
+    let paths = walk(chain, potentials, options.paths, fresh);
+    let evidence = log_evidence(chain, potentials, options.paths, particles);
+    let summary = WeightSummary::new(&paths.log_weights());
+    let missed = wide_gap(&summary, &evidence, chain.observations());
+    match missed {
+        Some(gap) if options.learn.method == Method::Auto && chain.dim() == 1 && chain.len() <= SHORT => {
+            drop(paths);
+            let why = format!(
+                "exact paths, because the bound of {} was {gap:.1} nats below the evidence; parameters were learned with \
+                 the latter",
+                choices[0].method
+            );
+            *choices = vec![Choice { method: Method::Grid, why }];
+            by_grid(chain, options.paths, fresh)
+        }
+        _ => Ok(Judgement { paths, summary, evidence, notes: Vec::new() }),
+    }
+}
+
+fn by_grid(chain: &Chain, count: usize, seed: u64) -> Result<Judgement> {
+    chain.model().only_dimension()?;
+    let options = exact::Options::default();
+    let GridPosterior { paths, log_evidence, notes, .. } =
+        grid(chain.model(), chain.grid(), &chain.rows(0), &options, count, seed)?;
+    let summary = WeightSummary::new(&paths.log_weights());
+    Ok(Judgement { paths, summary, evidence: Evidence { log_evidence, std_error: 0.0, resamplings: 0.0 }, notes })
+}

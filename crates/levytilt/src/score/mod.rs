@@ -1,0 +1,69 @@
+//! Judge forecasts that are samples: proper scores, calibration, and whether one forecaster beats another.
+//!
+//! A forecast of one number is a [`Sample`]; a forecast of several at once is a [`Cloud`]. Every draw counts the same:
+//! no draw is reweighted, clipped or left out, because that would reward a forecaster for draws it did not mean.
+//!
+//! | question | answer |
+//! |---|---|
+//! | how good is the whole forecast? | [`Sample::crps`], [`Cloud::energy_score`] |
+//! | how good is its tail? | [`Sample::tail_crps`]; for comparison with the literature also [`jump_crps`], which is not proper |
+//! | how good is a quantile or an interval? | [`pinball`], [`interval_score`] |
+//! | are its probabilities right? | [`Sample::covers`], [`reliability`], [`Sample::pit`], [`histogram`] |
+//! | is the difference between two forecasters real? | [`diebold_mariano`], [`block_bootstrap`] |
+//!
+//! ```
+//! use levytilt::score::{Estimator, Sample};
+//!
+//! let forecast = Sample::new(&[0.0, 1.0])?;
+//! assert_eq!(forecast.crps(2.0, Estimator::VStatistic)?, 1.25);
+//! assert_eq!(forecast.crps(2.0, Estimator::Fair)?, 1.0);
+//! # Ok::<(), levytilt::Error>(())
+//! ```
+
+mod calibration;
+mod compare;
+mod crps;
+mod energy;
+mod jump;
+mod quantile;
+mod sample;
+
+pub use calibration::{histogram, reliability};
+pub use compare::{BlockBootstrap, DieboldMariano, automatic_lag, block_bootstrap, diebold_mariano};
+pub use crps::{Estimator, Tail, weighted_crps};
+pub use energy::Cloud;
+pub use jump::{JumpCrps, ScoredWindow, jump_crps};
+pub use quantile::{interval_score, pinball};
+pub use sample::Sample;
+
+use crate::{Error, Result};
+
+/// The truth, or an error if it is not a finite number.
+fn finite_truth(truth: f64) -> Result<f64> {
+    crate::error::finite("truth", truth)
+}
+
+/// A probability strictly between 0 and 1.
+fn level(name: &str, value: f64) -> Result<f64> {
+    crate::error::check(name, value, value > 0.0 && value < 1.0, "must be between 0 and 1, both excluded")
+}
+
+/// A score, or an error where finite inputs overflowed.
+fn finite_score(what: &'static str, value: f64) -> Result<f64> {
+    if value.is_finite() {
+        return Ok(value);
+    }
+    let why = format!("is {value}: the draws are too large for floating-point sums; rescale the series");
+    Err(Error::Numerical { what, why })
+}
+
+/// Refuse values that are not finite, naming the first.
+fn all_finite(what: &str, values: &[f64]) -> Result<()> {
+    match values.iter().position(|value| !value.is_finite()) {
+        None => Ok(()),
+        Some(i) => Err(Error::Series {
+            place: format!("{what} {}", i + 1),
+            problem: format!("{} is not a finite number; the forecast has failed there, do not score it", values[i]),
+        }),
+    }
+}

@@ -1,0 +1,103 @@
+//! The E-step of learning: paths of the posterior at the parameters as they stand, and how much each of them counts.
+//!
+//! Learning asks for nothing else, so another way to get posterior paths is another branch of [`expect`].
+
+use super::gaussian_sum::{GaussianSumOptions, gaussian_sum};
+use super::grid::grid;
+use super::method::{Choice, Method};
+use super::robust::robust_start;
+use super::sweep::{SweepOptions, Swept, sweep};
+use crate::posterior::{Paths, Potentials, WeightSummary, walk};
+use crate::{Chain, Result, exact};
+
+/// What an E-step hands to the step that moves the parameters.
+#[derive(Debug)]
+pub struct Expected {
+    /// The method that was used.
+    pub choice: Choice,
+    /// Messages from the future that the paths follow; they are a start for the next E-step. None for the grid.
+    pub potentials: Potentials,
+    /// Posterior paths.
+    pub paths: Paths,
+    /// How much each path counts in a mean over the posterior; the sum is 1.
+    pub weights: Vec<f64>,
+    /// Bound and quality of the paths.
+    pub summary: WeightSummary,
+    /// What a careful reader should know.
+    pub warnings: Vec<String>,
+}
+
+/// Sweeps from the potentials of a place nearby, which are close already.
+const NEARBY_SWEEPS: usize = 2;
+/// Nats that a Gaussian sum must add to the bound to be worth its higher cost.
+const WORTH: f64 = 1.0;
+
+/// Posterior paths of `chain`; `before` holds the potentials at parameters nearby, if there are any.
+pub fn expect(chain: &Chain, before: Option<&Potentials>, method: Method, options: &SweepOptions) -> Result<Expected> {
+    let asked = |method| Choice { method, why: "as asked for".into() };
+    match method {
+        Method::Sweep => by_sweeps(chain, before, options, asked(method)),
+        Method::GaussianSum => by_sum(chain, options, asked(method)),
+        Method::Grid => by_grid(chain, options, asked(method)),
+        Method::Auto => choose(chain, options),
+    }
+}
+
+fn by_sweeps(chain: &Chain, before: Option<&Potentials>, options: &SweepOptions, choice: Choice) -> Result<Expected> {
+    let swept = match before {
+        Some(potentials) => sweep(chain, potentials.clone(), &SweepOptions { sweeps: NEARBY_SWEEPS, ..*options })?,
+        None => sweep(chain, robust_start(chain)?, options)?,
+    };
+    let Swept { potentials, paths, summary, warnings, .. } = swept;
+    Ok(Expected { choice, potentials, weights: equal(&paths), paths, summary, warnings })
+}
+
+fn by_sum(chain: &Chain, options: &SweepOptions, choice: Choice) -> Result<Expected> {
+    let potentials = gaussian_sum(chain, &GaussianSumOptions::default())?;
+    let paths = walk(chain, &potentials, options.paths, options.seed);
+    let summary = WeightSummary::new(&paths.log_weights());
+    Ok(Expected { choice, potentials, weights: equal(&paths), paths, summary, warnings: Vec::new() })
+}
+
+/// Exact paths: their log-weights all are the log evidence, up to the errors of the grid.
+fn by_grid(chain: &Chain, options: &SweepOptions, choice: Choice) -> Result<Expected> {
+    chain.model().only_dimension()?;
+    let rows = chain.rows(0);
+    let found = grid(chain.model(), chain.grid(), &rows, &exact::Options::default(), options.paths, options.seed)?;
+    let summary = WeightSummary::new(&found.paths.log_weights());
+    let (potentials, paths) = (Vec::new(), found.paths);
+    Ok(Expected { choice, potentials, weights: equal(&paths), paths, summary, warnings: found.notes })
+}
+
+/// Every path counts the same: the weight of a whole path is a product over all steps and says little about any one of
+/// them, so that weighting would trade a bias that cannot be seen for a variance that can.
+fn equal(paths: &Paths) -> Vec<f64> {
+    vec![1.0 / paths.len() as f64; paths.len()]
+}
+
+/// Try both approximations on the data and keep sweeps unless the Gaussian sum is clearly better.
+fn choose(chain: &Chain, options: &SweepOptions) -> Result<Expected> {
+    let by = |method| Choice { method, why: String::new() };
+    let swept = by_sweeps(chain, None, options, by(Method::Sweep))?;
+    // Equal weights mean that one Gaussian per message is exact: there is nothing to add.
+    if swept.summary.elbo_std_error < 1e-6 {
+        let why = "one quadratic per time is exact here: all paths weigh the same".into();
+        return Ok(Expected { choice: Choice { why, ..swept.choice }, ..swept });
+    }
+    // Two sets of paths may not fit into memory; these come back from their potentials and seed.
+    let Expected { potentials, summary, warnings, .. } = swept;
+    let sum = by_sum(chain, options, by(Method::GaussianSum))?;
+    let gain = sum.summary.elbo - summary.elbo;
+    if gain > WORTH {
+        let why = format!("its bound is {gain:.1} nats above that of sweeps at the first parameters");
+        return Ok(Expected { choice: Choice { why, ..sum.choice }, ..sum });
+    }
+    drop(sum);
+    let why = match gain > 0.0 {
+        true => format!("a Gaussian sum would add only {gain:.1} nats to the bound at the first parameters"),
+        false => "a Gaussian sum would not raise the bound at the first parameters".into(),
+    };
+    let paths = walk(chain, &potentials, options.paths, options.seed);
+    let choice = Choice { method: Method::Sweep, why };
+    Ok(Expected { choice, potentials, weights: equal(&paths), paths, summary, warnings })
+}

@@ -1,0 +1,52 @@
+//! Name the ways to find a posterior.
+
+use std::fmt;
+
+/// A way to get posterior paths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Method {
+    /// The cheapest one that serves the data: sweeps, unless a Gaussian sum raises the bound by more than a nat.
+    #[default]
+    Auto,
+    /// Exact paths from the messages of the grid reference; one dimension.
+    Grid,
+    /// One quadratic potential per time, improved by guarded sweeps: dense data.
+    Sweep,
+    /// A sum of bumps per time from one backward pass: sparse data.
+    GaussianSum,
+}
+
+impl Method {
+    /// All methods.
+    pub const ALL: [Self; 4] = [Self::Auto, Self::Grid, Self::Sweep, Self::GaussianSum];
+
+    /// Name as users write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Grid => "grid",
+            Self::Sweep => "sweep",
+            Self::GaussianSum => "gaussian-sum",
+        }
+    }
+
+    /// The method with this name, if there is one.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|method| method.name() == name)
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The method that was used, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// Never [`Method::Auto`].
+    pub method: Method,
+    /// The reason, as the end of a sentence.
+    pub why: String,
+}
