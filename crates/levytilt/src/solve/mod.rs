@@ -4,12 +4,9 @@ mod expect;
 mod gaussian_sum;
 mod grid;
 mod learn;
-<<<<<<< HEAD
-pub mod neural;
-=======
 mod method;
+pub mod neural;
 mod newton;
->>>>>>> main
 mod parameters;
 mod robust;
 mod score;
