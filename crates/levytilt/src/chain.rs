@@ -133,6 +133,13 @@ impl<'a> Chain<'a> {
         if self.values[i][j].is_nan() { 0.0 } else { constant - 0.5 * square * precision * precision }
     }
 
+    /// ∂/∂x of [`Chain::log_likelihood`].
+    pub fn log_likelihood_slope(&self, i: usize, j: usize, x: f64) -> f64 {
+        let y = self.values[i][j];
+        let precision = self.likelihoods[i].0;
+        if y.is_nan() { 0.0 } else { (y - x) * precision * precision }
+    }
+
     /// Move states (dimension fastest) from time `j` − 1 over the step that ends at `j`; for `j` = 0 set the start's mean.
     pub fn flow_many(&self, j: usize, states: &[f64], out: &mut [f64]) {
         if j == 0 {

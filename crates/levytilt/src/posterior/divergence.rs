@@ -17,8 +17,8 @@ pub fn bound_by_divergence(chain: &Chain, potentials: &Potentials, paths: &Paths
     let mut ahead = vec![0.0; count * dim];
     for j in 0..chain.len() {
         chain.flow_many(j, &states, &mut ahead);
-        for i in 0..dim {
-            let step = Step::new(chain, &potentials[i][j], i, j);
+        for (i, column) in potentials.iter().enumerate() {
+            let step = Step::new(chain, &column[j], i, j);
             for (sum, x) in sums.iter_mut().zip(ahead.iter().skip(i).step_by(dim)) {
                 *sum += chain.mean_log_likelihood(i, j, step.mean_square(*x, chain.value(i, j))) - step.kl(*x);
             }

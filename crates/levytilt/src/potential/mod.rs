@@ -1,6 +1,7 @@
 //! Describe messages from the future, e^{φ(x)}: where the data want the state to be, and how firmly.
 
 mod gaussian_sum;
+pub mod neural;
 mod quadratic;
 
 pub use gaussian_sum::GaussianSum;

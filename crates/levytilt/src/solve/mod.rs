@@ -7,6 +7,7 @@ mod learn;
 mod linear_gaussian;
 mod method;
 mod network;
+pub mod neural;
 mod newton;
 mod parameters;
 mod robust;

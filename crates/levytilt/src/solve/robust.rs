@@ -145,7 +145,7 @@ pub(super) fn from_natural(a: f64, pull: f64) -> Result<Quadratic> {
 }
 
 /// Observed values joined by straight lines, level before the first and after the last.
-fn interpolate(chain: &Chain, i: usize) -> Vec<f64> {
+pub(super) fn interpolate(chain: &Chain, i: usize) -> Vec<f64> {
     let seen: Vec<(f64, f64)> =
         chain.times().iter().copied().zip(chain.values(i).iter().copied()).filter(|p| !p.1.is_nan()).collect();
     let Some(&(_, first)) = seen.first() else {

@@ -27,7 +27,7 @@ mod table;
 
 pub use derivatives::StepDerivatives;
 pub use log_sum::LogSum;
-pub use step::{Draw, Tilted, TiltedStep};
+pub use step::{Draw, Moments, Tilted, TiltedStep};
 pub use step_table::StepTable;
 pub use sum::{SumDerivatives, SumStep};
 pub use sum_table::SumTable;

@@ -64,6 +64,12 @@ impl Series {
         }
     }
 
+    /// P(h), P'(h) and P''(h).
+    pub(super) fn derivatives(&self, h: f64) -> [f64; 3] {
+        let used = &self.coefficients[..=4 * self.groups];
+        used.iter().rev().fold([0.0; 3], |[p, p1, p2], c| [p * h + c, p1 * h + p, p2 * h + 2.0 * p1])
+    }
+
     /// P'(h).
     pub(super) fn slope(&self, h: f64) -> f64 {
         let used = &self.coefficients[1..=4 * self.groups];

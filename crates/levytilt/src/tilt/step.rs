@@ -45,6 +45,17 @@ pub struct Tilted {
     pub kl: f64,
 }
 
+/// What a change of the potential or of the state does to the law of the node depends on these.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Moments {
+    /// ln Z.
+    pub log_z: f64,
+    /// E_q(g).
+    pub mean_g: f64,
+    /// E_q(g²).
+    pub mean_square_g: f64,
+}
+
 /// A draw from a tilted step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Draw {
@@ -94,6 +105,13 @@ impl TiltedStep {
         let (_, weights) = self.node_law(self.kappa(x));
         let square = |k: usize| (self.move_from(x, k, 0.0) - target).powi(2) + self.nodes[k].std.powi(2);
         weights.iter().enumerate().filter(|(_, q)| **q > 0.0).map(|(k, q)| q * square(k)).sum()
+    }
+
+    /// ln Z and the first two moments of g at x̃.
+    pub fn moments(&self, x: f64) -> Moments {
+        let (log_z, weights) = self.node_law(self.kappa(x));
+        let mean = |f: &dyn Fn(f64) -> f64| self.nodes.iter().zip(&weights).map(|(n, q)| q * f(n.g)).sum();
+        Moments { log_z, mean_g: mean(&|g| g), mean_square_g: mean(&|g| g * g) }
     }
 
     /// Draw the node and the next state from x̃.

@@ -15,7 +15,7 @@ use super::alias::{self, AliasTable};
 use super::fast_exp::exp_slice;
 use super::log_sum::LogSum;
 use super::series::{Series, Space, lane_sum};
-use super::step::{Draw, TiltedStep, pick};
+use super::step::{Draw, Moments, TiltedStep, pick};
 use crate::StreamRng;
 use crate::noise::Nodes;
 use crate::potential::Quadratic;
@@ -169,6 +169,23 @@ impl TiltTable {
         });
         let mean_g = tabulated.unwrap_or_else(|| self.step().evaluate(x).mean_g);
         2.0 * self.potential.a() * (self.potential.c() - x) * mean_g
+    }
+
+    /// ln Z(x̃) within 1e-9 and the first two moments of g under the law of the node, within 1e-6.
+    pub fn moments(&self, x: f64) -> Moments {
+        let kappa = -self.potential.log_value(x);
+        let tabulated = self.interval(kappa).and_then(|interval| {
+            let h = kappa - interval.middle;
+            let [p, p1, p2] = interval.series.as_ref()?.derivatives(h);
+            // Z = Z₀ e^{−hḡ} P(h), so Z'/Z = −ḡ + P'/P and Z''/Z = ḡ² − 2ḡP'/P + P''/P.
+            let (first, second, mean) = (p1 / p, p2 / p, interval.mean_g);
+            Some(Moments {
+                log_z: interval.log_z - h * mean + p.ln(),
+                mean_g: mean - first,
+                mean_square_g: mean * (mean - 2.0 * first) + second,
+            })
+        });
+        tabulated.unwrap_or_else(|| self.step().moments(x))
     }
 
     /// Draw the node and the next state from x̃; the law is exactly that of [`TiltedStep::draw`].

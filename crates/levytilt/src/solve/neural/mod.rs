@@ -1,0 +1,9 @@
+//! Train a neural potential on the bound.
+
+mod gradient;
+mod optimiser;
+mod train;
+
+pub use gradient::{BoundGradient, bound_gradient};
+pub use optimiser::{Optimiser, Rule, rescale};
+pub use train::{TrainOptions, Trainer};
