@@ -67,6 +67,31 @@ fn a_run_holds_all_its_files_and_does_not_depend_on_threads() {
 }
 
 #[test]
+fn the_solver_and_the_noise_can_be_chosen_or_left_open() {
+    let at = simulated();
+    let fit = |flags: &str| at.ok(&format!("fit sim/data.csv --steps 200 --paths 100 --json {flags}")).json();
+    let evidence = |method: &str| {
+        let summary = fit(&format!("{FIXED} --x0 0 --method {method}"));
+        assert_eq!(summary["method"], method);
+        (summary["log_evidence"].as_f64().unwrap(), summary["log_evidence_std_error"].as_f64().unwrap())
+    };
+    let (exact, error) = evidence("grid");
+    assert_eq!(error, 0.0);
+    for method in ["sweep", "gaussian-sum"] {
+        let (value, error) = evidence(method);
+        // Five standard errors and what is left of the grid's own.
+        assert!((value - exact).abs() < 5.0 * error + 0.05, "{method}: {value} ± {error}, exact {exact}");
+    }
+    let summary = fit("--theta 3 --mu 1 --observation-std 0.1 --noise auto --out run");
+    let rows = summary["noise_candidates"].as_array().unwrap();
+    assert_eq!((rows.len(), &rows[0]["noise"]), (7, &summary["noise"]));
+    let scores: Vec<f64> = rows.iter().filter_map(|row| row["score"].as_f64()).collect();
+    assert!(scores.windows(2).all(|pair| pair[0] >= pair[1]) && summary["noise"] != "gaussian", "{rows:?}");
+    assert!(at.read("run/model.toml").contains(&format!("noise = {}", summary["noise"])));
+    at.ok("forecast run --horizon 1 --quiet");
+}
+
+#[test]
 fn a_forecast_starts_where_the_fit_ended() {
     let at = simulated();
     at.ok(&format!("fit sim/data.csv {FIXED} --steps 200 --paths 200 --out run"));
@@ -136,7 +161,8 @@ fn bad_records_end_with_a_result_or_a_reason() {
     at.refused("fit plain.csv --observation-std 0 --out no", &["observation_std = 0"]);
     at.refused("fit plain.csv --paths 1", &["paths = 1"]);
     at.refused("fit plain.csv --noise gaussian --alpha 1", &["--alpha", "gaussian"]);
-    at.refused("fit plain.csv --method grid", &["grid", "exact"]);
+    at.refused("fit plain.csv --method neural", &["neural", "auto"]);
+    at.refused("fit plain.csv --noise auto --alpha 1.5", &["alpha", "family"]);
     at.refused("fit plain.csv --threads 100000", &["threads"]);
     assert!(!at.path("no").exists());
 }
