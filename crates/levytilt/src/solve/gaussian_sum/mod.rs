@@ -76,6 +76,8 @@ fn filter(chain: &Chain, i: usize, robust: &Robust, options: &GaussianSumOptions
 
 /// A bump e^{−60} of the largest says nothing.
 const NEGLIGIBLE: f64 = 60.0;
+/// Most times that bumps are polished, each time with ceilings where the last ones were too high.
+const ROUNDS: usize = 4;
 /// A bump may exceed the message at its own centre by this much in logarithm.
 const SLACK: f64 = 0.1;
 
@@ -93,22 +95,35 @@ fn pull_back(
     }
     let centre = flow.best_state(firmest, regions.means[j], 10.0 * regions.sds[j]);
     let mut space = Vec::new();
-    let target = regions.target(j, wide, centre, flow, &mut space);
+    let mut target = regions.target(j, wide, centre, flow, &mut space);
     let (mean, sd) = target.moments();
     let few = merge_down(wide, regions.level(j, centre), options);
     let mut few: Vec<Bump> = few.iter().map(|bump| flow.pull_back(bump, mean, sd)).collect();
-    lower(&mut few, wide, flow, &mut space);
-    polish(&mut few, &target);
-    lower(&mut few, wide, flow, &mut space);
+    let mut log_message = |x: f64| log_sum(wide, flow.value(x), &mut space);
+    lower(&mut few, &mut log_message);
+    for _ in 0..ROUNDS {
+        polish(&mut few, &target);
+        let broken = lower(&mut few, &mut log_message);
+        if broken.is_empty() {
+            break;
+        }
+        broken.into_iter().for_each(|(x, log_value)| target.add_ceiling(x, log_value));
+    }
     few
 }
 
 /// Lower every bump that exceeds the message at its own centre: none that belongs there can, but one drawn up by its slope
-/// far away would, and paths would follow it.
-fn lower(few: &mut [Bump], wide: &[Bump], flow: &mut OwnFlow, space: &mut Vec<f64>) {
+/// far away would, and paths would follow it. Returns those centres with the message there.
+fn lower(few: &mut [Bump], log_message: &mut impl FnMut(f64) -> f64) -> Vec<(f64, f64)> {
+    let mut broken = Vec::new();
     for bump in few {
-        bump.log_weight = bump.log_weight.min(log_sum(wide, flow.value(bump.c), space) + SLACK);
+        let ceiling = log_message(bump.c);
+        if bump.log_weight > ceiling + SLACK {
+            bump.log_weight = ceiling + SLACK;
+            broken.push((bump.c, ceiling));
+        }
     }
+    broken
 }
 
 /// Merge until no more than the allowed number is left.

@@ -15,6 +15,14 @@ pub(super) struct Target {
 }
 
 impl Target {
+    /// Add a state at which the message, of logarithm `log_value`, must not be exceeded.
+    pub fn add_ceiling(&mut self, state: f64, log_value: f64) {
+        self.states.push(state);
+        self.log_values.push(log_value);
+        self.weights.push(0.0);
+        self.ceilings.push(CEILING);
+    }
+
     /// Weight of the square of a residual `wanted − found` at state `i`. A message missed by more than [`LOST`] is lost
     /// whether by a little or a lot more; one exceeded leads paths astray the further the more.
     fn weight(&self, i: usize, residual: f64) -> f64 {
@@ -39,6 +47,8 @@ const GOOD: f64 = 1e-7;
 const FAIR: f64 = 3e-6;
 /// Logarithm of the factor by which a message can be missed at most.
 const LOST: f64 = 2.0;
+/// Weight of a ceiling that was found to be broken.
+const CEILING: f64 = 0.01;
 /// Most Gauss–Newton steps, from a poor start and from a fair one.
 const STEPS: usize = 30;
 const FEW_STEPS: usize = 5;
