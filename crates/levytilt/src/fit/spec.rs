@@ -240,8 +240,9 @@ mod tests {
     fn a_model_needs_every_value() {
         let error = |spec: &Spec| spec.model().unwrap_err().to_string();
         let spec = two("ou").fix("theta", 1.0).fix("mu", 0.0).fix("alpha", 1.5).fix("scale[A]", 1.0);
+        let spec = spec.fix("observation_std", 0.1);
         assert!(error(&spec).contains("scale[B]"), "{}", error(&spec));
-        let spec = spec.fix("scale[B]", 2.0).fix("observation_std", 0.1).fix("x0[A]", 0.0);
+        let spec = spec.fix("scale[B]", 2.0).fix("x0[A]", 0.0);
         assert!(error(&spec).contains("x0[B]"), "{}", error(&spec));
         let model = spec.fix("x0[B]", 1.0).fix("x0_std[B]", 0.5).model().unwrap();
         assert_eq!(model.dimensions[1].noise.parameters(), [("alpha", 1.5), ("scale", 2.0)]);
