@@ -66,14 +66,14 @@ fn coupled_model() -> Model {
     Model::multivariate(Box::new(drift), vec![dimension(0.5), dimension(1.0)]).unwrap()
 }
 
-/// Four standard errors for each of ten parameters: false alarm below 1e-3 if the errors are Gaussian; the seed is
+/// Four standard errors for each of eight parameters, the error of observation given: false alarm below 1e-3 if the errors are Gaussian; the seed is
 /// fixed. The push of B on A is far from nothing, and seen so.
 #[test]
 fn statistics_a_push_between_dimensions_is_found() {
     let times = even_times(500, 0.05);
     let grid = TimeGrid::new(&times, Some(500)).unwrap();
     let data = simulate(&coupled_model(), &times, 2).unwrap();
-    let spec = spec("linear", "gaussian").named(&["A", "B"]).fix("x0", 0.0);
+    let spec = spec("linear", "gaussian").named(&["A", "B"]).fix("x0", 0.0).fix("observation_std", 0.05);
     let fit = fit(&spec, &grid, &[&data.column(0), &data.column(1)], &FitOptions { paths: 400, ..OPTIONS() }).unwrap();
     let truth = [
         ("slope[A,A]", -2.0),
@@ -84,13 +84,12 @@ fn statistics_a_push_between_dimensions_is_found() {
         ("offset[B]", 0.0),
         ("scale[A]", 0.5),
         ("scale[B]", 1.0),
-        ("observation_std[A]", 0.05),
-        ("observation_std[B]", 0.05),
     ];
-    assert_eq!(fit.parameters.len(), truth.len());
+    assert_eq!(fit.parameters.len(), truth.len() + 2);
     for (name, truth) in truth {
         let p = fit.parameter(name).unwrap();
-        assert!((p.value - truth).abs() < 4.0 * p.std_error.unwrap(), "{p:?}");
+        let off = (p.value - truth).abs() / p.std_error.unwrap();
+        assert!(off < 4.0, "{p:?}, {} iterations, {:?}", fit.iterations, fit.warnings);
     }
     let push = fit.parameter("slope[A,B]").unwrap();
     assert!(push.value > 6.0 * push.std_error.unwrap(), "{push:?}");

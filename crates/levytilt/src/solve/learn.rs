@@ -206,15 +206,22 @@ impl Task<'_> {
     }
 
     /// Newton steps of 1, 1/2, 1/3, … of their length, each with a fresh set of all paths: the average of what every
-    /// set would have found by itself. Ends with a set at the last parameters, from which no step is taken.
+    /// set would have found by itself. Ends with a set at the last parameters, from which no step is taken; if the bound
+    /// is lower there than at the first, with one at those.
     fn average(&self, search: &mut Search) -> Result<()> {
         let mut seeds = stream(self.options.sweep.seed, u64::MAX - 2);
+        let mut first: Option<(Vec<f64>, f64, f64)> = None;
         let mut sets = 0;
         loop {
-            let sweep = SweepOptions { seed: seeds.next_u64(), sweeps: 1, ..self.options.sweep };
-            let Place { model, values, choice, potentials, .. } = &search.place;
-            let again = self.place(rebuild(model, values)?, values.clone(), choice.method, Some(potentials), &sweep)?;
-            search.place = Place { choice: choice.clone(), ..again };
+            self.refresh(search, seeds.next_u64())?;
+            let Place { values, objective, summary, .. } = &search.place;
+            let (start, best, noise) = first.get_or_insert((values.clone(), *objective, summary.elbo_std_error));
+            let fell = *objective < *best - 2.0 * noise.hypot(summary.elbo_std_error);
+            if fell {
+                let note = "steps with fresh paths lowered the bound; the parameters are those before them";
+                search.warnings.push(note.into());
+                return self.move_to(search, start.clone()).and_then(|()| self.refresh(search, seeds.next_u64()));
+            }
             let system = self.system(&search.place);
             let enough = system.noise() <= ENOUGH * (sets as f64).sqrt();
             if system.is_empty() || enough || sets == MOST_SETS || search.iterations >= self.options.iterations {
@@ -222,15 +229,30 @@ impl Task<'_> {
             }
             sets += 1;
             let values = system.moved(self.parameters, &search.place.values, 1.0 / sets as f64);
-            let moved = rebuild(&search.place.model, &values);
-            let Some(model) = moved.ok().filter(|model| Chain::new(model, self.grid, self.columns).is_ok()) else {
+            if self.move_to(search, values).is_err() {
                 let note = "the last step led to a model that cannot be computed; the parameters are those before it";
                 search.warnings.push(note.into());
                 return Ok(());
-            };
-            (search.place.model, search.place.values) = (model, values);
+            }
             search.iterations += 1;
         }
+    }
+
+    /// Draw all paths anew at the parameters as they stand.
+    fn refresh(&self, search: &mut Search, seed: u64) -> Result<()> {
+        let sweep = SweepOptions { seed, sweeps: 1, ..self.options.sweep };
+        let Place { model, values, choice, potentials, .. } = &search.place;
+        let again = self.place(rebuild(model, values)?, values.clone(), choice.method, Some(potentials), &sweep)?;
+        search.place = Place { choice: choice.clone(), ..again };
+        Ok(())
+    }
+
+    /// Take other parameters, if the model can be computed there.
+    fn move_to(&self, search: &mut Search, values: Vec<f64>) -> Result<()> {
+        let model = rebuild(&search.place.model, &values)?;
+        Chain::new(&model, self.grid, self.columns)?;
+        (search.place.model, search.place.values) = (model, values);
+        Ok(())
     }
 }
 
