@@ -4,7 +4,7 @@ use super::bumps::Bump;
 use crate::tilt::fast_exp::exp_slice;
 use nalgebra::{DMatrix, DVector};
 
-/// States with the logarithm of the message wanted there; weights and ceilings together sum to one.
+/// States with the logarithm of the message wanted there; weights and ceilings sum to about one.
 pub(super) struct Target {
     pub states: Vec<f64>,
     pub log_values: Vec<f64>,

@@ -1,7 +1,6 @@
 //! Where the state may be: what the past says, roughly, and the states at which a message has to be right.
 
-use super::bumps::Bump;
-use super::bumps::log_sum;
+use super::bumps::{Bump, log_sum};
 use super::flow::OwnFlow;
 use super::polish::{Target, turn_into_shares};
 use crate::Chain;
@@ -18,11 +17,10 @@ pub(super) struct Regions {
     observation_std: f64,
 }
 
-/// Offsets of the states around a centre in units of its scale: sinh of −4, …, 4.
+/// States on either side of a centre; their distances in units of its scale are sinh of numbers up to 4.
 const SIDE: i32 = 10;
 /// Share of the weight that all states have alike, because the rough idea may be wrong.
 const EVEN: f64 = 0.2;
-
 /// States beyond either end, each twice as far as the last: they count by what past and future give them, and as places
 /// where the message must not be exceeded.
 const FAR: i32 = 10;
@@ -64,47 +62,36 @@ impl Regions {
         }
         states.sort_by(f64::total_cmp);
         states.dedup_by(|x, y| (*x - *y).abs() < 0.02 * scale);
-        let mut log_message = |x: f64| log_sum(wide, flow.value(x), space);
-        let mut log_values: Vec<f64> = states.iter().map(|&x| log_message(x)).collect();
-        let mut weights = self.weights(j, &states, &log_values);
+        let mut log_message = |x: f64| (x, log_sum(wide, flow.value(x), space));
+        let mut points: Vec<(f64, f64)> = states.into_iter().map(&mut log_message).collect();
         for _ in 0..REFINEMENTS {
-            let mut more: Vec<f64> = Vec::new();
-            for (k, pair) in states.windows(2).enumerate() {
-                if weights[k] + weights[k + 1] > HEAVY {
-                    more.push(0.5 * (pair[0] + pair[1]));
-                }
-            }
-            let mut all: Vec<(f64, f64)> = states.iter().copied().zip(log_values.iter().copied()).collect();
-            all.extend(more.into_iter().map(|x| (x, log_message(x))));
-            all.sort_by(|x, y| x.0.total_cmp(&y.0));
-            (states, log_values) = all.into_iter().unzip();
-            weights = self.weights(j, &states, &log_values);
+            let weights = self.weights(j, &points);
+            let heavy = (1..points.len()).filter(|&k| weights[k - 1] + weights[k] > HEAVY);
+            let between: Vec<f64> = heavy.map(|k| 0.5 * (points[k - 1].0 + points[k].0)).collect();
+            insert(&mut points, between.into_iter().map(&mut log_message));
         }
-        let even = EVEN / states.len() as f64;
-        let inner = states[0]..=states[states.len() - 1];
-        let span = inner.end() - inner.start();
-        let beyond = (0..FAR).flat_map(|k| [inner.start() - span * 2f64.powi(k), inner.end() + span * 2f64.powi(k)]);
-        let mut all: Vec<(f64, f64)> = states.into_iter().zip(log_values).collect();
-        all.extend(beyond.map(|x| (x, log_message(x))));
-        all.sort_by(|x, y| x.0.total_cmp(&y.0));
-        let (states, log_values): (Vec<f64>, Vec<f64>) = all.into_iter().unzip();
-        let mut weights = self.weights(j, &states, &log_values);
+        let even = EVEN / points.len() as f64;
+        let (first, last) = (points[0].0, points[points.len() - 1].0);
+        let beyond = |k: i32| (last - first) * 2f64.powi(k);
+        insert(&mut points, (0..FAR).flat_map(|k| [first - beyond(k), last + beyond(k)]).map(log_message));
+        let mut weights = self.weights(j, &points);
         weights.iter_mut().for_each(|w| *w *= 1.0 - EVEN);
-        let mut ceilings = vec![even; states.len()];
-        for k in (0..states.len()).filter(|&k| inner.contains(&states[k])) {
+        let mut ceilings = vec![even; points.len()];
+        for k in (0..points.len()).filter(|&k| (first..=last).contains(&points[k].0)) {
             weights[k] += even;
             ceilings[k] = 0.0;
         }
+        let (states, log_values) = points.into_iter().unzip();
         Target { states, log_values, weights, ceilings }
     }
 
-    /// Rough posterior probability of each state's surroundings.
-    fn weights(&self, j: usize, states: &[f64], log_values: &[f64]) -> Vec<f64> {
-        let last = states.len() - 1;
-        let mut weights: Vec<f64> = (0..states.len())
+    /// Rough posterior probability of the surroundings of each state, given with the logarithm of the message there.
+    fn weights(&self, j: usize, points: &[(f64, f64)]) -> Vec<f64> {
+        let last = points.len() - 1;
+        let mut weights: Vec<f64> = (0..points.len())
             .map(|k| {
-                let gap = states[(k + 1).min(last)] - states[k.saturating_sub(1)];
-                gap.ln() + log_values[k] + self.log_past(j, states[k])
+                let gap = points[(k + 1).min(last)].0 - points[k.saturating_sub(1)].0;
+                gap.ln() + points[k].1 + self.log_past(j, points[k].0)
             })
             .collect();
         turn_into_shares(&mut weights);
@@ -120,4 +107,10 @@ impl Regions {
         let scale = 2.0 * self.sds[j] + self.observation_std;
         -(miss / scale).powi(2).ln_1p()
     }
+}
+
+/// Add points and keep their order.
+fn insert(points: &mut Vec<(f64, f64)>, more: impl Iterator<Item = (f64, f64)>) {
+    points.extend(more);
+    points.sort_by(|x, y| x.0.total_cmp(&y.0));
 }
