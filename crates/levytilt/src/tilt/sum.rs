@@ -59,12 +59,6 @@ impl SumStep {
         Draw { log_z, ..self.parts[component].1.draw(x, rng) }
     }
 
-    /// E_q[(x' − target)²] from x̃.
-    pub fn mean_square(&self, x: f64, target: f64) -> f64 {
-        let calls = self.calls(x).1;
-        self.parts.iter().zip(calls).map(|((_, step), call)| call * step.mean_square(x, target)).sum()
-    }
-
     /// q_k, the law of the node, summed over components.
     pub fn node_weights(&self, x: f64) -> Vec<f64> {
         let (_, calls) = self.calls(x);
