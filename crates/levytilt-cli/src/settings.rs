@@ -238,7 +238,7 @@ pub enum Clock {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// Sweeps, or a Gaussian sum where it raises the bound by more than a nat
+    /// Sweeps, or a Gaussian sum where it raises the bound by more than two nats
     Auto,
     /// Exact paths from a grid of states: one dimension, slower
     Grid,

@@ -31,7 +31,7 @@ pub struct Expected {
 /// Most sweeps from the potentials of a place nearby, which are close already.
 const NEARBY_SWEEPS: usize = 2;
 /// Nats per thousand observations (or fewer) that a Gaussian sum must add to the bound to be worth its higher cost.
-const WORTH: f64 = 1.0;
+const WORTH: f64 = 2.0;
 
 /// Posterior paths of `chain`; `before` holds the potentials at parameters nearby, if there are any.
 pub fn expect(chain: &Chain, before: Option<&Potentials>, method: Method, options: &SweepOptions) -> Result<Expected> {

@@ -5,7 +5,8 @@ use std::fmt;
 /// A way to get posterior paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Method {
-    /// The cheapest one that serves the data: sweeps, unless a Gaussian sum raises the bound by more than a nat.
+    /// The cheapest one that serves the data: sweeps, unless a Gaussian sum raises the bound by more than two nats
+    /// per thousand observations.
     #[default]
     Auto,
     /// Exact paths from the messages of the grid reference; one dimension.
