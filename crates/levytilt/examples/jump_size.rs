@@ -65,7 +65,7 @@ fn case(alpha: f64, slope: f64, seed: u64) -> Result<[f64; 3]> {
     let times: Vec<f64> = (0..=STEPS).map(|j| j as f64 * DT).collect();
     let grid = TimeGrid::new(&times, None)?;
     let start = robust_start(&Chain::new(&model, &grid, &[&chain.values])?)?;
-    let mut potentials: Vec<Quadratic> = start[0].iter().filter_map(quadratic).collect();
+    let mut potentials: Vec<Quadratic> = start[0].iter().filter_map(Potential::quadratic).collect();
     for sweep in 0..SWEEPS {
         let (paths, _) = chain.walk(&potentials, 200, seed + 1000 * sweep as u64)?;
         potentials = chain.refit(&paths)?;
@@ -76,14 +76,6 @@ fn case(alpha: f64, slope: f64, seed: u64) -> Result<[f64; 3]> {
         false => 0.0,
     };
     Ok([evidence - summary.elbo, summary.effective_sample_size, check.abs()])
-}
-
-/// The robust start has one bump per time.
-fn quadratic(potential: &Potential) -> Option<Quadratic> {
-    match potential {
-        Potential::Quadratic(quadratic) => Some(*quadratic),
-        Potential::Sum(_) => None,
-    }
 }
 
 impl Sized {

@@ -101,6 +101,13 @@ impl<'a> Chain<'a> {
         self.values[i][j]
     }
 
+    /// What the observation at time `j` says in dimension `i` as a quadratic message, if there is one: its firmness 1/(2σ²)
+    /// and its centre, the value.
+    pub(crate) fn observation(&self, i: usize, j: usize) -> Option<(f64, f64)> {
+        let y = self.values[i][j];
+        (!y.is_nan()).then(|| (0.5 / self.model.dimensions[i].observation_std.powi(2), y))
+    }
+
     /// Values observed in dimension `i`, one per time, NaN where none.
     pub fn values(&self, i: usize) -> &[f64] {
         &self.values[i]

@@ -1,6 +1,6 @@
 //! Look ahead: simulate the model from posterior states at the end of the data, with exact draws of the noise.
 
-use crate::posterior::{Marginal, weighted_marginal};
+use crate::posterior::{Marginal, systematic, weighted_marginal};
 use crate::{Error, Model, Result, StreamRng, stream};
 use rand::{Rng, RngExt};
 use rayon::prelude::*;
@@ -91,22 +91,6 @@ fn check((ends, weights): (&[f64], &[f64]), dim: usize, times: &[f64], options: 
 
 fn series(place: &str, problem: String) -> Error {
     Error::Series { place: place.into(), problem }
-}
-
-/// `count` indices in proportion to their weights, with as little luck as possible.
-fn systematic(weights: &[f64], count: usize, offset: f64) -> Vec<usize> {
-    let mut index = 0;
-    let mut sum = weights[0];
-    (0..count)
-        .map(|k| {
-            let target = (k as f64 + offset) / count as f64;
-            while sum < target && index + 1 < weights.len() {
-                index += 1;
-                sum += weights[index];
-            }
-            index
-        })
-        .collect()
 }
 
 fn one_path(

@@ -3,7 +3,7 @@
 use super::FitOptions;
 use super::warnings::wide_gap;
 use crate::posterior::{Evidence, Paths, Potentials, WeightSummary, log_evidence, walk};
-use crate::solve::{Choice, GridPosterior, Method, grid};
+use crate::solve::{Choice, GridPosterior, Method, grid_of};
 use crate::{Chain, Result, exact};
 
 /// Fresh paths and what they say.
@@ -49,10 +49,7 @@ pub(super) fn judge(
 }
 
 fn by_grid(chain: &Chain, count: usize, seed: u64) -> Result<Judgement> {
-    chain.model().only_dimension()?;
-    let options = exact::Options::default();
-    let GridPosterior { paths, log_evidence, notes, .. } =
-        grid(chain.model(), chain.grid(), &chain.rows(0), &options, count, seed)?;
+    let GridPosterior { paths, log_evidence, notes, .. } = grid_of(chain, &exact::Options::default(), count, seed)?;
     let summary = WeightSummary::new(&paths.log_weights());
     Ok(Judgement { paths, summary, evidence: Evidence { log_evidence, std_error: 0.0, resamplings: 0.0 }, notes })
 }

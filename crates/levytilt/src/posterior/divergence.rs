@@ -1,7 +1,6 @@
 //! The bound once more, with the divergence of every step in closed form (Rao–Blackwell): a check of the path weights.
 
 use super::walk::{Paths, Potentials};
-use crate::potential::{Potential, Quadratic};
 use crate::tilt::TiltedStep;
 use crate::{Chain, Error, Result};
 
@@ -21,7 +20,12 @@ pub fn bound_by_divergence(chain: &Chain, potentials: &Potentials, paths: &Paths
     for j in 0..chain.len() {
         chain.flow_many(j, &states, &mut ahead);
         for (i, column) in potentials.iter().enumerate() {
-            let step = TiltedStep::new(chain.nodes(i, j), quadratic(&column[j])?);
+            let quadratic = column[j].quadratic().ok_or_else(|| Error::Shape {
+                what: "potential",
+                got: "a sum of bumps".into(),
+                expected: "one quadratic per time, as sweeps give".into(),
+            })?;
+            let step = TiltedStep::new(chain.nodes(i, j), quadratic);
             for (sum, x) in sums.iter_mut().zip(ahead.iter().skip(i).step_by(dim)) {
                 let likelihood = chain.mean_log_likelihood(i, j, step.mean_square(*x, chain.value(i, j)));
                 *sum += likelihood - step.evaluate(*x).kl;
@@ -33,15 +37,4 @@ pub fn bound_by_divergence(chain: &Chain, potentials: &Potentials, paths: &Paths
     let mean = sums.iter().sum::<f64>() / n;
     let variance = sums.iter().map(|s| (s - mean).powi(2)).sum::<f64>() / (n - 1.0);
     Ok((mean, (variance / n).sqrt()))
-}
-
-fn quadratic(potential: &Potential) -> Result<Quadratic> {
-    match potential {
-        Potential::Quadratic(quadratic) => Ok(*quadratic),
-        Potential::Sum(_) => Err(Error::Shape {
-            what: "potential",
-            got: "a sum of bumps".into(),
-            expected: "one quadratic per time, as sweeps give".into(),
-        }),
-    }
 }

@@ -14,4 +14,5 @@ pub(crate) use summary::weighted_marginal;
 pub use summary::{Marginal, marginals};
 pub(crate) use walk::{BLOCK, Made, jump_threshold};
 pub use walk::{Paths, Potentials, walk};
+pub(crate) use weights::systematic;
 pub use weights::{WeightSummary, normalise, pareto_k};

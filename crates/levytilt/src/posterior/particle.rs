@@ -5,7 +5,7 @@
 //! resampled when their weights become uneven.
 
 use super::walk::{Potentials, tables};
-use super::weights::normalise;
+use super::weights::{normalise, systematic};
 use crate::tilt::{LogSum, StepTable};
 use crate::{Chain, StreamRng, stream};
 use rand::RngExt;
@@ -111,7 +111,7 @@ impl<'a> Filter<'a> {
         }
         self.log_evidence += log_total - (count as f64).ln();
         self.resamplings += 1;
-        let parents = systematic(&weights, self.chooser.random());
+        let parents = systematic(&weights, count, self.chooser.random());
         let dim = self.chain.dim();
         self.ahead = parents.iter().flat_map(|&p| self.ahead[p * dim..(p + 1) * dim].to_vec()).collect();
         self.log_weights.fill(0.0);
@@ -121,20 +121,4 @@ impl<'a> Filter<'a> {
         let (log_total, weights) = normalise(&self.log_weights);
         self.log_evidence + log_total - (weights.len() as f64).ln()
     }
-}
-
-/// Systematic resampling: one uniform number, evenly spaced pointers.
-fn systematic(weights: &[f64], uniform: f64) -> Vec<usize> {
-    let count = weights.len();
-    let (mut sum, mut parent) = (weights[0], 0);
-    (0..count)
-        .map(|i| {
-            let pointer = (i as f64 + uniform) / count as f64;
-            while sum < pointer && parent + 1 < count {
-                parent += 1;
-                sum += weights[parent];
-            }
-            parent
-        })
-        .collect()
 }

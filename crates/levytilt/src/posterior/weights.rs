@@ -41,6 +41,22 @@ pub fn normalise(log_weights: &[f64]) -> (f64, Vec<f64>) {
     (top + total.ln(), weights)
 }
 
+/// `count` indices in proportion to their weights, with as little luck as possible.
+pub(crate) fn systematic(weights: &[f64], count: usize, offset: f64) -> Vec<usize> {
+    let mut index = 0;
+    let mut sum = weights[0];
+    (0..count)
+        .map(|k| {
+            let target = (k as f64 + offset) / count as f64;
+            while sum < target && index + 1 < weights.len() {
+                index += 1;
+                sum += weights[index];
+            }
+            index
+        })
+        .collect()
+}
+
 /// k̂ of Pareto-smoothed importance sampling (Vehtari, Simpson, Gelman, Yao and Gabry 2024): the posterior mean shape of a
 /// generalised Pareto law (Zhang and Stephens 2009) for the largest min(n/5, 3√n) weights, shrunk towards 0.5.
 ///

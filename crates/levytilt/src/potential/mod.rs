@@ -24,6 +24,14 @@ impl Potential {
             Self::Sum(sum) => sum.log_value(x),
         }
     }
+
+    /// The quadratic, unless this is a sum.
+    pub fn quadratic(&self) -> Option<Quadratic> {
+        match self {
+            Self::Quadratic(quadratic) => Some(*quadratic),
+            Self::Sum(_) => None,
+        }
+    }
 }
 
 impl From<Quadratic> for Potential {

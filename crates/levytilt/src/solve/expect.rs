@@ -3,7 +3,7 @@
 //! Learning asks for nothing else, so another way to get posterior paths is another branch of [`expect`].
 
 use super::gaussian_sum::{GaussianSumOptions, gaussian_sum};
-use super::grid::grid;
+use super::grid::grid_of;
 use super::linear_gaussian;
 use super::method::{Choice, Method};
 use super::robust::robust_start;
@@ -69,9 +69,7 @@ fn by_sum(chain: &Chain, options: &SweepOptions, choice: Choice) -> Result<Expec
 
 /// Exact paths: their log-weights all are the log evidence, up to the errors of the grid.
 fn by_grid(chain: &Chain, options: &SweepOptions, choice: Choice) -> Result<Expected> {
-    chain.model().only_dimension()?;
-    let rows = chain.rows(0);
-    let found = grid(chain.model(), chain.grid(), &rows, &exact::Options::default(), options.paths, options.seed)?;
+    let found = grid_of(chain, &exact::Options::default(), options.paths, options.seed)?;
     let summary = WeightSummary::new(&found.paths.log_weights());
     let (potentials, paths) = (Vec::new(), found.paths);
     Ok(Expected { choice, potentials, weights: equal(&paths), paths, summary, warnings: found.notes })

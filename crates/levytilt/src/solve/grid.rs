@@ -39,11 +39,17 @@ pub fn grid(
     count: usize,
     seed: u64,
 ) -> Result<GridPosterior> {
+    grid_of(&Chain::new(model, grid, &[values])?, options, count, seed)
+}
+
+/// [`grid`] for a model that is laid out already.
+pub(crate) fn grid_of(chain: &Chain, options: &Options, count: usize, seed: u64) -> Result<GridPosterior> {
     crate::error::positive("paths", count as f64)?;
-    let chain = Chain::new(model, grid, &[values])?;
-    let problem = Problem::new(model, grid, values)?;
+    chain.model().only_dimension()?;
+    let values = chain.rows(0);
+    let problem = Problem::new(chain.model(), chain.grid(), &values)?;
     let solution = solve::solve(&problem, options, false)?;
-    let paths = sample((&problem, &chain), &solution, options.max_cells, count, seed)?;
+    let paths = sample((&problem, chain), &solution, options.max_cells, count, seed)?;
     Ok(GridPosterior {
         paths,
         log_evidence: solution.run.log_evidence,

@@ -16,6 +16,7 @@ mod sweep;
 
 pub use expect::{Expected, expect};
 pub use gaussian_sum::{GaussianSumOptions, gaussian_sum};
+pub(crate) use grid::grid_of;
 pub use grid::{GridPosterior, grid};
 pub use learn::{LearnOptions, Learned, learn, learn_from};
 pub use method::{Choice, Method};

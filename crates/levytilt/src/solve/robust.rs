@@ -116,7 +116,6 @@ fn harmonic_variance(nodes: &Nodes, square: f64, floor: f64) -> f64 {
 /// Messages of a linear Gaussian model: through a step, a' = slope²·a/(1 + 2a·variance) and c' = (c − offset)/slope.
 fn backward(chain: &Chain, i: usize, steps: &[Step]) -> Result<Vec<Potential>> {
     let times = chain.len();
-    let precision = 0.5 / chain.model().dimensions[i].observation_std.powi(2);
     // Natural parameters: a and the product a·c, so that a message that says nothing needs no centre.
     let (mut a, mut pull) = (0.0, 0.0);
     let mut potentials = Vec::with_capacity(times);
@@ -128,10 +127,9 @@ fn backward(chain: &Chain, i: usize, steps: &[Step]) -> Result<Vec<Potential>> {
             pull = shrink * (pull - a * step.offset);
             a *= shrink * step.slope;
         }
-        let y = chain.value(i, j);
-        if !y.is_nan() {
-            a += precision;
-            pull += precision * y;
+        if let Some((firmness, y)) = chain.observation(i, j) {
+            a += firmness;
+            pull += firmness * y;
         }
         potentials.push(from_natural(a, pull)?.into());
     }

@@ -141,11 +141,9 @@ fn refit(chain: &Chain, old: &Potentials, paths: &Paths) -> Result<Potentials> {
             slopes.messages(chain, j, paths, &tables)
         };
         for (i, (mut a, mut pull)) in messages.into_iter().enumerate() {
-            let y = chain.value(i, j);
-            if !y.is_nan() {
-                let precision = 0.5 / chain.model().dimensions[i].observation_std.powi(2);
-                a += precision;
-                pull += precision * y;
+            if let Some((firmness, y)) = chain.observation(i, j) {
+                a += firmness;
+                pull += firmness * y;
             }
             // A message that curves upwards at the sampled states has no place in this family: keep the old firmness
             // and follow its slope there.

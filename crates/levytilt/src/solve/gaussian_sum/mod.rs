@@ -54,7 +54,6 @@ pub fn gaussian_sum(chain: &Chain, options: &GaussianSumOptions) -> Result<Poten
 }
 
 fn filter(chain: &Chain, i: usize, robust: &Robust, options: &GaussianSumOptions) -> Result<Vec<Potential>> {
-    let precision = 0.5 / chain.model().dimensions[i].observation_std.powi(2);
     let regions = Regions::new(chain, i, robust);
     let mut message = vec![Bump { log_weight: 0.0, a: 0.0, c: 0.0 }];
     let mut potentials = Vec::with_capacity(chain.len());
@@ -63,9 +62,8 @@ fn filter(chain: &Chain, i: usize, robust: &Robust, options: &GaussianSumOptions
             let wide = spread(&message, chain.nodes(i, j + 1));
             message = pull_back(&wide, &mut OwnFlow::new(chain, i, j, robust), &regions, j, options);
         }
-        let y = chain.value(i, j);
-        if !y.is_nan() {
-            message.iter_mut().for_each(|bump| *bump = bump.times(precision, y));
+        if let Some((firmness, y)) = chain.observation(i, j) {
+            message.iter_mut().for_each(|bump| *bump = bump.times(firmness, y));
         }
         drop_negligible(&mut message, [regions.ahead[j], regions.means[j]]);
         potentials.push(potential(&message)?);

@@ -17,14 +17,11 @@
 //! add noise ("sticking the landing"; Roeder, Wu and Duvenaud 2017). At the optimum λ and W vanish path by path, and so
 //! does the noise of the estimate.
 
-use crate::posterior::WeightSummary;
+use crate::posterior::{BLOCK, WeightSummary};
 use crate::potential::Quadratic;
 use crate::tilt::{LogSum, Moments, TiltTable};
 use crate::{Chain, Error, Result, StreamRng, stream};
 use rayon::prelude::*;
-
-/// Paths worked on together; the result does not depend on the number of threads.
-const BLOCK: usize = 64;
 
 /// The bound at some potentials, with its slopes.
 #[derive(Debug, Clone, PartialEq)]

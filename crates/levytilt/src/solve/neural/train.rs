@@ -122,13 +122,9 @@ impl<'a> Trainer<'a> {
             let unit = self.frame.units[i];
             let (a, b) = (a / (unit * unit), b / unit);
             // −a(x − m)² + b(x − m) has the natural parameters a and a·m + b/2.
-            let mut natural = (a, a * self.frame.centres[i][j] + 0.5 * b);
-            let y = self.chain.value(i, j);
-            if !y.is_nan() {
-                let precision = 0.5 / self.chain.model().dimensions[i].observation_std.powi(2);
-                natural = (natural.0 + precision, natural.1 + precision * y);
-            }
-            from_natural(natural.0, natural.1)
+            let pull = a * self.frame.centres[i][j] + 0.5 * b;
+            let (firmness, y) = self.chain.observation(i, j).unwrap_or((0.0, 0.0));
+            from_natural(a + firmness, pull + firmness * y)
         };
         (0..self.chain.dim()).map(|i| (0..self.chain.len()).map(|j| one(i, j)).collect()).collect()
     }
