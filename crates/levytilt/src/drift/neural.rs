@@ -365,20 +365,6 @@ impl Drift for Neural {
             self.step_pullback(dt, lambda, scratch, by_state, by_parameter);
         });
     }
-
-    /// One evaluation of the step, and no derivatives in the weights.
-    fn state_pullback(
-        &self,
-        t: f64,
-        dt: f64,
-        x: &[f64],
-        lambda: &mut dyn FnMut(&[f64], &mut [f64]),
-        out: &mut [f64],
-        by_state: &mut [f64],
-        _space: &mut [f64],
-    ) {
-        self.pullback_with(t, dt, x, lambda, out, by_state, &mut []);
-    }
 }
 
 #[cfg(test)]
