@@ -126,17 +126,30 @@ pub trait Drift: std::fmt::Debug + Send + Sync {
         by_state: &mut [f64],
         by_parameter: &mut [f64],
     ) {
-        let (d, p) = (self.dim(), self.parameter_count());
-        self.flow_many(t, dt, states, out);
-        let mut covectors = vec![0.0; states.len()];
-        lambda(out, &mut covectors);
-        let mut unused = vec![0.0; p];
-        for k in 0..states.len() / d {
-            let at = k * d..(k + 1) * d;
-            let row = if by_parameter.is_empty() { &mut unused } else { &mut by_parameter[k * p..(k + 1) * p] };
-            let (x, lambda) = (&states[at.clone()], &covectors[at.clone()]);
-            self.pullback(t, dt, x, lambda, &mut out[at.clone()], &mut by_state[at], row);
-        }
+        pullback_each(self, (t, dt), states, lambda, out, by_state, by_parameter);
+    }
+}
+
+/// [`Drift::pullback_many`], one state after the other.
+fn pullback_each<D: Drift + ?Sized>(
+    drift: &D,
+    (t, dt): (f64, f64),
+    states: &[f64],
+    lambda: &mut dyn FnMut(&[f64], &mut [f64]),
+    out: &mut [f64],
+    by_state: &mut [f64],
+    by_parameter: &mut [f64],
+) {
+    let (d, p) = (drift.dim(), drift.parameter_count());
+    drift.flow_many(t, dt, states, out);
+    let mut covectors = vec![0.0; states.len()];
+    lambda(out, &mut covectors);
+    let mut unused = vec![0.0; p];
+    for k in 0..states.len() / d {
+        let at = k * d..(k + 1) * d;
+        let row = if by_parameter.is_empty() { &mut unused } else { &mut by_parameter[k * p..(k + 1) * p] };
+        let (x, lambda) = (&states[at.clone()], &covectors[at.clone()]);
+        drift.pullback(t, dt, x, lambda, &mut out[at.clone()], &mut by_state[at], row);
     }
 }
 

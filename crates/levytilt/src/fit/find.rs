@@ -7,6 +7,7 @@ use crate::posterior::Potentials;
 use crate::series::TimeGrid;
 use crate::solve::{Choice, Expected, LearnOptions, Learned, Parameter, expect, learn};
 use crate::{Chain, Error, Model, Result};
+use rayon::prelude::*;
 
 /// Parameters and potentials; the paths they were found with are not kept.
 pub(super) struct Found {
@@ -42,7 +43,8 @@ pub(super) fn find(
             .and_then(|beginning| find_together(beginning, grid, columns, options));
         found.map_err(|error| in_dimension(error, &spec.names[i]))
     };
-    join(spec, columns.iter().enumerate().map(alone).collect::<Result<_>>()?)
+    let found: Vec<Result<Found>> = columns.par_iter().enumerate().map(alone).collect();
+    join(spec, found.into_iter().collect::<Result<_>>()?)
 }
 
 /// Say in which dimension values are at fault.
