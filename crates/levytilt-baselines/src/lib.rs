@@ -16,9 +16,11 @@ mod forecaster;
 mod garch;
 mod increments;
 mod minimise;
+mod registry;
 mod walk;
 
 pub use forecaster::{Forecaster, Paths, Record};
 pub use garch::{Garch, GarchFit};
 pub use increments::Increments;
+pub use registry::{ForecasterOptions, KINDS, Kind, forecaster};
 pub use walk::Walk;

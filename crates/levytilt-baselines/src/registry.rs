@@ -1,0 +1,100 @@
+//! Find a forecaster by its name, as users write it: a kind, and what is added to it, as in `student-walk+clock`.
+
+use crate::forecaster::Forecaster;
+use crate::garch::Garch;
+use crate::increments::Increments;
+use crate::walk::Walk;
+use levytilt::series::ClockOptions;
+use levytilt::{Error, Result};
+
+/// What forecasters may be told beside their name; nothing is each one's own default.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ForecasterOptions {
+    /// Training steps of those that are trained by gradient steps.
+    pub steps: Option<usize>,
+}
+
+/// A kind of forecaster.
+pub struct Kind {
+    /// Name as users write it.
+    pub name: &'static str,
+    /// What may be added to the name with a plus sign.
+    pub additions: &'static [&'static str],
+    /// What it is, in half a sentence.
+    pub about: &'static str,
+    build: Build,
+}
+
+/// Build a forecaster from the additions to its name and the options.
+type Build = fn(&[&str], &ForecasterOptions) -> Result<Box<dyn Forecaster>>;
+
+const PACE: &[&str] = &["clock", "adaptive"];
+
+/// All kinds; a new one is a line here.
+#[rustfmt::skip]
+pub const KINDS: &[Kind] = &[
+    Kind { name: "random-walk", additions: PACE, about: "Gaussian moves of the record's spread", build: |with, _| walk(Increments::Gaussian, with) },
+    Kind { name: "student-walk", additions: PACE, about: "Student-t moves", build: |with, _| walk(Increments::Student, with) },
+    Kind { name: "stable-walk", additions: PACE, about: "stable moves", build: |with, _| walk(Increments::Stable, with) },
+    Kind { name: "bootstrap-walk", additions: PACE, about: "the record's own moves, drawn with replacement", build: |with, _| walk(Increments::Bootstrap, with) },
+    Kind { name: "garch-t", additions: &[], about: "GARCH(1,1) with Student-t moves", build: |_, _| Ok(Box::new(Garch)) },
+];
+
+/// Kinds that are compiled in with the feature `neural` only.
+const NEURAL: &[&str] = &["deepar", "deepar-t", "nhits", "dlinear", "nj-sde", "neural-mjd"];
+
+/// The forecaster with this name.
+///
+/// # Errors
+/// A name that is not known or not compiled in, or an addition that its kind does not take; the message lists what is.
+pub fn forecaster(name: &str, options: &ForecasterOptions) -> Result<Box<dyn Forecaster>> {
+    let mut parts = name.split('+');
+    let kind = parts.next().unwrap_or_default();
+    let with: Vec<&str> = parts.collect();
+    let refuse = |problem: String| Err(Error::Series { place: format!("model \"{name}\""), problem });
+    let Some(kind) = KINDS.iter().find(|known| known.name == kind) else {
+        if NEURAL.contains(&kind) {
+            return refuse("needs a program built with the feature `neural`".into());
+        }
+        let known: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+        return refuse(format!("is not known; expected one of {}", known.join(", ")));
+    };
+    if let Some(odd) = with.iter().find(|part| !kind.additions.contains(part)) {
+        let known = if kind.additions.is_empty() { "none".into() } else { kind.additions.join(", ") };
+        return refuse(format!("{} cannot be made \"{odd}\"; what may be added: {known}", kind.name));
+    }
+    (kind.build)(&with, options)
+}
+
+fn walk(increments: Increments, with: &[&str]) -> Result<Box<dyn Forecaster>> {
+    let clock = with.contains(&"clock").then(ClockOptions::default);
+    Ok(Box::new(Walk { increments, clock, adaptive: with.contains(&"adaptive") }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identity_every_kind_has_a_distinct_name_and_can_be_built() {
+        for (i, kind) in KINDS.iter().enumerate() {
+            assert!(KINDS[..i].iter().all(|other| other.name != kind.name));
+            assert!(forecaster(kind.name, &ForecasterOptions::default()).is_ok(), "{}", kind.name);
+        }
+        let walk = forecaster("student-walk+clock+adaptive", &ForecasterOptions::default()).unwrap();
+        assert_eq!(walk.name(), "student walk, clock (1), adaptive");
+    }
+
+    #[test]
+    fn unknown_names_are_refused_with_what_is_known() {
+        let message = |name: &str| match forecaster(name, &ForecasterOptions::default()) {
+            Ok(model) => panic!("{name} gave {}", model.name()),
+            Err(error) => error.to_string(),
+        };
+        assert!(message("arima").contains("random-walk"), "{}", message("arima"));
+        assert!(message("garch-t+clock").contains("what may be added: none"));
+        assert!(message("random-walk+moon").contains("clock, adaptive"));
+        #[cfg(not(feature = "neural"))]
+        assert!(message("deepar").contains("feature `neural`"));
+    }
+}
