@@ -108,12 +108,22 @@ impl Paths {
         (times, dim): (usize, usize),
         draw: impl Fn(&mut StreamRng) -> Vec<f64> + Sync,
     ) -> Result<Self> {
+        Self::check_request(count, times)?;
+        let one = |path: usize| draw(&mut stream(seed, path as u64));
+        Self::new((0..count).into_par_iter().map(one).collect::<Vec<_>>().concat(), (times, dim))
+    }
+
+    /// Refuse to forecast nothing.
+    pub(crate) fn check_request(count: usize, times: usize) -> Result<()> {
         if count == 0 || times == 0 {
             let got = format!("{count} paths at {times} times");
             return Err(Error::Shape { what: "forecast", got, expected: "at least 1 of both".into() });
         }
-        let one = |path: usize| draw(&mut stream(seed, path as u64));
-        let states: Vec<f64> = (0..count).into_par_iter().map(one).collect::<Vec<_>>().concat();
+        Ok(())
+    }
+
+    /// Paths of `states` in the order (path, time, dimension), all of them finite.
+    pub(crate) fn new(states: Vec<f64>, (times, dim): (usize, usize)) -> Result<Self> {
         if let Some(bad) = states.iter().find(|state| !state.is_finite()) {
             let why = format!("a path reached {bad}, too large for a floating-point number");
             return Err(Error::Numerical { what: "forecast", why });

@@ -16,6 +16,8 @@ mod forecaster;
 mod garch;
 mod increments;
 mod minimise;
+#[cfg(feature = "neural")]
+pub mod neural;
 mod registry;
 mod walk;
 
