@@ -53,8 +53,11 @@ impl Record {
         self.columns.iter().map(|column| column[column.len() - 1]).collect()
     }
 
-    /// Refuse times ahead that do not increase from the end of the record on.
+    /// Refuse times ahead that do not increase from the end of the record on, and none at all.
     pub(crate) fn check_ahead(&self, ahead: &[f64]) -> Result<()> {
+        if ahead.is_empty() {
+            return Err(Error::Series { place: "times ahead".into(), problem: "there are none".into() });
+        }
         let before = self.times.last().into_iter().chain(ahead);
         match before.zip(ahead).find(|(before, time)| !(time.is_finite() && *time > *before)) {
             None => Ok(()),
@@ -110,7 +113,7 @@ impl Paths {
     ) -> Result<Self> {
         Self::check_request(count, times)?;
         let one = |path: usize| draw(&mut stream(seed, path as u64));
-        Self::new((0..count).into_par_iter().map(one).collect::<Vec<_>>().concat(), (times, dim))
+        Self::new((0..count).into_par_iter().map(one).collect::<Vec<_>>().concat(), times, dim)
     }
 
     /// Refuse to forecast nothing.
@@ -122,8 +125,13 @@ impl Paths {
         Ok(())
     }
 
-    /// Paths of `states` in the order (path, time, dimension), all of them finite.
-    pub(crate) fn new(states: Vec<f64>, (times, dim): (usize, usize)) -> Result<Self> {
+    /// Paths from their states, (path, time, dimension) with the last index fastest; a state that is not finite is an
+    /// error.
+    pub(crate) fn new(states: Vec<f64>, times: usize, dim: usize) -> Result<Self> {
+        if states.is_empty() || !states.len().is_multiple_of(times * dim) {
+            let (got, expected) = (states.len().to_string(), format!("a positive multiple of {times} · {dim}"));
+            return Err(Error::Shape { what: "forecast states", got, expected });
+        }
         if let Some(bad) = states.iter().find(|state| !state.is_finite()) {
             let why = format!("a path reached {bad}, too large for a floating-point number");
             return Err(Error::Numerical { what: "forecast", why });

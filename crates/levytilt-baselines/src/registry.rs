@@ -5,7 +5,11 @@ use crate::garch::Garch;
 use crate::increments::Increments;
 #[cfg(feature = "neural")]
 use crate::neural::{DLinear, DeepAr, JumpSde, NHits, NeuralMjd, Output, Spread, Training};
+use crate::pace::Pace;
+use crate::tilt::Tilt;
 use crate::walk::Walk;
+use levytilt::drift::DriftFamily;
+use levytilt::noise::Family;
 use levytilt::series::ClockOptions;
 use levytilt::{Error, Result};
 
@@ -31,10 +35,26 @@ pub struct Kind {
 type Build = fn(&[&str], &ForecasterOptions) -> Result<Box<dyn Forecaster>>;
 
 const PACE: &[&str] = &["clock", "adaptive"];
+const TILT: &[&str] = &[
+    "stable",
+    "tempered-stable",
+    "variance-gamma",
+    "nig",
+    "student",
+    "compound-poisson",
+    "gaussian",
+    "auto",
+    "ou",
+    "calendar",
+    "steady",
+];
+const GAUSSIAN: &[&str] = &["ou", "clock", "adaptive"];
 
 /// All kinds; a new one is a line here.
 #[rustfmt::skip]
 pub const KINDS: &[Kind] = &[
+    Kind { name: "tilt", additions: TILT, about: "this project's model: Student moves in business time", build: |with, _| tilt(with) },
+    Kind { name: "gaussian-sde", additions: GAUSSIAN, about: "the same with Brownian motion, in calendar time", build: |with, _| gaussian(with) },
     Kind { name: "random-walk", additions: PACE, about: "Gaussian moves of the record's spread", build: |with, _| walk(Increments::Gaussian, with) },
     Kind { name: "student-walk", additions: PACE, about: "Student-t moves", build: |with, _| walk(Increments::Student, with) },
     Kind { name: "stable-walk", additions: PACE, about: "stable moves", build: |with, _| walk(Increments::Stable, with) },
@@ -116,6 +136,45 @@ pub fn forecaster(name: &str, options: &ForecasterOptions) -> Result<Box<dyn For
 fn walk(increments: Increments, with: &[&str]) -> Result<Box<dyn Forecaster>> {
     let clock = with.contains(&"clock").then(ClockOptions::default);
     Ok(Box::new(Walk { increments, clock, adaptive: with.contains(&"adaptive") }))
+}
+
+/// A family of noise sets aside the default one and learns all its parameters; `calendar` goes without the clock,
+/// `steady` without recent volatility.
+fn tilt(with: &[&str]) -> Result<Box<dyn Forecaster>> {
+    let mut tilt = Tilt::prices();
+    for part in with {
+        match *part {
+            "ou" => tilt.drift = ou(),
+            "calendar" => tilt.pace.clock = None,
+            "steady" => tilt.pace.memory = None,
+            // `auto` is no family: nothing stands for the best one.
+            family => (tilt.noise, tilt.given) = (Family::named(family), vec![]),
+        }
+    }
+    tilt.name = named("tilt", with);
+    Ok(Box::new(tilt))
+}
+
+fn gaussian(with: &[&str]) -> Result<Box<dyn Forecaster>> {
+    let Pace { clock, memory } = Pace::prices();
+    let mut tilt = Tilt::gaussian();
+    for part in with {
+        match *part {
+            "ou" => tilt.drift = ou(),
+            "clock" => tilt.pace.clock.clone_from(&clock),
+            _ => tilt.pace.memory = memory,
+        }
+    }
+    tilt.name = named("gaussian-sde", with);
+    Ok(Box::new(tilt))
+}
+
+fn ou() -> &'static DriftFamily {
+    DriftFamily::named("ou").unwrap_or(DriftFamily::none())
+}
+
+fn named(kind: &str, with: &[&str]) -> String {
+    std::iter::once(&kind).chain(with).copied().collect::<Vec<_>>().join("+")
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ impl Request<'_> {
         self.record.check_ahead(self.ahead)?;
         Paths::check_request(self.paths, self.ahead.len())?;
         let states = alone(|| draw(self))?;
-        Paths::new(states, (self.ahead.len(), self.record.dim()))
+        Paths::new(states, self.ahead.len(), self.record.dim())
     }
 }
 
