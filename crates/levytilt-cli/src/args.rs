@@ -3,6 +3,7 @@
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
+use crate::backtest_args::{BACKTEST_HELP, BacktestArgs};
 use crate::help::{DEMO_HELP, EXACT_HELP, FIT_HELP, FORECAST_HELP, OVERVIEW, SCORE_HELP, SIMULATE_HELP};
 use crate::settings::{DataSettings, DriftSettings, GridSettings, Method, ModelSettings, Settings};
 use crate::settings::{SimulateSettings, SolveSettings, parse_parameter};
@@ -34,6 +35,9 @@ pub enum Command {
     /// Judge a forecast by what came: CRPS, energy score, tails, coverage
     #[command(allow_negative_numbers = true, after_help = SCORE_HELP)]
     Score(ScoreArgs),
+    /// Rolling windows over a record, every model on the same ones, under proper scores
+    #[command(after_help = BACKTEST_HELP)]
+    Backtest(BacktestArgs),
     /// Exact evidence and posterior of a one-dimensional record, all parameters given
     #[command(allow_negative_numbers = true, after_help = EXACT_HELP)]
     Exact(ExactArgs),
