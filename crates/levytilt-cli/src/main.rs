@@ -5,6 +5,7 @@ mod build_model;
 mod bytes;
 mod demo;
 mod exact;
+mod exact_report;
 mod failure;
 mod fit;
 mod fit_report;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Command::Forecast(args) => forecast::run(args),
         Command::Score(args) => score::run(args),
         Command::Demo(args) => demo::run(args),
+        Command::Report(args) => report::run(args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
