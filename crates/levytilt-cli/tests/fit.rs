@@ -99,7 +99,7 @@ fn a_forecast_starts_where_the_fit_ended() {
     let at = simulated();
     at.ok(&format!("fit sim/data.csv {FIXED} --steps 200 --paths 200 --out run"));
     at.ok("forecast run --horizon 4 --paths 2000 --out ahead");
-    assert_eq!(at.list("ahead"), ["forecast.csv", "paths.npz", "summary.json"]);
+    assert_eq!(at.list("ahead"), ["forecast.csv", "paths.npz", "report.html", "report.json", "summary.json"]);
     no_nan(&at, "ahead");
     let table = at.read("ahead/forecast.csv");
     assert_eq!(table.lines().next().unwrap(), "time,dimension,mean,sd,q01,q05,q10,q25,q50,q75,q90,q95,q99");

@@ -148,3 +148,70 @@ fn several_dimensions_are_chosen_from() {
     let label = browser.run("return document.querySelector('figure:not([hidden]) .plot').textContent;");
     assert!(label.as_str().unwrap().contains("2024-0"), "{label}");
 }
+
+#[test]
+fn forecasts_and_scores_have_pages() {
+    let Some(browser) = Browser::start() else { return };
+    let at = Sandbox::new();
+    at.ok(&format!("simulate {OU_STABLE} --steps 300 --span 3 --seed 3 --out sim"));
+    let record = at.read("sim/data.csv");
+    let rows: Vec<&str> = record.lines().collect();
+    at.write("early.csv", rows[..252].join("\n"));
+    at.write("late.csv", format!("time,value\n{}\n", rows[252..].join("\n")));
+    at.ok("fit early.csv --theta 3 --mu 1 --alpha 1.5 --scale 2 --observation-std 0.1 --paths 100 --out run");
+    at.ok("forecast run --at late.csv --paths 400 --out ahead");
+    check_page(&browser, &at.path("ahead/report.html"), "forecast");
+    browser.open(&at.path("ahead/report.html"), 1280, false);
+    let facts = browser.run("return [...document.querySelectorAll('dd')].map((d) => Number(d.dataset.value));");
+    let summary = at.json("ahead/summary.json");
+    for (k, key) in ["q05", "median", "q95"].iter().enumerate() {
+        assert_eq!(facts[k], summary[key], "{key}");
+    }
+    let legend = browser.run("return document.querySelector('.legend').textContent;");
+    assert!(legend.as_str().unwrap().contains("end of the record"), "{legend}");
+    at.ok("score ahead late.csv --out scored");
+    check_page(&browser, &at.path("scored/report.html"), "score");
+    browser.open(&at.path("scored/report.html"), 1280, false);
+    let crps = browser
+        .run("return Number(document.querySelector('section[aria-labelledby=scores] td[data-value]').dataset.value);");
+    assert_eq!(crps, at.json("scored/scores.json")["dimensions"][0]["crps"]);
+}
+
+#[test]
+fn models_of_a_backtest_can_be_sorted() {
+    let Some(browser) = Browser::start() else { return };
+    let at = Sandbox::new();
+    let model = |name: &str, crps: f64, difference: Value| {
+        let levels: Vec<Value> = (1..20)
+            .map(|k| serde_json::json!({"level": 0.05 * f64::from(k), "observed": 0.048 * f64::from(k)}))
+            .collect();
+        let steps: Vec<Value> =
+            (1..9).map(|k| serde_json::json!({"step": k, "windows": 4, "crps": crps * f64::from(k).sqrt()})).collect();
+        serde_json::json!({
+            "name": name, "crps": crps, "energy_score": null, "tail_crps": 0.1 * crps, "jump_crps": [], "mse": crps * crps,
+            "mae": 1.4 * crps, "coverage": [{"level": 0.9, "observed": 0.88}], "reliability": levels,
+            "pit_histogram": [9, 11, 12, 8], "crps_by_step": steps, "crps_by_dimension": [crps],
+            "crps_by_window": [crps, 2.0 * crps, 0.5 * crps, crps], "difference": difference, "energy_difference": null,
+            "seconds_per_window": 0.5
+        })
+    };
+    let better = serde_json::json!({"mean": -0.2, "low": -0.3, "high": -0.1, "p_value": 0.01, "better": 0.75});
+    let scores = serde_json::json!({
+        "data": "prices.csv", "dimensions": ["close"], "settings": {}, "unit": "log price", "reference": "random-walk",
+        "windows": ["2024-01-01", "2024-01-03", "2024-01-05", "2024-01-07"], "skipped": [], "failed": [],
+        "models": [model("random-walk", 1.0, Value::Null), model("tilt", 0.8, better.clone()), model("garch", 0.9, better)],
+        "version": "0.1.0", "warnings": []
+    });
+    std::fs::create_dir(at.path("test")).unwrap();
+    at.write("test/scores.json", scores.to_string());
+    at.ok("report test");
+    check_page(&browser, &at.path("test/report.html"), "backtest");
+    browser.open(&at.path("test/report.html"), 1280, false);
+    let order =
+        "return [...document.querySelectorAll('table.sortable tbody tr')].map((r) => r.cells[0].textContent).join();";
+    assert_eq!(browser.run(order), "random-walk,tilt,garch");
+    browser.run("document.querySelectorAll('table.sortable th button')[1].click();");
+    assert_eq!(browser.run(order), "tilt,garch,random-walk");
+    browser.run("document.querySelectorAll('table.sortable th button')[1].click();");
+    assert_eq!(browser.run(order), "random-walk,garch,tilt");
+}

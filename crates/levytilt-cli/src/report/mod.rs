@@ -1,9 +1,13 @@
 //! Make report.html: a page that shows a result, in one file that opens anywhere.
 
+mod backtest_page;
+mod calibration;
 pub mod compact;
 mod curves;
+mod fan;
 pub mod figure;
 mod fit_page;
+mod forecast_page;
 mod law;
 mod motion;
 mod noise;
@@ -11,6 +15,7 @@ pub mod page;
 mod parameters;
 mod path;
 mod quality;
+mod score_page;
 mod trace;
 
 use anyhow::Result;
@@ -22,6 +27,8 @@ use crate::output::{Entry, save, say};
 use page::Page;
 
 pub use fit_page::{Material, fit_page};
+pub use forecast_page::{Outlook, forecast_page};
+pub use score_page::score_page;
 pub use trace::Segment;
 
 /// Name of the file with the content of the report, from which it is rendered again.
@@ -43,8 +50,15 @@ pub fn run(args: &RenderArgs) -> Result<()> {
     Ok(())
 }
 
-fn read(dir: &Path) -> Result<Page> {
+/// The content of a run's report; of a backtest, made from its scores.
+pub fn read(dir: &Path) -> Result<Page> {
     let path = dir.join(CONTENT);
+    if let (false, Ok(text)) = (path.exists(), std::fs::read_to_string(dir.join("scores.json"))) {
+        let scores = serde_json::from_str(&text).map_err(|e| {
+            bad(format!("{}: {e}; expected what `levytilt backtest` wrote", dir.join("scores.json").display()))
+        })?;
+        return Ok(backtest_page::backtest_page(&scores));
+    }
     let name = path.display();
     let text = std::fs::read_to_string(&path).map_err(|e| {
         bad(format!("{name}: cannot be read ({e}); expected a directory that fit, forecast or score wrote with --out"))
