@@ -13,6 +13,7 @@ use crate::failure::{bad, quoted};
 use crate::npz::{self, Array};
 use crate::one_or_many::OneOrMany;
 use crate::output::{Entry, check_directory, number, save, say};
+use crate::report::{self, Outlook, forecast_page};
 use crate::rows::split;
 use crate::state::State;
 use crate::threads::with_threads;
@@ -67,9 +68,21 @@ pub fn run(args: &ForecastArgs) -> Result<()> {
     let has_variance = model.dimensions.iter().all(|dimension| dimension.noise.has_variance());
     let summary = summarise(&ahead, &state, &calendar, options.seed, has_variance);
     if let Some(dir) = &args.out {
+        let fit = report::read(&args.run).ok();
+        let [page, content] = report::entries(&forecast_page(&Outlook {
+            ahead: &ahead,
+            names: &names,
+            calendar: &calendar,
+            from: state.time,
+            fit: fit.as_ref(),
+            warnings: &summary.warnings,
+            version: summary.version,
+        }))?;
         save(
             dir,
             &[
+                page,
+                content,
                 Entry::new("forecast.csv", |out| write_table(out, &ahead, &calendar, &names, has_variance)),
                 Entry::new("paths.npz", |out| write_paths(out, &ahead)),
                 Entry::json("summary.json", &summary),
@@ -85,7 +98,7 @@ pub fn run(args: &ForecastArgs) -> Result<()> {
         }
         summary.warnings.iter().for_each(|warning| say(&format!("note: {warning}")));
         if let Some(dir) = &args.out {
-            say(&format!("written: {}: forecast.csv, paths.npz, summary.json", dir.display()));
+            say(&format!("written: {}: report.html, forecast.csv, paths.npz, summary.json", dir.display()));
         }
     }
     Ok(())

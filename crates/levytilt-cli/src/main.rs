@@ -11,6 +11,7 @@ mod build_model;
 mod bytes;
 mod demo;
 mod exact;
+mod exact_report;
 mod failure;
 mod fit;
 mod fit_report;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         Command::Score(args) => score::run(args),
         Command::Backtest(args) => backtest::run(args),
         Command::Demo(args) => demo::run(args),
+        Command::Report(args) => report::run(args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
