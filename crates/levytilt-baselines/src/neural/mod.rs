@@ -8,6 +8,7 @@
 //! the same paths. To use all cores, forecast several windows at once.
 
 mod deepar;
+mod dense;
 mod dlinear;
 mod jump_sde;
 mod layers;
