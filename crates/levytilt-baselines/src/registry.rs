@@ -4,7 +4,7 @@ use crate::forecaster::Forecaster;
 use crate::garch::Garch;
 use crate::increments::Increments;
 #[cfg(feature = "neural")]
-use crate::neural::{DLinear, DeepAr, JumpSde, NHits, NeuralMjd, Output, Spread, Training};
+use crate::neural::build;
 use crate::pace::Pace;
 use crate::tilt::Tilt;
 use crate::walk::Walk;
@@ -61,49 +61,18 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "bootstrap-walk", additions: PACE, about: "the record's own moves, drawn with replacement", build: |with, _| walk(Increments::Bootstrap, with) },
     Kind { name: "garch-t", additions: &[], about: "GARCH(1,1) with Student-t moves", build: |_, _| Ok(Box::new(Garch)) },
     #[cfg(feature = "neural")]
-    Kind { name: "deepar", additions: &[], about: "recurrent network with Gaussian output", build: |_, options| Ok(Box::new(deepar(Output::Gaussian, options))) },
+    Kind { name: "deepar", additions: &[], about: "recurrent network with Gaussian output", build: build::deepar },
     #[cfg(feature = "neural")]
-    Kind { name: "deepar-t", additions: &[], about: "recurrent network with Student-t output", build: |_, options| Ok(Box::new(deepar(Output::Student, options))) },
+    Kind { name: "deepar-t", additions: &[], about: "recurrent network with Student-t output", build: build::deepar_t },
     #[cfg(feature = "neural")]
-    Kind { name: "nhits", additions: SPREAD, about: "hierarchical interpolation; a point, or with held-out residuals", build: |with, options| {
-        let default = NHits::default();
-        Ok(Box::new(NHits { spread: spread(with), training: training(default.training, options), ..default }))
-    } },
+    Kind { name: "nhits", additions: build::SPREADS, about: "hierarchical interpolation: a point, or with held-out residuals", build: build::nhits },
     #[cfg(feature = "neural")]
-    Kind { name: "dlinear", additions: SPREAD, about: "linear maps of trend and rest; a point, or with held-out residuals", build: |with, options| {
-        let default = DLinear::default();
-        Ok(Box::new(DLinear { spread: spread(with), training: training(default.training, options), ..default }))
-    } },
+    Kind { name: "dlinear", additions: build::SPREADS, about: "linear maps of trend and rest: a point, or with held-out residuals", build: build::dlinear },
     #[cfg(feature = "neural")]
-    Kind { name: "nj-sde", additions: &[], about: "neural jump SDE: a hidden state that jumps with each move", build: |_, options| {
-        let default = JumpSde::default();
-        Ok(Box::new(JumpSde { training: training(default.training, options), ..default }))
-    } },
+    Kind { name: "nj-sde", additions: &[], about: "neural jump SDE: a hidden state that jumps with every move", build: build::jump_sde },
     #[cfg(feature = "neural")]
-    Kind { name: "neural-mjd", additions: &[], about: "Merton's jump diffusion with parameters from a network", build: |_, options| {
-        let default = NeuralMjd::default();
-        Ok(Box::new(NeuralMjd { training: training(default.training, options), ..default }))
-    } },
+    Kind { name: "neural-mjd", additions: &[], about: "Merton's jump diffusion with parameters from a network", build: build::neural_mjd },
 ];
-
-#[cfg(feature = "neural")]
-const SPREAD: &[&str] = &["residuals"];
-
-#[cfg(feature = "neural")]
-fn spread(with: &[&str]) -> Spread {
-    if with.contains(&"residuals") { Spread::HeldOut } else { Spread::Point }
-}
-
-#[cfg(feature = "neural")]
-fn training(default: Training, options: &ForecasterOptions) -> Training {
-    Training { steps: options.steps.unwrap_or(default.steps), ..default }
-}
-
-#[cfg(feature = "neural")]
-fn deepar(output: Output, options: &ForecasterOptions) -> DeepAr {
-    let default = DeepAr::default();
-    DeepAr { output, training: training(default.training, options), ..default }
-}
 
 /// Kinds that are compiled in with the feature `neural` only.
 const NEURAL: &[&str] = &["deepar", "deepar-t", "nhits", "dlinear", "nj-sde", "neural-mjd"];

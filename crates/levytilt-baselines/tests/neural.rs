@@ -9,7 +9,7 @@ use levytilt::{StreamRng, stream};
 use levytilt_baselines::neural::{DLinear, DeepAr, JumpSde, NHits, NeuralMjd, Output, Spread, Training};
 use levytilt_baselines::{Forecaster, ForecasterOptions, Paths, Record, Walk, forecaster};
 use rand::RngExt;
-use rand_distr::{Distribution, StandardNormal, StudentT};
+use rand_distr::{Distribution, Poisson, StandardNormal, StudentT};
 use std::process::Command;
 
 fn deepar(output: Output, steps: usize) -> DeepAr {
@@ -31,7 +31,7 @@ fn mjd(steps: usize) -> NeuralMjd {
 
 fn jump_sde(steps: usize) -> JumpSde {
     let training = Training { steps, rate: 1e-2, ..JumpSde::default().training };
-    JumpSde { lookback: 16, state: 8, width: 16, substeps: 2, training, ..JumpSde::default() }
+    JumpSde { lookback: 8, state: 8, width: 16, substeps: 1, training, ..JumpSde::default() }
 }
 
 fn all(steps: usize) -> Vec<Box<dyn Forecaster>> {
@@ -108,6 +108,12 @@ fn moments(draws: &[f64]) -> (f64, f64) {
     (mean, (draws.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / draws.len() as f64).sqrt())
 }
 
+/// Spread of the moves to time number `j` over paths.
+fn move_spread(paths: &Paths, j: usize) -> f64 {
+    let moves: Vec<f64> = paths.draws(j, 0).iter().zip(paths.draws(j - 1, 0)).map(|(x, y)| x - y).collect();
+    moments(&moves).1
+}
+
 #[test]
 fn statistics_deepar_learns_an_autoregression() {
     // xₜ = 0.7 xₜ₋₁ + N(0, 1): one step ahead the mean and deviation are near the true ones, and far ahead the spread is
@@ -120,7 +126,6 @@ fn statistics_deepar_learns_an_autoregression() {
         let (mean, near) = moments(&paths.draws(0, 0));
         let (_, far) = moments(&paths.draws(11, 0));
         let told = format!("{}: {ours} {walk}, {mean} {near} {far}", model.name());
-        println!("{told} {}", known.record.last()[0]);
         assert!(ours < 0.85 * walk, "{told}");
         assert!((mean - 0.7 * known.record.last()[0]).abs() < 0.5, "{told}");
         assert!((0.7..1.3).contains(&near) && (1.0..2.0).contains(&far), "{told}");
@@ -144,9 +149,46 @@ fn statistics_point_networks_learn_trend_and_season() {
         assert!(draws.iter().all(|x| *x == draws[0]));
         let (hit, law) = (known.crps(&paths), known.crps(&known.forecast(spread.as_ref())));
         let told = format!("{}: {hit} {law} {walk}", point.name());
-        println!("{told}");
         assert!(hit < 0.3 * walk && law < hit, "{told}");
     }
+}
+
+#[test]
+fn statistics_neural_mjd_learns_rate_and_sizes_of_jumps() {
+    // A Poisson(0.3) number of jumps up by 5 ± 0.5 and a steady fall of 1.5 ± 0.5 per step: the mean move is 0.
+    let law: Law = |_, _, (_, x), rng| {
+        let jumps: f64 = Poisson::new(0.3).unwrap().sample(rng);
+        x - 1.5 + 5.0 * jumps + (0.25 + 0.25 * jumps).sqrt() * normal(rng)
+    };
+    let known = Known::new(law, vec![1.0; 400], vec![1.0; 4], 40);
+    let model = mjd(400);
+    let paths = known.forecast(&model);
+    let (ours, walk) = (known.crps(&paths), known.crps(&known.forecast(&Walk::gaussian())));
+    let moves: Vec<f64> = paths.draws(0, 0).iter().map(|x| x - known.record.last()[0]).collect();
+    let (down, up): (Vec<f64>, Vec<f64>) = moves.iter().partition(|x| **x < 1.0);
+    // P(at least one jump) = 0.26, and their mean size is then 5.8. Spread adds up over four steps: a factor 2.
+    let (share, size) = (up.len() as f64 / moves.len() as f64, moments(&up).0 - moments(&down).0);
+    let growth = moments(&paths.draws(3, 0)).1 / moments(&paths.draws(0, 0)).1;
+    let told = format!("{ours} {walk}, {share} {size} {growth}");
+    assert!(ours < 0.98 * walk, "{told}");
+    assert!((share - 0.26).abs() < 0.1 && (size - 5.8).abs() < 0.8 && (growth - 2.0).abs() < 0.4, "{told}");
+}
+
+#[test]
+fn statistics_neural_jump_sde_learns_from_events_and_gaps() {
+    // Every move undoes most of the last one, and moves after long gaps are larger: both need the memory of events and
+    // the true lengths of gaps.
+    let law: Law =
+        |_, gap, (before, last), rng| last - 0.8 * (last - before) + if gap > 1.0 { 1.5 } else { 0.2 } * normal(rng);
+    let mut rng = stream(70, 2);
+    let gaps = (0..250).map(|_| if rng.random::<f64>() < 0.3 { 4.0 } else { 0.5 }).collect();
+    let known = Known::new(law, gaps, vec![0.5, 0.5, 4.0, 0.5], 70);
+    let paths = known.forecast(&jump_sde(400));
+    let (ours, walk) = (known.crps(&paths), known.crps(&known.forecast(&Walk::gaussian())));
+    // The moves' own spread is 0.2 after the short gap and 1.5 or a little more after the long one.
+    let (short, long) = (moments(&paths.draws(0, 0)).1, move_spread(&paths, 2));
+    let told = format!("{ours} {walk}, {short} {long}");
+    assert!(ours < 0.8 * walk && long > 3.0 * short, "{told}");
 }
 
 /// Ten dimensions of heavy-tailed moves with very uneven gaps.

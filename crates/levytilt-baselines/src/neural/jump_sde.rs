@@ -19,8 +19,8 @@ use rand_distr::{Distribution, StandardNormal};
 /// known.
 ///
 /// Unlike the code of the paper, every gap has its own length (there the first one stands for all), in units of the mean
-/// gap. Runge–Kutta steps are taken in c and ln h, c is put back on the sphere after each, and w is bounded by a tanh: so
-/// nothing can diverge, whatever the gap and the dimension. Training is on pieces of the record, half overlapping,
+/// gap. Runge–Kutta steps are taken in c and ln h, c is put back on the sphere after each and at its stages, and w is
+/// bounded by a tanh: so nothing diverges, whatever the gap and the dimension. Training is on pieces of the record, half overlapping,
 /// and a forecast starts `lookback` events before the end: the paper's single pass over the record is three times slower
 /// for 150 events, and is what a long `lookback` gives.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -87,7 +87,7 @@ impl Network {
         Ok(State { h: c.zeros_like()?, c })
     }
 
-    /// dc/dt and −γ at c and h.
+    /// dc/dt and −γ at h and c, which is on the sphere.
     fn speed(&self, c: &Tensor, h: &Tensor) -> candle_core::Result<(Tensor, Tensor)> {
         let out = self.flow.apply(&Tensor::cat(&[c, h], 1)?)?;
         let n = self.options.state;
@@ -105,7 +105,7 @@ impl Network {
         let mut state = state.clone();
         for _ in 0..self.options.substeps {
             let at = |step: &Tensor, speed: &(Tensor, Tensor)| {
-                let c = state.c.add(&speed.0.broadcast_mul(step)?)?;
+                let c = unit(&state.c.add(&speed.0.broadcast_mul(step)?)?)?;
                 self.speed(&c, &state.h.mul(&speed.1.broadcast_mul(step)?.exp()?)?)
             };
             let k1 = self.speed(&state.c, &state.h)?;

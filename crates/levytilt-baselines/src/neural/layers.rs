@@ -1,5 +1,6 @@
 //! Parts of networks: parameters from our own generator, dense layers, and functions that the library lacks.
 
+use super::dense::Affine;
 use candle_core::{DType, Device, Result, Tensor, Var};
 use levytilt::{StreamRng, stream};
 use rand::RngExt;
@@ -54,6 +55,9 @@ impl Linear {
     }
 
     pub fn apply(&self, x: &Tensor) -> Result<Tensor> {
+        if x.dim(0)? * self.weight.elem_count() <= Affine::MOST {
+            return x.contiguous()?.apply_op3(&self.weight, &self.bias, Affine);
+        }
         x.matmul(&self.weight)?.broadcast_add(&self.bias)
     }
 }

@@ -3,6 +3,7 @@
 //! Left to itself the library would add up one gradient of the whole weight matrix per time: five times slower, and
 //! hundreds of operations deep. Here it meets the layer once, and the weights' gradient is one matrix product.
 
+use super::dense::{add_product, dot, flat, slice};
 use super::layers::{Linear, Parameters, sigmoid};
 use candle_core::{CpuStorage, CustomOp2, Device, Layout, Result, Shape, Tensor};
 
@@ -127,55 +128,13 @@ impl CustomOp2 for Layer {
     }
 }
 
-fn slice<'a>(storage: &'a CpuStorage, layout: &Layout) -> Result<&'a [f32]> {
-    match layout.contiguous_offsets() {
-        Some((from, to)) => Ok(&storage.as_slice()?[from..to]),
-        None => candle_core::bail!("lstm: expected contiguous inputs"),
-    }
-}
-
-fn flat(x: &Tensor) -> Result<Vec<f32>> {
-    x.flatten_all()?.to_vec1()
-}
-
 fn logistic(x: f32) -> f32 {
     0.5 + 0.5 * (0.5 * x).tanh()
 }
 
-/// out += x W, four rows of W at a time so that `out` is read and written less.
-fn add_product(x: &[f32], weights: &[f32], out: &mut [f32]) {
-    let width = out.len();
-    for (x, rows) in x.chunks(4).zip(weights.chunks(4 * width)) {
-        if let [a, b, c, d] = *x {
-            let (first, rest) = rows.split_at(width);
-            let (second, rest) = rest.split_at(width);
-            let (third, fourth) = rest.split_at(width);
-            for ((((out, w), x), y), z) in out.iter_mut().zip(first).zip(second).zip(third).zip(fourth) {
-                *out += (a * w + b * x) + (c * y + d * z);
-            }
-        } else {
-            for (x, row) in x.iter().zip(rows.chunks(width)) {
-                out.iter_mut().zip(row).for_each(|(out, w)| *out += x * w);
-            }
-        }
-    }
-}
-
-/// Inner product in sixteen partial sums, which the compiler keeps in vector registers.
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let (a_chunks, b_chunks) = (a.chunks_exact(16), b.chunks_exact(16));
-    let rest: f32 = a_chunks.remainder().iter().zip(b_chunks.remainder()).map(|(x, y)| x * y).sum();
-    let mut sums = [0.0; 16];
-    for (a, b) in a_chunks.zip(b_chunks) {
-        for ((sum, x), y) in sums.iter_mut().zip(a).zip(b) {
-            *sum += x * y;
-        }
-    }
-    rest + sums.iter().sum::<f32>()
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::dense::close;
     use super::super::layers::{matrix, numbers};
     use super::*;
 
@@ -195,25 +154,19 @@ mod tests {
                 plain.push(state.h.clone());
             }
             let plain = Tensor::cat(&plain, 0).unwrap();
-            close(&outputs, &plain);
-            close(&last.h, &state.h);
-            close(&last.c, &state.c);
+            assert!(close(&outputs, &plain));
+            assert!(close(&last.h, &state.h));
+            assert!(close(&last.c, &state.c));
             let weigh = |x: &Tensor| (x.sqr().unwrap() + x).unwrap().sum_all().unwrap().backward().unwrap();
             let (fused, stepped) = (weigh(&outputs), weigh(&plain));
             for var in &parameters.vars {
                 match (fused.get(var), stepped.get(var)) {
-                    (Some(a), Some(b)) => close(a, b),
+                    (Some(a), Some(b)) => assert!(close(a, b)),
                     (a, b) => {
                         assert!(times == 1 && a.or(b).is_none_or(|g| numbers(g).unwrap().iter().all(|x| *x == 0.0)))
                     }
                 }
             }
-        }
-    }
-
-    fn close(a: &Tensor, b: &Tensor) {
-        for (x, y) in numbers(a).unwrap().iter().zip(numbers(b).unwrap()) {
-            assert!((x - y).abs() < 1e-5 * (1.0 + x.abs()), "{x} {y}");
         }
     }
 }

@@ -7,7 +7,9 @@
 //! Networks are random at the start by our own generator, and a forecast runs on one thread, so that the same seed gives
 //! the same paths. To use all cores, forecast several windows at once.
 
+pub(crate) mod build;
 mod deepar;
+mod dense;
 mod dlinear;
 mod jump_sde;
 mod layers;
