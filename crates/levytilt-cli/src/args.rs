@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::backtest_args::{BACKTEST_HELP, BacktestArgs};
 use crate::help::{DEMO_HELP, EXACT_HELP, FIT_HELP, FORECAST_HELP, OVERVIEW, SCORE_HELP, SIMULATE_HELP};
+use crate::reproduce_args::{REPRODUCE_HELP, ReproduceArgs};
 use crate::settings::{DataSettings, DriftSettings, GridSettings, Method, ModelSettings, Settings};
 use crate::settings::{SimulateSettings, SolveSettings, parse_parameter};
 
@@ -38,6 +39,9 @@ pub enum Command {
     /// Rolling windows over a record, every model on the same ones, under proper scores
     #[command(after_help = BACKTEST_HELP)]
     Backtest(BacktestArgs),
+    /// The tables of the paper this grew out of, the published figure beside ours
+    #[command(after_help = REPRODUCE_HELP)]
+    Reproduce(ReproduceArgs),
     /// Exact evidence and posterior of a one-dimensional record, all parameters given
     #[command(allow_negative_numbers = true, after_help = EXACT_HELP)]
     Exact(ExactArgs),
