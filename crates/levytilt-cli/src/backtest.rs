@@ -17,8 +17,23 @@ use crate::progress::Progress;
 use crate::resume::work_through;
 use crate::threads::with_threads;
 
-/// Read, cut, forecast and score what is not finished yet, write, report.
+/// Backtest and report.
 pub fn run(args: &BacktestArgs) -> Result<()> {
+    let scores = backtest(args)?;
+    if args.report.json {
+        say(&serde_json::to_string_pretty(&scores).context("scores")?);
+    } else if !args.report.quiet {
+        let (used, skipped) = (scores.windows.len(), scores.skipped.len());
+        say(&format!("{used} windows, {skipped} skipped, {} left out because a model failed", scores.failed.len()));
+        scores.table().iter().for_each(|line| say(line));
+        scores.warnings.iter().for_each(|warning| say(&format!("note: {warning}")));
+        say(&format!("written: {}: windows.jsonl, scores.json, scores.md", args.out.display()));
+    }
+    Ok(())
+}
+
+/// Read, cut, forecast and score what is not finished yet, and write.
+pub fn backtest(args: &BacktestArgs) -> Result<Scores> {
     check_directory(&args.out)?;
     check_counts(args)?;
     let options = ForecasterOptions { steps: args.training_steps };
@@ -52,16 +67,7 @@ pub fn run(args: &BacktestArgs) -> Result<()> {
         warnings: windows.notes.into_iter().chain(table.calendar.warning()).collect(),
     };
     save(&args.out, &[Entry::json("scores.json", &scores), Entry::text("scores.md", scores.to_markdown())])?;
-    if args.report.json {
-        say(&serde_json::to_string_pretty(&scores).context("scores")?);
-    } else if !args.report.quiet {
-        let (used, skipped) = (scores.windows.len(), scores.skipped.len());
-        say(&format!("{used} windows, {skipped} skipped, {} left out because a model failed", scores.failed.len()));
-        scores.table().iter().for_each(|line| say(line));
-        scores.warnings.iter().for_each(|warning| say(&format!("note: {warning}")));
-        say(&format!("written: {}: windows.jsonl, scores.json, scores.md", args.out.display()));
-    }
-    Ok(())
+    Ok(scores)
 }
 
 fn check_counts(args: &BacktestArgs) -> Result<()> {

@@ -25,7 +25,11 @@ mod npz_read;
 mod one_or_many;
 mod output;
 mod progress;
+mod published;
 mod report;
+mod reproduce;
+mod reproduce_args;
+mod reproduce_prices;
 mod resume;
 mod rows;
 mod score;
@@ -34,6 +38,10 @@ mod score_report;
 mod settings;
 mod simulate;
 mod state;
+mod synthetic;
+mod synthetic_score;
+mod synthetic_set;
+mod synthetic_table;
 mod tensors;
 mod threads;
 mod time;
@@ -52,6 +60,7 @@ fn main() -> ExitCode {
         Command::Forecast(args) => forecast::run(args),
         Command::Score(args) => score::run(args),
         Command::Backtest(args) => backtest::run(args),
+        Command::Reproduce(args) => reproduce::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Report(args) => report::run(args),
     };
