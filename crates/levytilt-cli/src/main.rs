@@ -4,6 +4,8 @@ mod args;
 mod build_model;
 mod bytes;
 mod demo;
+mod doctor;
+mod doctor_data;
 mod exact;
 mod exact_report;
 mod failure;
@@ -12,7 +14,9 @@ mod fit_report;
 mod forecast;
 mod forecast_files;
 mod help;
+mod init;
 mod input;
+mod interrupt;
 mod npz;
 mod npz_read;
 mod one_or_many;
@@ -23,11 +27,13 @@ mod score;
 mod score_align;
 mod score_report;
 mod settings;
+mod shell;
 mod simulate;
 mod state;
 mod tensors;
 mod threads;
 mod time;
+mod watch;
 
 use clap::Parser;
 use std::io::Write;
@@ -44,12 +50,16 @@ fn main() -> ExitCode {
         Command::Score(args) => score::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Report(args) => report::run(args),
+        Command::Init(args) => init::run(args),
+        Command::Doctor(args) => doctor::run(args),
+        Command::Completions(args) => shell::completions(args),
+        Command::Man(args) => shell::man(args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // Not `eprintln`, which panics when nobody listens any more.
-            drop(writeln!(std::io::stderr(), "error: {error:#}"));
+            drop(writeln!(std::io::stderr(), "{} {error:#}", output::alarm("error:")));
             ExitCode::from(failure::exit_code(&error))
         }
     }
