@@ -4,6 +4,7 @@ use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
 use crate::backtest_args::{BACKTEST_HELP, BacktestArgs};
+use crate::help::{COMPLETIONS_HELP, DOCTOR_HELP, INIT_HELP, MAN_HELP};
 use crate::help::{DEMO_HELP, EXACT_HELP, FIT_HELP, FORECAST_HELP, OVERVIEW, REPORT_HELP, SCORE_HELP, SIMULATE_HELP};
 use crate::reproduce_args::{REPRODUCE_HELP, ReproduceArgs};
 use crate::settings::{DataSettings, DriftSettings, GridSettings, Method, ModelSettings, Settings};
@@ -48,6 +49,18 @@ pub enum Command {
     /// Exact evidence and posterior of a one-dimensional record, all parameters given
     #[command(allow_negative_numbers = true, after_help = EXACT_HELP)]
     Exact(ExactArgs),
+    /// Look at this machine and at a data file: gaps, outliers, tails, and how to begin
+    #[command(after_help = DOCTOR_HELP)]
+    Doctor(DoctorArgs),
+    /// Write a settings file with comments
+    #[command(after_help = INIT_HELP)]
+    Init(InitArgs),
+    /// Print completions for a shell
+    #[command(after_help = COMPLETIONS_HELP)]
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write all of them
+    #[command(after_help = MAN_HELP)]
+    Man(ManArgs),
 }
 
 /// Flags of `demo`.
@@ -205,15 +218,66 @@ pub struct ScoreArgs {
     pub report: ReportArgs,
 }
 
+/// Flags of `doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// CSV file to examine, plain or gzipped, or - for standard input; without one only the machine
+    #[arg(value_name = "DATA")]
+    pub source: Option<String>,
+    /// Value columns to examine, separated by commas [default: all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub columns: Vec<String>,
+    /// Print what was found as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of `init`.
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// File to write, or - for standard output
+    #[arg(value_name = "FILE", default_value = "levytilt.toml")]
+    pub file: PathBuf,
+    /// Replace a file that is there
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Flags of `completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+/// Flags of `man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Directory for the pages of all commands; made if missing
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
 /// Flags of `report`.
 #[derive(Debug, Args)]
 pub struct RenderArgs {
     /// Directory that fit, demo, forecast or score wrote with --out
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
+    /// Also write the figures alone, into RUN/plots
+    #[arg(long, value_name = "FORMAT")]
+    pub plots: Option<PlotFormat>,
     /// Print nothing but errors
     #[arg(long)]
     pub quiet: bool,
+}
+
+/// Formats of single figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum PlotFormat {
+    /// Scalable, for papers and slides
+    Svg,
 }
 
 /// How much to compute, and with how many hands.

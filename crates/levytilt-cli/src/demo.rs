@@ -41,10 +41,11 @@ struct Comparison {
 pub fn run(args: &DemoArgs) -> Result<()> {
     check_directory(&args.out)?;
     let table = record()?;
-    if !args.report.quiet && !args.report.json {
+    let show = !args.report.quiet && !args.report.json;
+    if show {
         say(&introduction(&table));
     }
-    let jumps = fit::analyse(toml::from_str(JUMPS)?, &table)?;
+    let jumps = fit::analyse(toml::from_str(JUMPS)?, &table, show)?;
     let rival = exact::analyse(toml::from_str(DIFFUSION)?, &table)?.summary;
     let summary = Comparison { jumps: jumps.summary.clone(), rival };
     let mut files = entries(&jumps, &table, &summary, Some(&summary.rival))?;

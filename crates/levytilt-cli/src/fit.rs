@@ -4,14 +4,10 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 use levytilt::Start;
 use levytilt::fit::{AnyNoise, Fit, FitOptions, fit, fit_any_noise, rival_families};
-use levytilt::progress::{Progress, watched};
 use levytilt::series::{Observations, TimeGrid};
 use levytilt::solve::{self, LearnOptions};
 use serde::Serialize;
-use std::cell::RefCell;
-use std::ops::ControlFlow;
 use std::path::Path;
-use std::rc::Rc;
 use std::time::Instant;
 
 use crate::args::{FitArgs, ReportArgs};
@@ -30,6 +26,7 @@ use crate::state::{MODEL, NETWORK, STATE, State};
 use crate::tensors;
 use crate::threads::with_threads;
 use crate::time::Calendar;
+use crate::watch::observed;
 
 /// What `fit` found, and for which settings.
 pub struct Outcome {
@@ -48,15 +45,16 @@ pub fn run(args: &FitArgs) -> Result<()> {
     args.out.as_deref().map_or(Ok(()), check_directory)?;
     let settings = args.settings().with_config(args.record.config.as_deref())?;
     let table = input::read(&args.record.source, &settings.data.chosen())?;
-    let outcome = with_threads(settings.solve.threads, || analyse(settings, &table))??;
+    let show = !args.report.quiet && !args.report.json;
+    let outcome = with_threads(settings.solve.threads, || analyse(settings, &table, show))??;
     if let Some(dir) = &args.out {
         save(dir, &entries(&outcome, &table, &outcome.summary, None)?)?;
     }
     tell(&outcome.summary, args.out.as_deref(), &args.report)
 }
 
-/// Fit the columns of `table`.
-pub fn analyse(mut settings: Settings, table: &Table) -> Result<Outcome> {
+/// Fit the columns of `table`; `show` tells the user how it goes.
+pub fn analyse(mut settings: Settings, table: &Table, show: bool) -> Result<Outcome> {
     settle(&mut settings)?;
     let spec = open_model(&settings, &table.names, "fit")?;
     let solve = &settings.solve;
@@ -78,7 +76,7 @@ pub fn analyse(mut settings: Settings, table: &Table) -> Result<Outcome> {
             }
         }
     };
-    let (result, trace) = observed(compute);
+    let (result, trace) = observed(show, compute);
     let AnyNoise { fit, family, candidates } = result.map_err(|error| locate(error, table))?;
     let (x0_mean, x0_std) = starts(&fit);
     let summary = Summary {
@@ -110,18 +108,6 @@ pub fn analyse(mut settings: Settings, table: &Table) -> Result<Outcome> {
         estimates: fit.parameters.clone(),
     };
     Ok(Outcome { summary, fit, settings, trace })
-}
-
-/// Compute, and note every step of learning.
-fn observed<T>(compute: impl FnOnce() -> T) -> (T, Vec<Segment>) {
-    let trace = Rc::new(RefCell::new(Vec::new()));
-    let notes = trace.clone();
-    let watcher = move |step: &Progress| {
-        Segment::note(&mut notes.borrow_mut(), step);
-        ControlFlow::Continue(())
-    };
-    let result = watched(Box::new(watcher), compute);
-    (result, trace.take())
 }
 
 /// The library's name for a method.

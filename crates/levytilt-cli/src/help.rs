@@ -9,6 +9,7 @@ Start here:
   levytilt forecast run --horizon 1 --out ahead
   levytilt score ahead later.csv
   levytilt exact sim/data.csv --config run/model.toml
+  levytilt doctor sim/data.csv
 
 Data is CSV (or .csv.gz) with a header row. The first column is time: numbers, or ISO 8601 timestamps or dates.
 The other columns are observed values; nothing, NaN or NA where a value is missing. Times may be irregular, rows in
@@ -131,7 +132,42 @@ far the result can be trusted.
 
 Examples:
   levytilt fit data.csv --out run
-  levytilt report run";
+  levytilt report run
+  levytilt report run --plots svg";
+
+/// Below the flags of `doctor`.
+pub const DOCTOR_HELP: &str = "\
+Of the machine: cores, vector instructions, free memory. Of a data file: spacing and gaps, and per column missing values,
+outliers (moves beyond 8 typical ones), Hill's tail index of the largest twentieth of the moves (2 or less: no variance,
+stable noise; 4 and more: nearly Gaussian), how much neighbouring moves undo each other (errors of observation), whether
+values gather around two states. From these it suggests a first fit; the evidence of the fit decides.
+
+Examples:
+  levytilt doctor
+  levytilt doctor data.csv
+  levytilt doctor prices.csv.gz --columns NVDA,AMD --json";
+
+/// Below the flags of `init`.
+pub const INIT_HELP: &str = "\
+Every key is there with its meaning, commented out; what is put in force is held fixed, the rest is learned.
+
+Examples:
+  levytilt init
+  levytilt init mine.toml
+  levytilt fit data.csv --config mine.toml --out run";
+
+/// Below the flags of `completions`.
+pub const COMPLETIONS_HELP: &str = "\
+Examples:
+  levytilt completions bash > ~/.local/share/bash-completion/completions/levytilt
+  levytilt completions zsh > ~/.zfunc/_levytilt
+  levytilt completions fish > ~/.config/fish/completions/levytilt.fish";
+
+/// Below the flags of `man`.
+pub const MAN_HELP: &str = "\
+Examples:
+  levytilt man | man -l -
+  levytilt man --out ~/.local/share/man/man1";
 
 /// Below the flags of `score`.
 pub const SCORE_HELP: &str = "\

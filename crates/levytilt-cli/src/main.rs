@@ -10,6 +10,8 @@ mod backtest_windows;
 mod build_model;
 mod bytes;
 mod demo;
+mod doctor;
+mod doctor_data;
 mod exact;
 mod exact_report;
 mod failure;
@@ -18,7 +20,9 @@ mod fit_report;
 mod forecast;
 mod forecast_files;
 mod help;
+mod init;
 mod input;
+mod interrupt;
 mod journal;
 mod npz;
 mod npz_read;
@@ -36,6 +40,7 @@ mod score;
 mod score_align;
 mod score_report;
 mod settings;
+mod shell;
 mod simulate;
 mod state;
 mod synthetic;
@@ -45,6 +50,7 @@ mod synthetic_table;
 mod tensors;
 mod threads;
 mod time;
+mod watch;
 
 use clap::Parser;
 use std::io::Write;
@@ -63,12 +69,16 @@ fn main() -> ExitCode {
         Command::Reproduce(args) => reproduce::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Report(args) => report::run(args),
+        Command::Init(args) => init::run(args),
+        Command::Doctor(args) => doctor::run(args),
+        Command::Completions(args) => shell::completions(args),
+        Command::Man(args) => shell::man(args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // Not `eprintln`, which panics when nobody listens any more.
-            drop(writeln!(std::io::stderr(), "error: {error:#}"));
+            drop(writeln!(std::io::stderr(), "{} {error:#}", output::alarm("error:")));
             ExitCode::from(failure::exit_code(&error))
         }
     }

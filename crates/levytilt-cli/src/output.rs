@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use serde::Serialize;
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use crate::failure::bad;
@@ -101,6 +101,12 @@ pub fn number(value: f64) -> String {
         _ if plain => value.to_string(),
         _ => format!("{value:e}"),
     }
+}
+
+/// A word in bold red on a terminal that shows colours, and plain anywhere else.
+pub fn alarm(word: &str) -> String {
+    let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    if colours { format!("\x1b[1;31m{word}\x1b[0m") } else { word.into() }
 }
 
 /// Print a line; a reader that has left (`| head`) is no error.

@@ -39,7 +39,7 @@ const stamp = (axis, value, step) => {
   if (step >= 1) return iso.slice(0, 10);
   return step >= 1 / 1440 ? iso.slice(5, 16).replace("T", " ") : iso.slice(11, 19);
 };
-const show = (axis, value) => (axis.scale === "time" && known(value) ? stamp(axis, value) : short(value));
+const show = (axis, value) => (axis.names ? axis.names[Math.round(value) - 1] || "" : axis.scale === "time" && known(value) ? stamp(axis, value) : short(value));
 
 const niceStep = (span, count) => {
   const rough = span / count, power = 10 ** Math.floor(Math.log10(rough));
@@ -48,6 +48,7 @@ const niceStep = (span, count) => {
 
 /** Ticks of an axis between two ends on its drawing scale: [place, text]. */
 const ticks = (axis, low, high, count) => {
+  if (axis.names) return axis.names.map((name, k) => [k + 1, name]);
   if (axis.scale === "log") return logTicks(low, high, count);
   if (axis.scale === "time") return timeTicks(axis, low, high, count);
   const step = niceStep(high - low, count), digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));

@@ -155,12 +155,12 @@ fn differences(scores: &Backtest) -> Figure {
     let compared: Vec<(&Model, &Difference)> =
         scores.models.iter().filter_map(|m| Some((m, m.difference.as_ref()?))).collect();
     let count = compared.len().max(1) as f64;
-    let names: Vec<String> = compared.iter().enumerate().map(|(k, (m, _))| format!("{}: {}", k + 1, m.name)).collect();
+    let names = compared.iter().map(|(m, _)| m.name.clone()).collect();
     let column = |of: fn(&Difference) -> f64| compared.iter().map(|(_, d)| of(d)).collect::<Vec<f64>>();
     let mut figure = Figure::new(
         "differences",
         format!("CRPS against {}", scores.reference),
-        Axis::linear(names.join(",  ")),
+        Axis { names, ..Axis::linear("model") },
         Axis::linear("difference in CRPS"),
     )
     .column("model", "model", (1..=compared.len()).map(|k| k as f64).collect())

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::compact::{pick, short, thin};
-use super::figure::{Axis, Figure, Layer, Scale};
+use super::figure::{Axis, Figure, Layer};
 use crate::time::Written;
 
 /// Levels of the bands, the names of their columns and their labels.
@@ -117,7 +117,5 @@ pub fn written_axis(times: &[Written]) -> Result<(Axis, Vec<f64>)> {
         return Ok((Axis::linear("time"), times.iter().map(number).collect()));
     };
     let days = |time: &Written| if let Written::Stamp(stamp) = time { stamp.days_since(origin) } else { f64::NAN };
-    let label = if origin.has_zone() { "time (UTC)" } else { "time" };
-    let axis = Axis { label: label.into(), scale: Scale::Time, origin: Some(origin.instant().as_millisecond()) };
-    Ok((axis, times.iter().map(days).collect()))
+    Ok((Axis::days_since(origin), times.iter().map(days).collect()))
 }

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+use crate::time::{Calendar, Stamp};
+
 /// A figure.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Figure {
@@ -41,6 +43,9 @@ pub struct Axis {
     pub label: String,
     /// How values are laid out.
     pub scale: Scale,
+    /// Names of the places 1, 2, … instead of numbers.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub names: Vec<String>,
     /// For times: the instant of zero, in milliseconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub origin: Option<i64>,
@@ -151,6 +156,20 @@ impl Axis {
     /// An axis on which values lie evenly.
     pub fn linear(label: impl Into<String>) -> Self {
         Self { label: label.into(), ..Self::default() }
+    }
+
+    /// An axis of days since a timestamp.
+    pub fn days_since(origin: &Stamp) -> Self {
+        let label = if origin.has_zone() { "time (UTC)" } else { "time" };
+        Self { scale: Scale::Time, origin: Some(origin.instant().as_millisecond()), ..Self::linear(label) }
+    }
+
+    /// The axis of the times of a calendar; `name` says what plain numbers are.
+    pub fn times(calendar: &Calendar, name: &str) -> Self {
+        match calendar {
+            Calendar::Days(stamps) if !stamps.is_empty() => Self::days_since(&stamps[0]),
+            _ => Self::linear(name),
+        }
     }
 
     /// An axis of logarithms.

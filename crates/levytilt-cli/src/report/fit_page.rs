@@ -4,13 +4,12 @@ use anyhow::Result;
 use levytilt::Chain;
 use levytilt::series::TimeGrid;
 
-use super::figure::{Axis, Scale};
+use super::figure::Axis;
 use super::page::{Block, Page, Section};
 use super::{motion, noise, parameters, path, quality, trace};
 use crate::exact_report::{self, name_of};
 use crate::fit::Outcome;
 use crate::input::Table;
-use crate::time::Calendar;
 
 /// What a fit left to look at.
 pub struct Material<'a> {
@@ -66,7 +65,7 @@ pub fn fit_page(material: &Material) -> Result<Page> {
     let grid = TimeGrid::new(&table.times, outcome.settings.grid.steps)?;
     let columns: Vec<&[f64]> = table.columns.iter().map(Vec::as_slice).collect();
     let chain = Chain::new(&outcome.fit.model, &grid, &columns)?;
-    let scene = Scene { outcome, table, chain: &chain, times: time_axis(table) };
+    let scene = Scene { outcome, table, chain: &chain, times: Axis::times(&table.calendar, &table.time_name) };
     let all = 0..scene.dim();
     let mut sections = vec![
         Section::new("path", "Data and hidden path", path::blocks(&scene)),
@@ -91,16 +90,4 @@ pub fn fit_page(material: &Material) -> Result<Page> {
         sections,
         version: summary.version.into(),
     })
-}
-
-/// The axis of the record's times.
-pub fn time_axis(table: &Table) -> Axis {
-    match &table.calendar {
-        Calendar::Numbers => Axis::linear(table.time_name.clone()),
-        Calendar::Days(stamps) => Axis {
-            label: if stamps.iter().any(|stamp| stamp.has_zone()) { "time (UTC)".into() } else { "time".into() },
-            scale: Scale::Time,
-            origin: stamps.first().map(|stamp| stamp.instant().as_millisecond()),
-        },
-    }
 }

@@ -3,7 +3,7 @@
 use levytilt::forecast::Forecast;
 
 use super::fan::{Fan, law_at_the_end};
-use super::figure::{Axis, Figure, Scale};
+use super::figure::{Axis, Figure};
 use super::page::{Block, Cell, Fact, Page, Section, readable};
 use crate::time::Calendar;
 
@@ -70,7 +70,7 @@ fn figures(outlook: &Outlook, i: usize) -> Vec<Block> {
         id: id(outlook, "fan", i),
         name,
         times: &ahead.times,
-        axis: path.map_or_else(|| axis(outlook.calendar), |figure| figure.x.clone()),
+        axis: path.map_or_else(|| Axis::times(outlook.calendar, "time"), |figure| figure.x.clone()),
         draws: &|j| draws(ahead, i, j),
         history: path.map(|figure| history(figure, outlook)),
         truth: None,
@@ -91,18 +91,6 @@ fn history(figure: &Figure, outlook: &Outlook) -> (Vec<f64>, Vec<f64>) {
     let length = outlook.ahead.times[outlook.ahead.times.len() - 1] - outlook.from;
     let first = times.partition_point(|t| *t < outlook.from - length).min(times.len().saturating_sub(20));
     (times[first..].to_vec(), values[first..].to_vec())
-}
-
-/// An axis for the times of a calendar.
-fn axis(calendar: &Calendar) -> Axis {
-    match calendar {
-        Calendar::Numbers => Axis::linear("time"),
-        Calendar::Days(stamps) => Axis {
-            label: "time".into(),
-            scale: Scale::Time,
-            origin: stamps.first().map(|stamp| stamp.instant().as_millisecond()),
-        },
-    }
 }
 
 fn last(outlook: &Outlook, i: usize) -> Vec<Block> {

@@ -16,18 +16,21 @@ mod parameters;
 mod path;
 mod quality;
 mod score_page;
+mod svg;
+mod ticks;
 mod trace;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use std::path::Path;
 
-use crate::args::RenderArgs;
+use crate::args::{PlotFormat, RenderArgs};
 use crate::failure::bad;
 use crate::output::{Entry, save, say};
 use page::Page;
 
 pub use fit_page::{Material, fit_page};
 pub use forecast_page::{Outlook, forecast_page};
+pub use page::brief;
 pub use score_page::score_page;
 pub use trace::Segment;
 
@@ -44,10 +47,26 @@ pub fn entries<'a>(page: &Page) -> Result<[Entry<'a>; 2]> {
 pub fn run(args: &RenderArgs) -> Result<()> {
     let page = read(&args.run)?;
     save(&args.run, &[Entry::text("report.html", page.to_html()?)])?;
+    if let Some(PlotFormat::Svg) = args.plots {
+        let dir = args.run.join("plots");
+        for figure in page.figures() {
+            write_file(&dir, &format!("{}.svg", figure.id), &svg::draw(figure))?;
+        }
+        if !args.quiet {
+            say(&format!("written: {}: {} figures", dir.display(), page.figures().len()));
+        }
+    }
     if !args.quiet {
         say(&format!("written: {}", args.run.join("report.html").display()));
     }
     Ok(())
+}
+
+fn write_file(dir: &Path, name: &str, text: &str) -> Result<()> {
+    let path = dir.join(name);
+    std::fs::create_dir_all(dir)
+        .and_then(|()| std::fs::write(&path, text))
+        .with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// The content of a run's report; of a backtest, made from its scores.

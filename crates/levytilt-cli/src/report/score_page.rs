@@ -36,7 +36,7 @@ pub fn score_page(scores: &Scores, ahead: &Ahead, truths: &[Vec<(usize, f64)>]) 
     let calibration = |(i, row): (usize, &DimensionScores)| {
         let prefix = if dim > 1 { format!("{}: ", row.name) } else { String::new() };
         let mut figures = vec![
-            diagram(&id("reliability", i, dim), &format!("{prefix}reliability"), row),
+            diagram(&id("reliability", i, dim), &format!("{prefix}Reliability"), row),
             pit(&id("pit", i, dim), format!("{prefix}PIT histogram"), &row.pit_histogram),
         ];
         figures.iter_mut().for_each(|figure| figure.dimension = (dim > 1).then(|| row.name.clone()));

@@ -1,0 +1,82 @@
+//! Watch a fit: note its steps for the report, show them on a terminal, stop it when asked.
+
+use levytilt::progress::{Progress, watched};
+use std::cell::RefCell;
+use std::io::{IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use crate::interrupt;
+use crate::report::Segment;
+
+/// Where nobody looks on, a line at most this often.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Compute, and note every step of learning; `show` tells the user of them on standard error.
+pub fn observed<T>(show: bool, compute: impl FnOnce() -> T) -> (T, Vec<Segment>) {
+    interrupt::listen();
+    let trace = Rc::new(RefCell::new(Vec::new()));
+    let notes = trace.clone();
+    let mut line = Line { terminal: std::io::stderr().is_terminal(), started: Instant::now(), last: Instant::now() };
+    let watcher = move |step: &Progress| {
+        Segment::note(&mut notes.borrow_mut(), step);
+        if show {
+            line.tell(step);
+        }
+        if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let result = watched(Box::new(watcher), compute);
+    if show && std::io::stderr().is_terminal() {
+        // The line has served.
+        drop(write!(std::io::stderr(), "\r\x1b[2K"));
+    }
+    (result, trace.take())
+}
+
+/// The line of progress.
+struct Line {
+    terminal: bool,
+    started: Instant,
+    last: Instant,
+}
+
+impl Line {
+    fn tell(&mut self, step: &Progress) {
+        if !self.terminal && self.last.elapsed() < PATIENCE {
+            return;
+        }
+        self.last = Instant::now();
+        let text = text(step, self.started.elapsed());
+        let mut out = std::io::stderr();
+        drop(if self.terminal {
+            write!(out, "\r\x1b[2K{text}").and_then(|()| out.flush())
+        } else {
+            writeln!(out, "{text}")
+        });
+    }
+}
+
+/// Where a fit stands, its rate, and how long it may take at most.
+fn text(step: &Progress, passed: Duration) -> String {
+    let seconds = passed.as_secs_f64();
+    let each = seconds / (step.iteration + 1) as f64;
+    let most = each * (step.most.saturating_sub(step.iteration)) as f64;
+    format!(
+        "learning: step {} of at most {}, bound {:.2} ± {:.2}, {seconds:.1} s, {each:.1} s per step, {most:.0} s more at most",
+        step.iteration, step.most, step.elbo, step.elbo_std_error
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn golden_line() {
+        let step = Progress { iteration: 3, most: 30, elbo: -12.0, elbo_std_error: 0.5, parameters: &[], values: &[] };
+        let said = text(&step, Duration::from_secs(8));
+        let expected = "learning: step 3 of at most 30, bound -12.00 ± 0.50, 8.0 s, 2.0 s per step, 54 s more at most";
+        assert_eq!(said, expected);
+    }
+}
