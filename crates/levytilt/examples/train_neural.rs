@@ -1,9 +1,10 @@
 //! Train a neural potential from a cold start and print how the bound climbs:
-//! `cargo run --release --example train_neural [ou|double-well] [alpha] [iterations]`.
+//! `cargo run --release --example train_neural [ou|double-well] [alpha] [iterations] [rate] [paths] [encoder rate]
+//! [sharpness] [none|data|robust|sweep]`.
 
 use levytilt::drift::{DoubleWell, Drift, Ou};
 use levytilt::noise::Stable;
-use levytilt::potential::neural::NeuralPotentialSpec;
+use levytilt::potential::neural::{FrameKind, NeuralPotentialSpec};
 use levytilt::series::TimeGrid;
 use levytilt::solve::neural::{TrainOptions, Trainer};
 use levytilt::solve::{SweepOptions, robust_start, sweep};
@@ -23,6 +24,12 @@ fn main() -> Result<()> {
         rate: number(4, 1e-3),
         paths: number(5, 500.0) as usize,
         encoder_rate: number(6, 1.0),
+        frame: match args.get(8).map(String::as_str) {
+            Some("none") => FrameKind::None,
+            Some("data") => FrameKind::Data,
+            Some("sweep") => FrameKind::Sweep,
+            _ => FrameKind::Robust,
+        },
         ..Default::default()
     };
     let model = Model::new(drift, Box::new(Stable::new(alpha, 2.0)?), 0.1, Start::Fixed(0.0))?;

@@ -1,11 +1,14 @@
 //! A potential from networks: time is encoded, one network says how firm the message is, another where it pulls.
 //!
 //! φ_t(x) = −a_t (x − m_t)² + b_t (x − m_t) with a_t = (a_min + softplus(A(e(t))))/u² and b_t = B(e(t))/u, e the
-//! encoding of time, A and B ReLU networks. The unit u and the centre m_t make the networks' task one of numbers near 1; m = 0 and
-//! u = 1 is the form of the paper.
+//! encoding of time, A and B ReLU networks. The unit u and the centre m, a [`Frame`], make the networks' task one of numbers
+//! near 1; m = 0 and u = 1 is the form of the paper.
 
 mod dense;
 mod encoder;
+mod frame;
+
+pub use frame::{Frame, FrameKind};
 
 use crate::error::{finite, positive};
 use crate::{Result, StreamRng, stream};

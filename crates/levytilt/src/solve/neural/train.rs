@@ -4,8 +4,9 @@ use super::gradient::{BoundGradient, bound_gradient};
 use super::optimiser::{Optimiser, Rule, rescale};
 use crate::posterior::{Potentials, WeightSummary};
 use crate::potential::Quadratic;
-use crate::potential::neural::{Group, NeuralPotential, NeuralPotentialSpec};
-use crate::solve::robust::{from_natural, interpolate};
+use crate::potential::neural::{Frame, FrameKind, Group, NeuralPotential, NeuralPotentialSpec};
+use crate::solve::robust::{from_natural, interpolate, robust_start};
+use crate::solve::sweep::{SweepOptions, sweep};
 use crate::{Chain, Result};
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +28,8 @@ pub struct TrainOptions {
     pub encoder_rate: f64,
     /// Quantile of the layerwise rescaling; none, no rescaling.
     pub rescale: Option<f64>,
+    /// Centre and unit of the networks' message.
+    pub frame: FrameKind,
     /// Weight of half the sum of squares of all parameters but the reference times.
     pub ridge: f64,
 }
@@ -41,6 +44,7 @@ impl Default for TrainOptions {
             rate: 1e-3,
             encoder_rate: 1.0,
             rescale: None,
+            frame: FrameKind::Robust,
             ridge: 1e-5,
         }
     }
@@ -57,13 +61,35 @@ pub struct Trainer<'a> {
     iteration: usize,
 }
 
-/// Unit and centre of the networks' coefficients, per dimension: u is the error of observation, m the data joined by
-/// straight lines.
-#[derive(Debug)]
-struct Frame {
-    units: Vec<f64>,
-    centres: Vec<Vec<f64>>,
+/// The frame of a chain.
+fn frame(chain: &Chain, kind: FrameKind, least: f64) -> Result<Frame> {
+    let times = chain.times().to_vec();
+    let of_all = |value: &dyn Fn(usize, usize) -> f64| -> Vec<Vec<f64>> {
+        (0..chain.dim()).map(|i| (0..chain.len()).map(|j| value(i, j)).collect()).collect()
+    };
+    let std = |i: usize| chain.model().dimensions[i].observation_std;
+    let data: Vec<Vec<f64>> = (0..chain.dim()).map(|i| interpolate(chain, i)).collect();
+    let potentials = match kind {
+        FrameKind::None => return Frame::new(times, of_all(&|_, _| 0.0), of_all(&|_, _| 1.0)),
+        FrameKind::Data => return Frame::new(times, data, of_all(&|i, _| std(i))),
+        FrameKind::Robust => robust_start(chain)?,
+        FrameKind::Sweep => sweep(chain, robust_start(chain)?, &SweepOptions::default())?.potentials,
+    };
+    // The message without the observation, which the trainer multiplies in itself.
+    let message = |i: usize, j: usize| {
+        let (a, c) = potentials[i][j].quadratic().map_or((0.0, 0.0), |q| (q.a(), q.c()));
+        let (firmness, y) = chain.observation(i, j).unwrap_or((0.0, 0.0));
+        let kept = a - firmness;
+        // Where the future says next to nothing, neither does its centre.
+        (kept > 1e-6 * a).then(|| ((a * c - firmness * y) / kept, Frame::unit_of(kept, least)))
+    };
+    let centres = of_all(&|i, j| message(i, j).map_or(data[i][j], |(centre, _)| centre));
+    let units = of_all(&|i, j| message(i, j).map_or(FAINT * std(i), |(_, unit)| unit));
+    Frame::new(times, centres, units)
 }
+
+/// Unit of a message that says next to nothing, in errors of observation.
+const FAINT: f64 = 100.0;
 
 impl<'a> Trainer<'a> {
     /// Start with random networks of these sizes; dimension and span are those of the chain.
@@ -72,10 +98,7 @@ impl<'a> Trainer<'a> {
         let spec = NeuralPotentialSpec { dim: chain.dim(), span: (times[0], times[times.len() - 1]), ..spec };
         let potential = NeuralPotential::new(spec, options.seed)?;
         let optimiser = Optimiser::new(options.rule, potential.parameters().len());
-        let frame = Frame {
-            units: chain.model().dimensions.iter().map(|d| d.observation_std).collect(),
-            centres: (0..chain.dim()).map(|i| interpolate(chain, i)).collect(),
-        };
+        let frame = frame(chain, options.frame, potential.spec().least)?;
         Ok(Self { chain, options, potential, optimiser, frame, iteration: 0 })
     }
 
@@ -119,10 +142,10 @@ impl<'a> Trainer<'a> {
     fn quadratics(&self, coefficients: &[Vec<[f64; 2]>]) -> Result<Vec<Vec<Quadratic>>> {
         let one = |i: usize, j: usize| {
             let [a, b] = coefficients[j][i];
-            let unit = self.frame.units[i];
+            let (centre, unit) = self.frame.at(i, self.chain.times()[j]);
             let (a, b) = (a / (unit * unit), b / unit);
             // −a(x − m)² + b(x − m) has the natural parameters a and a·m + b/2.
-            let pull = a * self.frame.centres[i][j] + 0.5 * b;
+            let pull = a * centre + 0.5 * b;
             let (firmness, y) = self.chain.observation(i, j).unwrap_or((0.0, 0.0));
             from_natural(a + firmness, pull + firmness * y)
         };
@@ -133,8 +156,8 @@ impl<'a> Trainer<'a> {
     fn slopes(&self, potentials: &[Vec<Quadratic>], found: &BoundGradient) -> Vec<Vec<[f64; 2]>> {
         let one = |i: usize, j: usize| {
             let (q, [by_a, by_c]) = (potentials[i][j], found.potentials[i][j]);
-            let unit = self.frame.units[i];
-            let by_firmness = by_a + by_c * (self.frame.centres[i][j] - q.c()) / q.a();
+            let (centre, unit) = self.frame.at(i, self.chain.times()[j]);
+            let by_firmness = by_a + by_c * (centre - q.c()) / q.a();
             [by_firmness / (unit * unit), 0.5 * by_c / q.a() / unit]
         };
         (0..self.chain.len()).map(|j| (0..self.chain.dim()).map(|i| one(i, j)).collect()).collect()
