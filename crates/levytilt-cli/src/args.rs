@@ -3,7 +3,8 @@
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
-use crate::help::{DEMO_HELP, EXACT_HELP, FIT_HELP, FORECAST_HELP, OVERVIEW, SCORE_HELP, SIMULATE_HELP};
+use crate::backtest_args::{BACKTEST_HELP, BacktestArgs};
+use crate::help::{DEMO_HELP, EXACT_HELP, FIT_HELP, FORECAST_HELP, OVERVIEW, REPORT_HELP, SCORE_HELP, SIMULATE_HELP};
 use crate::settings::{DataSettings, DriftSettings, GridSettings, Method, ModelSettings, Settings};
 use crate::settings::{SimulateSettings, SolveSettings, parse_parameter};
 
@@ -34,6 +35,12 @@ pub enum Command {
     /// Judge a forecast by what came: CRPS, energy score, tails, coverage
     #[command(allow_negative_numbers = true, after_help = SCORE_HELP)]
     Score(ScoreArgs),
+    /// Rolling windows over a record, every model on the same ones, under proper scores
+    #[command(after_help = BACKTEST_HELP)]
+    Backtest(BacktestArgs),
+    /// Render the report of a run again
+    #[command(after_help = REPORT_HELP)]
+    Report(RenderArgs),
     /// Exact evidence and posterior of a one-dimensional record, all parameters given
     #[command(allow_negative_numbers = true, after_help = EXACT_HELP)]
     Exact(ExactArgs),
@@ -192,6 +199,17 @@ pub struct ScoreArgs {
     /// How to report.
     #[command(flatten)]
     pub report: ReportArgs,
+}
+
+/// Flags of `report`.
+#[derive(Debug, Args)]
+pub struct RenderArgs {
+    /// Directory that fit, demo, forecast or score wrote with --out
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Print nothing but errors
+    #[arg(long)]
+    pub quiet: bool,
 }
 
 /// How much to compute, and with how many hands.

@@ -6,8 +6,8 @@ use levytilt::fit::{NetworkSize, Spec};
 use levytilt::noise::{FAMILIES, Family, Noise, PlusBrownian};
 use levytilt::{Model, Start};
 
+use crate::exact_report::name_of;
 use crate::failure::bad;
-use crate::report::name_of;
 use crate::settings::{Clock, DriftKind, DriftSettings, ModelSettings, NoiseKind, Settings};
 
 /// A model with the names and values of its parameters, as users write them.

@@ -6,11 +6,11 @@ use std::io::Write;
 
 use crate::args::DemoArgs;
 use crate::exact;
+use crate::exact_report::Summary;
 use crate::fit::{self, entries};
 use crate::fit_report;
 use crate::input::{self, Table};
 use crate::output::{Entry, check_directory, number, save, say};
-use crate::report::Summary;
 use crate::time::Calendar;
 
 const RECORD: &str = include_str!("../data/ngrip_10yr.csv");
@@ -47,7 +47,7 @@ pub fn run(args: &DemoArgs) -> Result<()> {
     let jumps = fit::analyse(toml::from_str(JUMPS)?, &table)?;
     let rival = exact::analyse(toml::from_str(DIFFUSION)?, &table)?.summary;
     let summary = Comparison { jumps: jumps.summary.clone(), rival };
-    let mut files = entries(&jumps, &table, &summary)?;
+    let mut files = entries(&jumps, &table, &summary, Some(&summary.rival))?;
     files.push(Entry::new("data.csv", |out| write_data(out, &table)));
     save(&args.out, &files)?;
     if args.report.json {
@@ -58,6 +58,7 @@ pub fn run(args: &DemoArgs) -> Result<()> {
         say(&format!(
             "\nWritten to {dir}: data.csv, summary.json, posterior.csv (the climate state), paths.npz, model.toml"
         ));
+        say(&format!("Look at it:    {dir}/report.html"));
         say(&format!("Look ahead:    levytilt forecast {dir} --horizon 1"));
         say(&format!("Check exactly: levytilt exact {dir}/data.csv --config {dir}/model.toml"));
         say(&format!("Fit another:   levytilt fit {dir}/data.csv --drift double-well --noise student"));
@@ -73,6 +74,7 @@ fn record() -> Result<Table> {
     let ages = table.times.split_off(glacial);
     Ok(Table {
         source: table.source,
+        time_name: "thousand years relative to 1950".into(),
         names: vec!["climate".into()],
         times: ages.iter().rev().map(|age| -age / 1000.0).collect(),
         columns: vec![calcium.iter().rev().map(|ca| MIDDLE - ca.ln()).collect()],

@@ -9,10 +9,10 @@ use std::time::Instant;
 
 use crate::args::{ExactArgs, ReportArgs};
 use crate::build_model::{build, settle_start};
+use crate::exact_report::{Parameter, Summary, write_posterior};
 use crate::failure::bad;
 use crate::input::{self, Table};
 use crate::output::{Entry, check_directory, save, say};
-use crate::report::{Parameter, Summary, write_posterior};
 use crate::settings::{DriftKind, NoiseKind, Settings};
 
 /// What `exact` found, and for which settings.

@@ -4,21 +4,27 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 use levytilt::Start;
 use levytilt::fit::{AnyNoise, Fit, FitOptions, fit, fit_any_noise, rival_families};
+use levytilt::progress::{Progress, watched};
 use levytilt::series::{Observations, TimeGrid};
 use levytilt::solve::{self, LearnOptions};
 use serde::Serialize;
+use std::cell::RefCell;
+use std::ops::ControlFlow;
 use std::path::Path;
+use std::rc::Rc;
 use std::time::Instant;
 
 use crate::args::{FitArgs, ReportArgs};
 use crate::build_model::open_model;
 use crate::exact::locate;
+use crate::exact_report;
+use crate::exact_report::name_of;
 use crate::failure::bad;
 use crate::fit_report::{NetworkRow, Summary, parameters, rows, write_paths, write_posterior};
 use crate::input::{self, Table};
 use crate::one_or_many::OneOrMany;
 use crate::output::{Entry, check_directory, save, say};
-use crate::report::name_of;
+use crate::report::{self, Material, Segment};
 use crate::settings::{DriftKind, Method, NoiseKind, Settings};
 use crate::state::{MODEL, NETWORK, STATE, State};
 use crate::tensors;
@@ -33,6 +39,8 @@ pub struct Outcome {
     pub fit: Fit,
     /// The settings in effect.
     pub settings: Settings,
+    /// The steps of learning.
+    pub trace: Vec<Segment>,
 }
 
 /// Read, compute, write, report.
@@ -42,9 +50,9 @@ pub fn run(args: &FitArgs) -> Result<()> {
     let table = input::read(&args.record.source, &settings.data.chosen())?;
     let outcome = with_threads(settings.solve.threads, || analyse(settings, &table))??;
     if let Some(dir) = &args.out {
-        save(dir, &entries(&outcome, &table, &outcome.summary)?)?;
+        save(dir, &entries(&outcome, &table, &outcome.summary, None)?)?;
     }
-    report(&outcome.summary, args.out.as_deref(), &args.report)
+    tell(&outcome.summary, args.out.as_deref(), &args.report)
 }
 
 /// Fit the columns of `table`.
@@ -70,7 +78,8 @@ pub fn analyse(mut settings: Settings, table: &Table) -> Result<Outcome> {
             }
         }
     };
-    let AnyNoise { fit, family, candidates } = compute().map_err(|error| locate(error, table))?;
+    let (result, trace) = observed(compute);
+    let AnyNoise { fit, family, candidates } = result.map_err(|error| locate(error, table))?;
     let (x0_mean, x0_std) = starts(&fit);
     let summary = Summary {
         elbo: fit.summary.elbo,
@@ -100,7 +109,19 @@ pub fn analyse(mut settings: Settings, table: &Table) -> Result<Outcome> {
         warnings: fit.warnings.iter().cloned().chain(table.calendar.warning()).collect(),
         estimates: fit.parameters.clone(),
     };
-    Ok(Outcome { summary, fit, settings })
+    Ok(Outcome { summary, fit, settings, trace })
+}
+
+/// Compute, and note every step of learning.
+fn observed<T>(compute: impl FnOnce() -> T) -> (T, Vec<Segment>) {
+    let trace = Rc::new(RefCell::new(Vec::new()));
+    let notes = trace.clone();
+    let watcher = move |step: &Progress| {
+        Segment::note(&mut notes.borrow_mut(), step);
+        ControlFlow::Continue(())
+    };
+    let result = watched(Box::new(watcher), compute);
+    (result, trace.take())
 }
 
 /// The library's name for a method.
@@ -194,8 +215,14 @@ fn state(outcome: &Outcome, table: &Table) -> State {
     }
 }
 
-/// The files of a run, with `summary` in summary.json.
-pub fn entries<'a>(outcome: &'a Outcome, table: &'a Table, summary: &'a impl Serialize) -> Result<Vec<Entry<'a>>> {
+/// The files of a run, with `summary` in summary.json, and `rival` compared with in the report.
+pub fn entries<'a>(
+    outcome: &'a Outcome,
+    table: &'a Table,
+    summary: &'a impl Serialize,
+    rival: Option<&exact_report::Summary>,
+) -> Result<Vec<Entry<'a>>> {
+    let page = report::fit_page(&Material { outcome, table, rival })?;
     let state = serde_json::to_string_pretty(&state(outcome, table))?;
     let mut entries = vec![
         Entry::json("summary.json", summary),
@@ -205,13 +232,14 @@ pub fn entries<'a>(outcome: &'a Outcome, table: &'a Table, summary: &'a impl Ser
         Entry::text(MODEL, filled(outcome).to_toml()?),
         Entry::text(STATE, state + "\n"),
     ];
+    entries.extend(report::entries(&page)?);
     if let Some(network) = &outcome.fit.network {
         entries.push(Entry::new(NETWORK, |out| tensors::write(out, &network.drift)));
     }
     Ok(entries)
 }
 
-fn report(summary: &Summary, dir: Option<&Path>, how: &ReportArgs) -> Result<()> {
+fn tell(summary: &Summary, dir: Option<&Path>, how: &ReportArgs) -> Result<()> {
     if how.json {
         say(&serde_json::to_string_pretty(summary).context("summary")?);
     } else if !how.quiet {
@@ -219,6 +247,7 @@ fn report(summary: &Summary, dir: Option<&Path>, how: &ReportArgs) -> Result<()>
         if let Some(dir) = dir {
             let dir = dir.display();
             say(&format!("written       {dir}: summary.json, posterior.csv, paths.npz, settings.toml, model.toml"));
+            say(&format!("look at       {dir}/report.html"));
             say(&format!("next          levytilt forecast {dir} --horizon H"));
         }
     }

@@ -5,11 +5,11 @@ use levytilt::fit::{Candidate, Estimate, Fit, FittedNetwork};
 use serde::Serialize;
 use std::io::Write;
 
+use crate::exact_report::name_of;
 use crate::failure::quoted;
 use crate::npz::{self, Array};
 use crate::one_or_many::OneOrMany;
 use crate::output::number;
-use crate::report::name_of;
 use crate::settings::DriftKind;
 use crate::time::Calendar;
 

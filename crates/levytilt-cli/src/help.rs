@@ -94,6 +94,7 @@ The summary's elbo is a lower bound of the log evidence; the two are close when 
 above 0.7 means that they are not. The same seed gives the same files for any number of threads.
 
 With --out writes
+  report.html    the page to look at: one file, opens offline (report.json holds its content)
   summary.json   estimates, bound, evidence, warnings
   posterior.csv  time,dimension,mean,sd,q05,q25,q50,q75,q95,jump_probability for every latent time
   paths.npz      NumPy arrays: times, paths (path, time, dimension), weights
@@ -121,6 +122,16 @@ Examples:
   levytilt forecast run --horizon 2.5 --out ahead
   levytilt forecast run --horizon 2d --paths 5000 --out ahead
   levytilt forecast run --at times.csv --json";
+
+/// Below the flags of `report`.
+pub const REPORT_HELP: &str = "\
+Writes report.html of the run again, from its report.json: with another version of this program, or after the page was
+lost. The page is one file, opens without a network, and shows what the run found: figures to zoom into, tables, and how
+far the result can be trusted.
+
+Examples:
+  levytilt fit data.csv --out run
+  levytilt report run";
 
 /// Below the flags of `score`.
 pub const SCORE_HELP: &str = "\

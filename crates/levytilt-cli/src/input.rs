@@ -13,6 +13,8 @@ use crate::time::{self, Calendar, Stamp, Written};
 pub struct Table {
     /// Name of the input in messages.
     pub source: String,
+    /// Name of the column of times.
+    pub time_name: String,
     /// Names of the value columns.
     pub names: Vec<String>,
     /// Strictly increasing times.
@@ -54,6 +56,7 @@ fn parse_sparse(text: &str, name: &str, only: &[String]) -> Result<Table> {
     let columns = chosen.iter().map(|&column| read_values(&rows, column, &header, name)).collect::<Result<Vec<_>>>()?;
     Ok(Table {
         source: name.into(),
+        time_name: column_name(&header, 0),
         names: chosen.iter().map(|&column| column_name(&header, column)).collect(),
         times,
         columns,

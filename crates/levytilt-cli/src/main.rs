@@ -1,10 +1,17 @@
 //! Read the command line, run the command, turn the outcome into an exit code.
 
 mod args;
+mod backtest;
+mod backtest_args;
+mod backtest_score;
+mod backtest_summary;
+mod backtest_table;
+mod backtest_windows;
 mod build_model;
 mod bytes;
 mod demo;
 mod exact;
+mod exact_report;
 mod failure;
 mod fit;
 mod fit_report;
@@ -12,11 +19,14 @@ mod forecast;
 mod forecast_files;
 mod help;
 mod input;
+mod journal;
 mod npz;
 mod npz_read;
 mod one_or_many;
 mod output;
+mod progress;
 mod report;
+mod resume;
 mod rows;
 mod score;
 mod score_align;
@@ -41,7 +51,9 @@ fn main() -> ExitCode {
         Command::Fit(args) => fit::run(args),
         Command::Forecast(args) => forecast::run(args),
         Command::Score(args) => score::run(args),
+        Command::Backtest(args) => backtest::run(args),
         Command::Demo(args) => demo::run(args),
+        Command::Report(args) => report::run(args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -8,6 +8,7 @@ use crate::failure::bad;
 use crate::forecast_files::Ahead;
 use crate::input::{self, Table};
 use crate::output::{Entry, check_directory, save, say};
+use crate::report::{self, score_page};
 use crate::score_align::{Aligned, align};
 use crate::score_report::{Coverage, DimensionScores, QuantileScore, Scores, TailScore, TimeScore};
 
@@ -31,14 +32,15 @@ pub fn run(args: &ScoreArgs) -> Result<()> {
     let aligned = align(&ahead, &truth)?;
     let scores = score(args, &ahead, &truth, &aligned)?;
     if let Some(dir) = &args.out {
-        save(dir, &[Entry::json("scores.json", &scores)])?;
+        let [page, content] = report::entries(&score_page(&scores, &ahead, &truths(&truth, &aligned)?)?)?;
+        save(dir, &[page, content, Entry::json("scores.json", &scores)])?;
     }
     if args.report.json {
         say(&serde_json::to_string_pretty(&scores).context("scores")?);
     } else if !args.report.quiet {
         say(&scores.to_text());
         if let Some(dir) = &args.out {
-            say(&format!("written: {}: scores.json", dir.display()));
+            say(&format!("written: {}: report.html, scores.json", dir.display()));
         }
     }
     Ok(())
@@ -95,6 +97,15 @@ fn targets(truth: &Table, aligned: &Aligned) -> Result<Vec<Target>> {
         return Err(bad(format!("{}: all values at the forecast's times are missing", truth.source)));
     }
     Ok(targets)
+}
+
+/// Per dimension the number of the forecast time and the value of every truth.
+fn truths(truth: &Table, aligned: &Aligned) -> Result<Vec<Vec<(usize, f64)>>> {
+    let targets = targets(truth, aligned)?;
+    let of = |i: usize| {
+        targets.iter().map(|target| (target.j, target.values[i])).filter(|(_, value)| !value.is_nan()).collect()
+    };
+    Ok((0..aligned.columns.len()).map(of).collect())
 }
 
 fn dimension(args: &ScoreArgs, ahead: &Ahead, targets: &[Target], i: usize, column: &[f64]) -> Result<DimensionScores> {

@@ -9,7 +9,17 @@ fn the_demo_needs_no_arguments() {
     let at = Sandbox::new();
     let said = at.ok("demo");
     assert!(said.out.contains("nats"), "{}", said.out);
-    let files = ["data.csv", "model.toml", "paths.npz", "posterior.csv", "settings.toml", "state.json", "summary.json"];
+    let files = [
+        "data.csv",
+        "model.toml",
+        "paths.npz",
+        "posterior.csv",
+        "report.html",
+        "report.json",
+        "settings.toml",
+        "state.json",
+        "summary.json",
+    ];
     assert_eq!(at.list("levytilt-demo"), files);
     let summary = at.json("levytilt-demo/summary.json");
     assert_eq!((summary["noise"].as_str(), summary["rival"]["noise"].as_str()), (Some("stable"), Some("gaussian")));

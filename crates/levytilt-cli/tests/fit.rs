@@ -30,8 +30,11 @@ fn a_run_holds_all_its_files_and_does_not_depend_on_threads() {
         dir
     };
     let first = run(1);
-    let files = ["model.toml", "paths.npz", "posterior.csv", "settings.toml", "state.json", "summary.json"];
-    assert_eq!(at.list(&first), files);
+    let files = ["model.toml", "paths.npz", "posterior.csv", "settings.toml", "state.json"];
+    let mut all = files.map(String::from).to_vec();
+    all.extend(["report.html", "report.json", "summary.json"].map(String::from));
+    all.sort();
+    assert_eq!(at.list(&first), all);
     no_nan(&at, &first);
     let timeless = |dir: &str| {
         let mut summary = at.json(&format!("{dir}/summary.json"));
@@ -42,7 +45,7 @@ fn a_run_holds_all_its_files_and_does_not_depend_on_threads() {
     for threads in [2, 8] {
         let other = run(threads);
         assert_eq!(timeless(&other), summary, "{threads} threads");
-        for name in files.iter().filter(|name| **name != "summary.json") {
+        for name in files {
             let bytes = |dir: &str| std::fs::read(at.path(dir).join(name)).unwrap();
             assert_eq!(bytes(&first), bytes(&other), "{name} with {threads} threads");
         }
@@ -96,7 +99,7 @@ fn a_forecast_starts_where_the_fit_ended() {
     let at = simulated();
     at.ok(&format!("fit sim/data.csv {FIXED} --steps 200 --paths 200 --out run"));
     at.ok("forecast run --horizon 4 --paths 2000 --out ahead");
-    assert_eq!(at.list("ahead"), ["forecast.csv", "paths.npz", "summary.json"]);
+    assert_eq!(at.list("ahead"), ["forecast.csv", "paths.npz", "report.html", "report.json", "summary.json"]);
     no_nan(&at, "ahead");
     let table = at.read("ahead/forecast.csv");
     assert_eq!(table.lines().next().unwrap(), "time,dimension,mean,sd,q01,q05,q10,q25,q50,q75,q90,q95,q99");

@@ -29,7 +29,7 @@ fn a_forecast_is_scored_against_what_came() {
     for word in ["crps", "jump crps", "not a proper score", "cover 50 / 90 / 99%", "value", "scores.json"] {
         assert!(said.out.contains(word), "{word}: {}", said.out);
     }
-    assert_eq!(at.list("scored"), ["scores.json"]);
+    assert_eq!(at.list("scored"), ["report.html", "report.json", "scores.json"]);
     let scores = at.json("scored/scores.json");
     assert_eq!(scores, at.ok("score ahead late.csv --json").json());
     let value = &scores["dimensions"][0];

@@ -24,6 +24,7 @@
 //! | [`exact`] | evidence and posterior in one dimension, without approximation |
 //! | [`solve`], [`posterior`] | posterior paths in any dimension, parameters learned from them |
 //! | [`tilt`], [`potential`] | one step of a posterior path, and the message that steers it |
+//! | [`progress`] | watching a fit from outside |
 //! | [`score`] | proper scores of forecasts, calibration, paired tests |
 //! | [`law`] | the symmetric stable law to full accuracy |
 #![deny(missing_docs)]
@@ -39,6 +40,7 @@ mod model;
 pub mod noise;
 pub mod posterior;
 pub mod potential;
+pub mod progress;
 mod rng;
 pub mod score;
 pub mod series;

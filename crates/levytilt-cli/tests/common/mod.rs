@@ -1,6 +1,8 @@
 //! Run the built program in a directory of its own.
 #![allow(dead_code)]
 
+pub mod browser;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -3,7 +3,9 @@
 use super::find_network::find_network;
 use super::start::{Beginning, begin};
 use super::{Estimate, FittedNetwork, Spec};
-use crate::posterior::Potentials;
+use crate::drift::Place;
+use crate::posterior::{BLOCK, Potentials};
+use crate::progress::unwatched;
 use crate::series::TimeGrid;
 use crate::solve::{Choice, Expected, LearnOptions, Learned, Parameter, expect, learn};
 use crate::{Chain, Error, Model, Result};
@@ -13,6 +15,8 @@ use rayon::prelude::*;
 pub(super) struct Found {
     pub model: Model,
     pub estimates: Vec<Estimate>,
+    /// Covariance of the estimates that are not fixed, on their free scales, row after row; empty if unknown.
+    pub covariance: Vec<f64>,
     /// How each group of dimensions that act on each other was solved.
     pub choices: Vec<Choice>,
     pub potentials: Potentials,
@@ -43,7 +47,11 @@ pub(super) fn find(
             .and_then(|beginning| find_together(beginning, grid, columns, options));
         found.map_err(|error| in_dimension(error, &spec.names[i]))
     };
-    let found: Vec<Result<Found>> = columns.par_iter().enumerate().map(alone).collect();
+    // A block of paths keeps one thread busy; more share all of them, one dimension after the other, and can be watched.
+    let found: Vec<Result<Found>> = match options.sweep.paths > BLOCK {
+        true => columns.iter().enumerate().map(alone).collect(),
+        false => columns.par_iter().enumerate().map(|column| unwatched(|| alone(column))).collect(),
+    };
     join(spec, found.into_iter().collect::<Result<_>>()?)
 }
 
@@ -58,18 +66,34 @@ fn in_dimension(error: Error, name: &str) -> Error {
 /// Dimensions that do not act on each other are as many models of one dimension: put what was found together.
 fn join(spec: &Spec, found: Vec<Found>) -> Result<Found> {
     let starts = found.iter().map(|found| found.model.dimensions[0].start).collect();
-    let estimate = |place: &crate::drift::Place| {
+    let estimate = |place: &Place| {
         let own = found[place.dimension].estimates.iter().find(|p| p.name == place.name);
         own.map(|p| Estimate { name: spec.label(place), ..p.clone() })
     };
     let model = spec.assemble(|place| estimate(place).map_or(f64::NAN, |p| p.value), starts)?;
     let estimates = spec.places().iter().filter_map(estimate).collect();
+    let covariance = join_covariances(&spec.places(), &found);
     let noted = found.iter().zip(&spec.names);
     let noted = noted.flat_map(|(found, name)| found.noted.iter().map(move |note| format!("{name}: {note}"))).collect();
     let iterations = found.iter().map(|found| found.iterations).max().unwrap_or(0);
     let choices = found.iter().flat_map(|found| found.choices.iter().cloned()).collect();
     let potentials = found.into_iter().flat_map(|found| found.potentials).collect();
-    Ok(Found { model, estimates, choices, potentials, iterations, noted, network: None })
+    Ok(Found { model, estimates, covariance, choices, potentials, iterations, noted, network: None })
+}
+
+/// Covariances within each dimension; there are none between them. Empty if one is missing.
+fn join_covariances(places: &[Place], found: &[Found]) -> Vec<f64> {
+    // Per free parameter: its dimension, its place there, and how many are free there.
+    let place = |place: &Place| {
+        let mut free = found[place.dimension].estimates.iter().filter(|p| !p.fixed);
+        let count = free.clone().count();
+        Some((place.dimension, free.position(|p| p.name == place.name)?, count))
+    };
+    let free: Vec<(usize, usize, usize)> = places.iter().filter_map(place).collect();
+    let entry = |&(i, row, count): &(usize, usize, usize), &(j, column, _): &(usize, usize, usize)| {
+        if i == j { found[i].covariance.get(row * count + column).copied() } else { Some(0.0) }
+    };
+    free.iter().flat_map(|a| free.iter().map(move |b| entry(a, b))).collect::<Option<_>>().unwrap_or_default()
 }
 
 fn find_together(beginning: Beginning, grid: &TimeGrid, columns: &[&[f64]], options: &LearnOptions) -> Result<Found> {
@@ -87,13 +111,23 @@ fn find_together(beginning: Beginning, grid: &TimeGrid, columns: &[&[f64]], opti
         };
         let estimates = parameters.into_iter().map(given).collect();
         let choices = vec![choice];
-        return Ok(Found { model, estimates, choices, potentials, iterations: 0, noted: warnings, network: None });
+        let covariance = Vec::new();
+        return Ok(Found {
+            model,
+            estimates,
+            covariance,
+            choices,
+            potentials,
+            iterations: 0,
+            noted: warnings,
+            network: None,
+        });
     }
     let learned = learn(model, &parameters, grid, columns, options)?;
     let estimates = estimates(&learned);
-    let Learned { model, choice, potentials, iterations, warnings, .. } = learned;
+    let Learned { model, covariance, choice, potentials, iterations, warnings, .. } = learned;
     let choices = vec![choice];
-    Ok(Found { model, estimates, choices, potentials, iterations, noted: warnings, network: None })
+    Ok(Found { model, estimates, covariance, choices, potentials, iterations, noted: warnings, network: None })
 }
 
 pub(super) fn estimates(learned: &Learned) -> Vec<Estimate> {

@@ -80,6 +80,9 @@ pub struct Fit {
     pub model: Model,
     /// Its parameters.
     pub parameters: Vec<Estimate>,
+    /// Covariance of the parameters that are not fixed, on their free scales ([`crate::solve::parameters`]), row after
+    /// row; empty where it is not known.
+    pub covariance: Vec<f64>,
     /// Bound, effective sample size and k̂ of fresh paths.
     pub summary: WeightSummary,
     /// Log evidence by a particle filter with fresh particles.
@@ -145,7 +148,7 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
         });
     }
     let found = find(spec, grid, columns, options.priors, &LearnOptions { sweep, ..options.learn })?;
-    let Found { model, estimates, mut choices, potentials, iterations, mut noted, network } = found;
+    let Found { model, estimates, covariance, mut choices, potentials, iterations, mut noted, network } = found;
     let chain = Chain::new(&model, grid, columns)?;
     let judged = judge(&chain, &mut choices, &potentials, options, [fresh, particles])?;
     let Judgement { paths, summary, evidence, notes } = judged;
@@ -170,6 +173,7 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
     Ok(Fit {
         model,
         parameters: estimates,
+        covariance,
         summary,
         evidence,
         times,

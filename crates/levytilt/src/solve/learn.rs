@@ -10,6 +10,7 @@ use super::parameters::{Parameter, rebuild};
 use super::score::{Score, score_from};
 use super::sweep::SweepOptions;
 use crate::posterior::{Potentials, WeightSummary};
+use crate::progress::{self, Progress};
 use crate::series::TimeGrid;
 use crate::{Chain, Model, Result, stream};
 use rand::Rng;
@@ -45,6 +46,8 @@ pub struct Learned {
     pub std_errors: Vec<f64>,
     /// Share of each free parameter's information that comes from the data rather than from its prior.
     pub data_shares: Vec<f64>,
+    /// Covariance of the parameters that are not fixed, on their free scales, row after row; empty if unknown.
+    pub covariance: Vec<f64>,
     /// The method that gave the paths.
     pub choice: Choice,
     /// Messages from the future at the parameters found.
@@ -111,23 +114,38 @@ pub fn learn_from(
     let stds = observation_stds(&model);
     let model = rebuild(&model, &values)?;
     let first = task.place(model, values, options.method, before.map(|before| (before, &stds[..])), &task.early())?;
-    let mut search = Search { place: first, iterations: 0, warnings: Vec::new() };
+    let mut search = Search { place: first, iterations: 0, stopped: false, warnings: Vec::new() };
+    task.tell(&mut search);
     task.climb(&mut search)?;
     task.average(&mut search)?;
-    let Search { place, iterations, mut warnings } = search;
+    let Search { place, iterations, mut warnings, .. } = search;
     let system = task.system(&place);
     let (std_errors, data_shares) = system.errors(parameters, &place.values);
+    let covariance = system.covariance();
     warnings.extend(vague(parameters, system.vague()));
     let Place { model, values, choice, potentials, summary, warnings: noted, .. } = place;
     let parameters = parameters.iter().zip(values).map(|(p, value)| Parameter { value, ..p.clone() }).collect();
     warnings.extend(noted);
-    Ok(Learned { model, parameters, std_errors, data_shares, choice, potentials, summary, iterations, warnings })
+    Ok(Learned {
+        model,
+        parameters,
+        std_errors,
+        data_shares,
+        covariance,
+        choice,
+        potentials,
+        summary,
+        iterations,
+        warnings,
+    })
 }
 
 /// The search so far.
 struct Search {
     place: Place,
     iterations: usize,
+    /// Whether the watcher asked to end.
+    stopped: bool,
     warnings: Vec<String>,
 }
 
@@ -174,6 +192,23 @@ impl Task<'_> {
         Ok(Place { model, values, choice, potentials, stds, summary, score, warnings, objective })
     }
 
+    /// Tell the watcher where the search stands.
+    fn tell(&self, search: &mut Search) {
+        let Place { summary, values, .. } = &search.place;
+        let goes_on = progress::tell(&Progress {
+            iteration: search.iterations,
+            most: self.options.iterations,
+            elbo: summary.elbo,
+            elbo_std_error: summary.elbo_std_error,
+            parameters: self.parameters,
+            values,
+        });
+        if !goes_on && !search.stopped {
+            search.stopped = true;
+            search.warnings.push(format!("stopped on request after {} iterations", search.iterations));
+        }
+    }
+
     fn system(&self, place: &Place) -> System {
         System::new(&place.score, self.parameters, &place.values)
     }
@@ -182,7 +217,8 @@ impl Task<'_> {
     fn climb(&self, search: &mut Search) -> Result<()> {
         loop {
             let system = self.system(&search.place);
-            if system.is_empty() || system.length() < self.options.tolerance.max(HIDDEN * system.noise()) {
+            let close = system.length() < self.options.tolerance.max(HIDDEN * system.noise());
+            if search.stopped || system.is_empty() || close {
                 return Ok(());
             }
             if search.iterations == self.options.iterations {
@@ -197,6 +233,7 @@ impl Task<'_> {
             let Some(next) = self.advance(&search.place, &system)? else { return Ok(()) };
             search.place = next;
             search.iterations += 1;
+            self.tell(search);
         }
     }
 
@@ -229,17 +266,24 @@ impl Task<'_> {
         let mut sets = 0;
         loop {
             self.refresh(search, seeds.next_u64())?;
+            if sets > 0 {
+                self.tell(search);
+            }
             let Place { values, objective, summary, .. } = &search.place;
             let (start, best, noise) = first.get_or_insert((values.clone(), *objective, summary.elbo_std_error));
             let fell = *objective < *best - 2.0 * noise.hypot(summary.elbo_std_error);
             if fell {
                 let note = "steps with fresh paths lowered the bound; the parameters are those before them";
                 search.warnings.push(note.into());
-                return self.move_to(search, start.clone()).and_then(|()| self.refresh(search, seeds.next_u64()));
+                self.move_to(search, start.clone())?;
+                self.refresh(search, seeds.next_u64())?;
+                self.tell(search);
+                return Ok(());
             }
             let system = self.system(&search.place);
             let enough = system.noise() <= ENOUGH * (sets as f64).sqrt();
-            if system.is_empty() || enough || sets == MOST_SETS || search.iterations >= self.options.iterations {
+            let settled = system.is_empty() || enough || sets == MOST_SETS;
+            if search.stopped || settled || search.iterations >= self.options.iterations {
                 return Ok(());
             }
             sets += 1;

@@ -85,6 +85,13 @@ impl System {
         &self.vague
     }
 
+    /// Covariance of the free parameters on the free scale, row after row; empty if there is none.
+    pub(super) fn covariance(&self) -> Vec<f64> {
+        let inverse = self.information.clone().cholesky().map(|c| c.inverse());
+        // Symmetric, so that the order of the columns is that of the rows.
+        inverse.map_or_else(Vec::new, |inverse| inverse.iter().copied().collect())
+    }
+
     /// Standard errors of all parameters (delta method) and the data's share in each free parameter's information.
     pub(super) fn errors(&self, parameters: &[Parameter], values: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let mut errors = vec![f64::NAN; parameters.len()];

@@ -1,0 +1,106 @@
+//! Put the report of a fit together, in the order in which a scientist looks.
+
+use anyhow::Result;
+use levytilt::Chain;
+use levytilt::series::TimeGrid;
+
+use super::figure::{Axis, Scale};
+use super::page::{Block, Page, Section};
+use super::{motion, noise, parameters, path, quality, trace};
+use crate::exact_report::{self, name_of};
+use crate::fit::Outcome;
+use crate::input::Table;
+use crate::time::Calendar;
+
+/// What a fit left to look at.
+pub struct Material<'a> {
+    /// The fit and its figures.
+    pub outcome: &'a Outcome,
+    /// The record.
+    pub table: &'a Table,
+    /// Another model at its best, for comparison.
+    pub rival: Option<&'a exact_report::Summary>,
+}
+
+/// A fit laid out on its record, for one dimension at a time.
+pub struct Scene<'a> {
+    /// The fit and its figures.
+    pub outcome: &'a Outcome,
+    /// The record.
+    pub table: &'a Table,
+    /// Model, times and values.
+    pub chain: &'a Chain<'a>,
+    /// The axis of times.
+    pub times: Axis,
+}
+
+impl Scene<'_> {
+    /// Number of dimensions.
+    pub fn dim(&self) -> usize {
+        self.table.names.len()
+    }
+
+    /// The name of a dimension, where there are several.
+    pub fn dimension(&self, i: usize) -> Option<String> {
+        (self.dim() > 1).then(|| self.table.names[i].clone())
+    }
+
+    /// A title, with the dimension in front where there are several.
+    pub fn title(&self, what: &str, i: usize) -> String {
+        match self.dimension(i) {
+            Some(name) => format!("{name}: {what}"),
+            None => what[..1].to_uppercase() + &what[1..],
+        }
+    }
+
+    /// A name within the page for figure `name` of dimension `i`.
+    pub fn id(&self, name: &str, i: usize) -> String {
+        if self.dim() == 1 { name.into() } else { format!("{name}-{}", i + 1) }
+    }
+}
+
+/// The report of a fit.
+pub fn fit_page(material: &Material) -> Result<Page> {
+    let Material { outcome, table, rival } = *material;
+    let summary = &outcome.summary;
+    let grid = TimeGrid::new(&table.times, outcome.settings.grid.steps)?;
+    let columns: Vec<&[f64]> = table.columns.iter().map(Vec::as_slice).collect();
+    let chain = Chain::new(&outcome.fit.model, &grid, &columns)?;
+    let scene = Scene { outcome, table, chain: &chain, times: time_axis(table) };
+    let all = 0..scene.dim();
+    let mut sections = vec![
+        Section::new("path", "Data and hidden path", path::blocks(&scene)),
+        Section::new("parameters", "Parameters", vec![Block::Table(parameters::table(&outcome.fit))]),
+        Section::new("quality", "How good is this fit?", quality::blocks(summary, rival)),
+        Section::new("drift", "Law of motion", all.clone().map(|i| Block::Pair(motion::figures(&scene, i))).collect()),
+        Section::new("noise", "Noise", all.map(|i| noise::figures(&scene, i).map(Block::Pair)).collect::<Result<_>>()?),
+    ];
+    let steps = trace::figures(&outcome.trace, &outcome.fit, &table.names);
+    if !steps.is_empty() {
+        sections.push(Section::new("trace", "Convergence", vec![Block::Pair(steps)]));
+    }
+    let names = table.names.join(", ");
+    Ok(Page {
+        kind: "fit".into(),
+        title: format!("{names}: {} drift, {} noise", name_of(&summary.drift), summary.noise),
+        lead: format!(
+            "{} observations of {names} from {}, explained by a hidden path of {} steps that drifts and jumps.",
+            summary.observations, table.source, summary.steps
+        ),
+        dimensions: table.names.clone(),
+        sections,
+        version: summary.version.into(),
+    })
+}
+
+/// The axis of the record's times.
+pub fn time_axis(table: &Table) -> Axis {
+    match &table.calendar {
+        Calendar::Numbers => Axis::linear(table.time_name.clone()),
+        Calendar::Days(stamps) => Axis {
+            label: if stamps.iter().any(|stamp| stamp.has_zone()) { "time (UTC)".into() } else { "time".into() },
+            scale: Scale::Time,
+            origin: stamps.first().map(|stamp| stamp.instant().as_millisecond()),
+        },
+    }
+}

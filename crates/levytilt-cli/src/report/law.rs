@@ -1,0 +1,74 @@
+//! Place values within the law of a noise, far into its tails.
+
+use levytilt::noise::Nodes;
+
+/// A symmetric law: its distances from zero, and the logarithm of the chance to go further down.
+pub struct Law {
+    nodes: Nodes,
+    /// Distances, increasing.
+    distances: Vec<f64>,
+    /// ln P(J ≤ −distance), decreasing.
+    log_tails: Vec<f64>,
+}
+
+/// Distances in the table.
+const COUNT: usize = 600;
+/// How far into the tail the table goes.
+const SMALLEST: f64 = 1e-12;
+
+impl Law {
+    /// The law of these nodes; the table runs from a thousandth of the quartile out to a chance of 1e-12.
+    pub fn new(nodes: Nodes) -> Self {
+        let far = further(&nodes, SMALLEST);
+        let near = 1e-3 * further(&nodes, 0.25).min(far);
+        let ratio = (far / near).powf(1.0 / (COUNT - 1) as f64);
+        let distances: Vec<f64> = (0..COUNT).map(|k| near * ratio.powi(k as i32)).collect();
+        let log_tails = distances.iter().map(|d| nodes.cdf(-d).ln()).collect();
+        Self { nodes, distances, log_tails }
+    }
+
+    /// The normal law.
+    pub fn normal() -> levytilt::Result<Self> {
+        Ok(Self::new(Nodes::new(vec![1.0], vec![1.0], Vec::new())?))
+    }
+
+    /// The distance beyond which lies this chance on one side; the ends of the table for what is outside.
+    pub fn distance(&self, log_tail: f64) -> f64 {
+        let right = self.log_tails.partition_point(|&t| t > log_tail).clamp(1, COUNT - 1);
+        let (high, low) = (self.log_tails[right - 1], self.log_tails[right]);
+        let share = if high > low { ((high - log_tail) / (high - low)).clamp(0.0, 1.0) } else { 0.0 };
+        let [near, far] = [right - 1, right].map(|k| self.distances[k].ln());
+        (near + share * (far - near)).exp()
+    }
+
+    /// Density of |J| at a distance.
+    pub fn density(&self, x: f64) -> f64 {
+        2.0 * self.nodes.log_density(x).value.exp()
+    }
+}
+
+/// The distance beyond which lies `chance` on one side, to within a hundredth: by doubling and halving.
+fn further(nodes: &Nodes, chance: f64) -> f64 {
+    let largest = nodes.variances().iter().copied().fold(0.0, f64::max).sqrt();
+    let (mut low, mut high) = (1e-300f64, 10.0 * largest.max(1e-290));
+    while high / low > 1.01 {
+        let middle = (low * high).sqrt();
+        *(if nodes.cdf(-middle) > chance { &mut low } else { &mut high }) = middle;
+    }
+    high
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn golden_normal_quantiles() {
+        // Φ(−1.959963984540054) = 0.025, Φ(−0.6744897501960817) = 0.25, Φ(−6.361340902404) = 1e-10.
+        let law = Law::normal().unwrap();
+        for (chance, distance) in [(0.025, 1.959_964), (0.25, 0.674_49), (1e-10, 6.361_341)] {
+            assert!((law.distance(f64::ln(chance)) - distance).abs() < 1e-3 * distance, "{chance}");
+        }
+        assert!((law.density(1.0) - 0.483_941).abs() < 1e-6);
+    }
+}

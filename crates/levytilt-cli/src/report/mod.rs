@@ -1,0 +1,67 @@
+//! Make report.html: a page that shows a result, in one file that opens anywhere.
+
+mod backtest_page;
+mod calibration;
+pub mod compact;
+mod curves;
+mod fan;
+pub mod figure;
+mod fit_page;
+mod forecast_page;
+mod law;
+mod motion;
+mod noise;
+pub mod page;
+mod parameters;
+mod path;
+mod quality;
+mod score_page;
+mod trace;
+
+use anyhow::Result;
+use std::path::Path;
+
+use crate::args::RenderArgs;
+use crate::failure::bad;
+use crate::output::{Entry, save, say};
+use page::Page;
+
+pub use fit_page::{Material, fit_page};
+pub use forecast_page::{Outlook, forecast_page};
+pub use score_page::score_page;
+pub use trace::Segment;
+
+/// Name of the file with the content of the report, from which it is rendered again.
+const CONTENT: &str = "report.json";
+
+/// The files of a report: the page, and its content for `levytilt report` and other programs.
+pub fn entries<'a>(page: &Page) -> Result<[Entry<'a>; 2]> {
+    let (html, content) = (page.to_html()?, serde_json::to_string(page)?);
+    Ok([Entry::text("report.html", html), Entry::text(CONTENT, content + "\n")])
+}
+
+/// Run `levytilt report`: render the report of a run again.
+pub fn run(args: &RenderArgs) -> Result<()> {
+    let page = read(&args.run)?;
+    save(&args.run, &[Entry::text("report.html", page.to_html()?)])?;
+    if !args.quiet {
+        say(&format!("written: {}", args.run.join("report.html").display()));
+    }
+    Ok(())
+}
+
+/// The content of a run's report; of a backtest, made from its scores.
+pub fn read(dir: &Path) -> Result<Page> {
+    let path = dir.join(CONTENT);
+    if let (false, Ok(text)) = (path.exists(), std::fs::read_to_string(dir.join("scores.json"))) {
+        let scores = serde_json::from_str(&text).map_err(|e| {
+            bad(format!("{}: {e}; expected what `levytilt backtest` wrote", dir.join("scores.json").display()))
+        })?;
+        return Ok(backtest_page::backtest_page(&scores));
+    }
+    let name = path.display();
+    let text = std::fs::read_to_string(&path).map_err(|e| {
+        bad(format!("{name}: cannot be read ({e}); expected a directory that fit, forecast or score wrote with --out"))
+    })?;
+    serde_json::from_str(&text).map_err(|e| bad(format!("{name}: {e}; write the run again with this version")))
+}

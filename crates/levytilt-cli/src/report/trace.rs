@@ -1,0 +1,105 @@
+//! Show how learning came to its end: the bound and the parameters after every step.
+
+use levytilt::fit::{Estimate, Fit};
+use levytilt::progress::Progress;
+
+use super::figure::{Axis, Figure, Layer};
+
+/// The steps of one search.
+#[derive(Debug, Clone, Default)]
+pub struct Segment {
+    /// Names of the parameters that were free.
+    pub names: Vec<String>,
+    /// Number, bound, its error and values of every step.
+    pub steps: Vec<Step>,
+}
+
+/// Where a search stood.
+#[derive(Debug, Clone)]
+pub struct Step {
+    iteration: usize,
+    elbo: f64,
+    elbo_std_error: f64,
+    values: Vec<f64>,
+}
+
+impl Segment {
+    /// Note a step; a search begins with step 0.
+    pub fn note(segments: &mut Vec<Segment>, progress: &Progress) {
+        let free = || progress.parameters.iter().zip(progress.values).filter(|(p, _)| !p.fixed);
+        if progress.iteration == 0 || segments.is_empty() {
+            segments.push(Self { names: free().map(|(p, _)| p.name.clone()).collect(), steps: vec![] });
+        }
+        let step = Step {
+            iteration: progress.iteration,
+            elbo: progress.elbo,
+            elbo_std_error: progress.elbo_std_error,
+            values: free().map(|(_, value)| *value).collect(),
+        };
+        segments.iter_mut().last().into_iter().for_each(|segment| segment.steps.push(step.clone()));
+    }
+}
+
+/// Bound and parameters over the steps, per search; nothing if nothing was learned.
+pub fn figures(segments: &[Segment], fit: &Fit, names: &[String]) -> Vec<Figure> {
+    let dim = fit.choices.len().max(1);
+    let free: Vec<&Estimate> = fit.parameters.iter().filter(|p| !p.fixed).collect();
+    // One search for all dimensions, or one after the other; other families of noise come with other names.
+    let groups: Vec<(Option<&String>, Vec<&Estimate>)> = match (dim, names) {
+        (1, _) => vec![(None, free)],
+        (_, names) => names.iter().map(|name| (Some(name), of_dimension(&free, name))).collect(),
+    };
+    let figure = |(k, (name, free)): (usize, &(Option<&String>, Vec<&Estimate>))| {
+        let plain: Vec<&str> = free.iter().map(|p| plain(&p.name)).collect();
+        let same = |s: &&Segment| s.names.iter().map(|name| self::plain(name)).eq(plain.iter().copied());
+        let segments: Vec<&Segment> = segments.iter().filter(same).collect();
+        let segment = segments.get((segments.len() + k).checked_sub(groups.len())?)?;
+        (segment.steps.len() > 1).then(|| pair(segment, free, *name, k))
+    };
+    groups.iter().enumerate().filter_map(figure).flatten().collect()
+}
+
+fn of_dimension<'a>(free: &[&'a Estimate], name: &str) -> Vec<&'a Estimate> {
+    free.iter().filter(|p| p.name.ends_with(&format!("[{name}]"))).copied().collect()
+}
+
+/// A name without its dimension.
+fn plain(name: &str) -> &str {
+    name.split('[').next().unwrap_or(name)
+}
+
+fn pair(segment: &Segment, free: &[&Estimate], name: Option<&String>, k: usize) -> [Figure; 2] {
+    let prefix = name.map_or(String::new(), |name| format!("{name}: "));
+    let id = |base: &str| if name.is_some() { format!("{base}-{}", k + 1) } else { base.to_string() };
+    let steps: Vec<f64> = segment.steps.iter().map(|s| s.iteration as f64).collect();
+    let shifted = |by: f64| segment.steps.iter().map(|s| s.elbo + by * s.elbo_std_error).collect::<Vec<f64>>();
+    let mut bound =
+        Figure::new(&id("trace"), format!("{prefix}bound"), Axis::linear("Newton step"), Axis::linear("bound (nats)"))
+            .column("step", "step", steps.clone())
+            .column("low", "− 2 errors", shifted(-2.0))
+            .column("bound", "bound", shifted(0.0))
+            .column("high", "+ 2 errors", shifted(2.0))
+            .layer(Layer { thin: true, ..Layer::line("", "blue", "step", "bound") })
+            .layer(Layer::whiskers("bound ± 2 standard errors", "blue", "step", ["low", "bound", "high"]));
+    bound.caption =
+        "Bound of the log evidence after every step, estimated with the paths at hand: few at first, all of them \
+                     in the last steps, which average over fresh sets."
+            .into();
+    let y = Axis::linear("standard errors from the result");
+    let mut values = Figure::new(&id("settling"), format!("{prefix}parameters"), Axis::linear("Newton step"), y)
+        .column("step", "step", steps);
+    for (n, p) in free.iter().enumerate() {
+        let error = p.std_error.unwrap_or(f64::NAN);
+        let away = segment.steps.iter().map(|s| (s.values[n] - p.value) / error).collect();
+        let column = format!("p{n}");
+        let tone = ["blue", "red", "teal", "brown", "violet", "olive", "pink", "grey"][n % 8];
+        values = values.column(&column, p.name.clone(), away).layer(Layer::line(&p.name, tone, "step", &column));
+    }
+    values.caption =
+        "How far each parameter was from where it ended, in its standard errors. Lines that end flat have settled."
+            .into();
+    for figure in [&mut bound, &mut values] {
+        (figure.dimension, figure.height) = (name.cloned(), Some(280));
+    }
+    [bound, values]
+}
