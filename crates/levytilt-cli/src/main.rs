@@ -20,6 +20,7 @@ mod forecast_files;
 mod help;
 mod input;
 mod journal;
+mod networks;
 mod npz;
 mod npz_read;
 mod one_or_many;

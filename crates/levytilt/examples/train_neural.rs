@@ -43,9 +43,10 @@ fn main() -> Result<()> {
     let spec = NeuralPotentialSpec { sharpness: number(7, 1000.0), ..Default::default() };
     let mut trainer = Trainer::new(&chain, spec, options)?;
     let start = Instant::now();
-    for iteration in 0..iterations {
+    while !trainer.done() {
+        let iteration = trainer.iteration();
         let summary = trainer.step()?;
-        if iteration % (iterations / 30).max(1) == 0 || iteration + 1 == iterations {
+        if iteration % (iterations / 30).max(1) == 0 || trainer.done() {
             let seconds = start.elapsed().as_secs_f64() / (iteration + 1) as f64;
             println!(
                 "{iteration:5}  bound {:10.2} ± {:.2}  evidence − bound {:8.2}  {seconds:.3} s per iteration",
