@@ -15,15 +15,14 @@ use crate::build_model::open_model;
 use crate::exact::locate;
 use crate::exact_report;
 use crate::exact_report::name_of;
-use crate::failure::bad;
 use crate::fit_report::{NetworkRow, Summary, parameters, rows, write_paths, write_posterior};
 use crate::input::{self, Table};
+use crate::networks;
 use crate::one_or_many::OneOrMany;
 use crate::output::{Entry, check_directory, save, say};
 use crate::report::{self, Material, Segment};
 use crate::settings::{DriftKind, Method, NoiseKind, Settings};
 use crate::state::{MODEL, NETWORK, STATE, State};
-use crate::tensors;
 use crate::threads::with_threads;
 use crate::time::Calendar;
 use crate::watch::observed;
@@ -120,9 +119,7 @@ fn settle(settings: &mut Settings) -> Result<()> {
     settings.model.drift.get_or_insert(DriftKind::Ou);
     settings.model.noise.get_or_insert(NoiseKind::Stable);
     let solve = &mut settings.solve;
-    if *solve.method.get_or_insert(Method::Auto) == Method::Neural {
-        return Err(bad("method \"neural\" is not in this version; use auto"));
-    }
+    solve.method.get_or_insert(Method::Auto);
     solve.paths.get_or_insert(FitOptions::default().paths);
     solve.seed.get_or_insert(1);
     // Results do not depend on threads, so they are no part of the record.
@@ -219,8 +216,9 @@ pub fn entries<'a>(
         Entry::text(STATE, state + "\n"),
     ];
     entries.extend(report::entries(&page)?);
-    if let Some(network) = &outcome.fit.network {
-        entries.push(Entry::new(NETWORK, |out| tensors::write(out, &network.drift)));
+    let networks = networks::tensors(outcome.fit.network.as_ref().map(|n| &n.drift), outcome.fit.trained.as_ref())?;
+    if !networks.is_empty() {
+        entries.push(Entry::new(NETWORK, move |out| networks.write(out)));
     }
     Ok(entries)
 }

@@ -246,8 +246,7 @@ pub enum Method {
     Sweep,
     /// A sum of bumps per time from one backward pass: sparse data
     GaussianSum,
-    /// Neural potential: not in this version
-    #[value(hide = true)]
+    /// One quadratic potential per time from networks trained on the bound, as in the paper: minutes
     Neural,
 }
 
