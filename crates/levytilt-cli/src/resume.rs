@@ -1,17 +1,12 @@
 //! Work through many pieces on all cores, keep each as it is finished, and stop at Ctrl-C without losing any.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use rayon::prelude::*;
 use serde::Serialize;
-use std::sync::Once;
-use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::interrupt;
 use crate::journal::Journal;
 use crate::progress::Progress;
-
-/// Set by Ctrl-C.
-static STOP: AtomicBool = AtomicBool::new(false);
-static LISTEN: Once = Once::new();
 
 /// Run `work` on every task and append what it gives to the journal; results come in the order of the tasks.
 ///
@@ -23,9 +18,9 @@ pub fn work_through<T: Sync, L: Serialize + Send>(
     progress: &Progress,
     work: impl Fn(&T) -> Result<L> + Sync,
 ) -> Result<Vec<L>> {
-    listen()?;
+    interrupt::listen();
     let one = |task: &T| {
-        if STOP.load(Ordering::Relaxed) {
+        if interrupt::asked() {
             return Ok(None);
         }
         let line = work(task)?;
@@ -40,17 +35,4 @@ pub fn work_through<T: Sync, L: Serialize + Send>(
         anyhow::bail!("stopped after {done} of {all} pieces, which are kept; the same command goes on from there");
     }
     Ok(finished)
-}
-
-/// Catch Ctrl-C: the first one stops at the next safe point, the second one at once.
-fn listen() -> Result<()> {
-    let mut outcome = Ok(());
-    LISTEN.call_once(|| {
-        outcome = ctrlc::set_handler(|| {
-            if STOP.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
-            }
-        });
-    });
-    outcome.context("cannot listen for Ctrl-C")
 }
