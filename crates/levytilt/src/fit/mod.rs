@@ -16,6 +16,7 @@ pub use spec::{NetworkSize, Spec};
 use crate::drift::Neural;
 use crate::posterior::{Evidence, Marginal, Paths, Potentials, WeightSummary, marginals, normalise};
 use crate::potential::neural::NeuralPotentialSpec;
+use crate::progress::{self, Progress};
 use crate::series::{TimeGrid, check_values};
 use crate::solve::neural::{TrainOptions, Trained, train};
 use crate::solve::{Choice, LearnOptions, Method, Regularisation, SweepOptions};
@@ -205,7 +206,12 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
 /// The potential's networks at the parameters found.
 fn train_networks(chain: &Chain, options: &FitOptions, seed: u64) -> Result<Trained> {
     let (spec, train_options) = &options.neural;
-    train(chain, spec.clone(), &TrainOptions { paths: options.paths, seed, ..train_options.clone() })
+    let train_options = TrainOptions { paths: options.paths, seed, ..train_options.clone() };
+    let most = train_options.iterations;
+    train(chain, spec.clone(), &train_options, |iteration, summary| {
+        let WeightSummary { elbo, elbo_std_error, .. } = *summary;
+        progress::tell(&Progress { iteration, most, elbo, elbo_std_error, parameters: &[], values: &[] })
+    })
 }
 
 /// One column per dimension, each with something to explain.

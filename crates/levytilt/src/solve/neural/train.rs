@@ -96,11 +96,19 @@ pub struct Trainer<'a> {
     plateau: Plateau,
 }
 
-/// Train from a cold start until the bound no longer climbs.
-pub fn train(chain: &Chain, spec: NeuralPotentialSpec, options: &TrainOptions) -> Result<Trained> {
+/// Train from a cold start until the bound no longer climbs, or `tell`, which hears of every iteration, says no.
+pub fn train(
+    chain: &Chain,
+    spec: NeuralPotentialSpec,
+    options: &TrainOptions,
+    mut tell: impl FnMut(usize, &WeightSummary) -> bool,
+) -> Result<Trained> {
     let mut trainer = Trainer::new(chain, spec, options.clone())?;
     while !trainer.done() {
-        trainer.step()?;
+        let summary = trainer.step()?;
+        if !tell(trainer.iteration() - 1, &summary) {
+            break;
+        }
     }
     Ok(trainer.into_trained())
 }
