@@ -53,8 +53,11 @@ impl Record {
         self.columns.iter().map(|column| column[column.len() - 1]).collect()
     }
 
-    /// Refuse times ahead that do not increase from the end of the record on.
+    /// Refuse times ahead that do not increase from the end of the record on, and none at all.
     pub(crate) fn check_ahead(&self, ahead: &[f64]) -> Result<()> {
+        if ahead.is_empty() {
+            return Err(Error::Series { place: "times ahead".into(), problem: "there are none".into() });
+        }
         let before = self.times.last().into_iter().chain(ahead);
         match before.zip(ahead).find(|(before, time)| !(time.is_finite() && *time > *before)) {
             None => Ok(()),
@@ -108,12 +111,27 @@ impl Paths {
         (times, dim): (usize, usize),
         draw: impl Fn(&mut StreamRng) -> Vec<f64> + Sync,
     ) -> Result<Self> {
+        Self::check_request(count, times)?;
+        let one = |path: usize| draw(&mut stream(seed, path as u64));
+        Self::new((0..count).into_par_iter().map(one).collect::<Vec<_>>().concat(), times, dim)
+    }
+
+    /// Refuse to forecast nothing.
+    pub(crate) fn check_request(count: usize, times: usize) -> Result<()> {
         if count == 0 || times == 0 {
             let got = format!("{count} paths at {times} times");
             return Err(Error::Shape { what: "forecast", got, expected: "at least 1 of both".into() });
         }
-        let one = |path: usize| draw(&mut stream(seed, path as u64));
-        let states: Vec<f64> = (0..count).into_par_iter().map(one).collect::<Vec<_>>().concat();
+        Ok(())
+    }
+
+    /// Paths from their states, (path, time, dimension) with the last index fastest; a state that is not finite is an
+    /// error.
+    pub(crate) fn new(states: Vec<f64>, times: usize, dim: usize) -> Result<Self> {
+        if states.is_empty() || !states.len().is_multiple_of(times * dim) {
+            let (got, expected) = (states.len().to_string(), format!("a positive multiple of {times} · {dim}"));
+            return Err(Error::Shape { what: "forecast states", got, expected });
+        }
         if let Some(bad) = states.iter().find(|state| !state.is_finite()) {
             let why = format!("a path reached {bad}, too large for a floating-point number");
             return Err(Error::Numerical { what: "forecast", why });

@@ -12,13 +12,22 @@
 //! ```
 #![deny(missing_docs)]
 
+mod basis;
 mod forecaster;
 mod garch;
 mod increments;
 mod minimise;
+#[cfg(feature = "neural")]
+pub mod neural;
+mod pace;
+mod registry;
+mod tilt;
 mod walk;
 
 pub use forecaster::{Forecaster, Paths, Record};
 pub use garch::{Garch, GarchFit};
 pub use increments::Increments;
+pub use pace::Pace;
+pub use registry::{ForecasterOptions, KINDS, Kind, forecaster};
+pub use tilt::Tilt;
 pub use walk::Walk;

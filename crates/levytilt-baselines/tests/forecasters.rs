@@ -3,11 +3,14 @@
 use levytilt::score::{Estimator, Sample};
 use levytilt::series::{ClockOptions, Sessions, StepKind};
 use levytilt::stream;
-use levytilt_baselines::{Forecaster, Garch, Increments, Record, Walk};
+use levytilt_baselines::{Forecaster, ForecasterOptions, Garch, Increments, Record, Walk, forecaster};
 use rand_distr::{Distribution, StandardNormal};
 
 fn all() -> Vec<Box<dyn Forecaster>> {
     let mut models: Vec<Box<dyn Forecaster>> = vec![Box::new(Garch)];
+    for name in ["tilt", "tilt+nig+ou+calendar+steady", "gaussian-sde", "gaussian-sde+clock+adaptive"] {
+        models.push(forecaster(name, &ForecasterOptions::default()).unwrap());
+    }
     for increments in [Increments::Gaussian, Increments::Student, Increments::Stable, Increments::Bootstrap] {
         for clock in [None, Some(ClockOptions::default())] {
             for adaptive in [false, true] {
@@ -65,8 +68,10 @@ fn statistics_every_model_is_centred_and_spreads_with_the_horizon() {
         let width = |j: usize| law(j).quantile(0.75).unwrap() - law(j).quantile(0.25).unwrap();
         let error = width(13) / 1.35 * 1.2533 / 4000f64.sqrt();
         let (name, shift) = (model.name(), (law(13).median() - record.last()[0]).abs());
-        assert!(shift < 5.0 * error || name.starts_with("bootstrap"), "{name}: {shift} {error}");
-        let growth = if name.contains("clock") { 1.3 } else { 2.5 };
+        // A drift leans back from the last value.
+        assert!(shift < 5.0 * error || name.starts_with("bootstrap") || name.contains("ou"), "{name}: {shift} {error}");
+        let by_gaps = name.contains("clock") || name.starts_with("tilt") || name.starts_with("gaussian-sde");
+        let growth = if by_gaps { 1.3 } else { 2.5 };
         assert!(width(13) > growth * width(0), "{name}: {} {}", width(0), width(13));
     }
 }
@@ -89,6 +94,40 @@ fn statistics_the_clock_beats_the_plain_walk_where_nights_differ() {
     let plain = mean_crps(&Walk::gaussian());
     let clock = mean_crps(&Walk { clock: Some(ClockOptions::default()), ..Walk::gaussian() });
     assert!(clock < 0.99 * plain, "{clock} {plain}");
+}
+
+#[test]
+fn statistics_tilt_keeps_dimensions_together() {
+    // Two dimensions with correlation 0.9: so have the forecasts, within 0.1 (five standard errors for 500 paths, whose
+    // moves are heavy-tailed, and that of the record's own correlation).
+    let (times, first) = market(60, 5);
+    let (_, other) = market(60, 6);
+    let cut = times.len() - 3;
+    let second: Vec<f64> = first.iter().zip(&other).map(|(a, b)| 0.9 * a + 0.436 * b).collect();
+    let record = Record::new(times[..cut].to_vec(), vec![first[..cut].to_vec(), second[..cut].to_vec()]).unwrap();
+    let tilt = forecaster("tilt", &ForecasterOptions::default()).unwrap();
+    let paths = tilt.forecast(&record, &times[cut..], 500, 1).unwrap();
+    let ranks = |draws: Vec<f64>| -> Vec<f64> {
+        draws.iter().map(|x| draws.iter().filter(|y| *y < x).count() as f64 / 500.0 - 0.4990).collect()
+    };
+    let (a, b) = (ranks(paths.draws(2, 0)), ranks(paths.draws(2, 1)));
+    let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
+    let correlation = product(&a, &b) / (product(&a, &a) * product(&b, &b)).sqrt();
+    assert!((correlation - 0.9).abs() < 0.1, "{correlation}");
+}
+
+#[test]
+fn identity_tilt_does_not_look_at_the_value_of_now_but_for_moves() {
+    // A constant added to the record is added to the forecast.
+    let (times, values) = market(40, 7);
+    let cut = times.len() - 4;
+    let tilt = forecaster("tilt", &ForecasterOptions::default()).unwrap();
+    let run = |shift: f64| {
+        let values = values[..cut].iter().map(|x| x + shift).collect();
+        tilt.forecast(&Record::new(times[..cut].to_vec(), vec![values]).unwrap(), &times[cut..], 50, 1).unwrap()
+    };
+    let (plain, shifted) = (run(0.0).draws(3, 0), run(64.0).draws(3, 0));
+    assert!(plain.iter().zip(&shifted).all(|(a, b)| (b - a - 64.0).abs() < 1e-6), "{plain:?} {shifted:?}");
 }
 
 #[test]

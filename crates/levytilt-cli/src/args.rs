@@ -3,8 +3,10 @@
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
+use crate::backtest_args::{BACKTEST_HELP, BacktestArgs};
 use crate::help::{COMPLETIONS_HELP, DOCTOR_HELP, INIT_HELP, MAN_HELP};
 use crate::help::{DEMO_HELP, EXACT_HELP, FIT_HELP, FORECAST_HELP, OVERVIEW, REPORT_HELP, SCORE_HELP, SIMULATE_HELP};
+use crate::reproduce_args::{REPRODUCE_HELP, ReproduceArgs};
 use crate::settings::{DataSettings, DriftSettings, GridSettings, Method, ModelSettings, Settings};
 use crate::settings::{SimulateSettings, SolveSettings, parse_parameter};
 
@@ -35,9 +37,15 @@ pub enum Command {
     /// Judge a forecast by what came: CRPS, energy score, tails, coverage
     #[command(allow_negative_numbers = true, after_help = SCORE_HELP)]
     Score(ScoreArgs),
+    /// Rolling windows over a record, every model on the same ones, under proper scores
+    #[command(after_help = BACKTEST_HELP)]
+    Backtest(BacktestArgs),
     /// Render the report of a run again
     #[command(after_help = REPORT_HELP)]
     Report(RenderArgs),
+    /// The tables of the paper this grew out of, the published figure beside ours
+    #[command(after_help = REPRODUCE_HELP)]
+    Reproduce(ReproduceArgs),
     /// Exact evidence and posterior of a one-dimensional record, all parameters given
     #[command(allow_negative_numbers = true, after_help = EXACT_HELP)]
     Exact(ExactArgs),

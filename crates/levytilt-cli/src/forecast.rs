@@ -118,26 +118,9 @@ fn check_work(times: &[f64], options: &ForecastOptions) -> Result<()> {
 
 /// Times up to a horizon: every latent step, or a thousand even times if there are more.
 fn horizon_times(text: &str, state: &State, calendar: &Calendar) -> Result<Vec<f64>> {
-    let length = length(text, calendar)?;
+    let length = time::length("horizon", text, calendar)?;
     let count = (length / state.step * (1.0 - 1e-9)).ceil().clamp(1.0, MOST_TIMES);
     Ok((1..=count as usize).map(|k| state.time + length * (k as f64 / count)).collect())
-}
-
-/// A length of time: a number, or with a unit where the record has timestamps.
-fn length(text: &str, calendar: &Calendar) -> Result<f64> {
-    let units = [("s", 1.0 / 86_400.0), ("m", 1.0 / 1440.0), ("h", 1.0 / 24.0), ("d", 1.0), ("w", 7.0)];
-    let unit = units.iter().find_map(|(unit, days)| Some((text.strip_suffix(unit)?, *days)));
-    let (value, factor) = match (unit, calendar) {
-        (None, _) => (text, 1.0),
-        (Some(with_unit), Calendar::Days(_)) => with_unit,
-        (Some(_), Calendar::Numbers) => {
-            return Err(bad(format!("--horizon {}: the record's times are numbers; give a number", quoted(text))));
-        }
-    };
-    match value.trim().parse::<f64>() {
-        Ok(value) if value > 0.0 && value.is_finite() => Ok(value * factor),
-        _ => Err(bad(format!("--horizon {}: expected a length of time above 0, such as 2.5 or 2d", quoted(text)))),
-    }
 }
 
 /// The times in the first column of a file.

@@ -1,6 +1,12 @@
 //! Read the command line, run the command, turn the outcome into an exit code.
 
 mod args;
+mod backtest;
+mod backtest_args;
+mod backtest_score;
+mod backtest_summary;
+mod backtest_table;
+mod backtest_windows;
 mod build_model;
 mod bytes;
 mod demo;
@@ -17,11 +23,18 @@ mod help;
 mod init;
 mod input;
 mod interrupt;
+mod journal;
 mod npz;
 mod npz_read;
 mod one_or_many;
 mod output;
+mod progress;
+mod published;
 mod report;
+mod reproduce;
+mod reproduce_args;
+mod reproduce_prices;
+mod resume;
 mod rows;
 mod score;
 mod score_align;
@@ -30,6 +43,10 @@ mod settings;
 mod shell;
 mod simulate;
 mod state;
+mod synthetic;
+mod synthetic_score;
+mod synthetic_set;
+mod synthetic_table;
 mod tensors;
 mod threads;
 mod time;
@@ -48,6 +65,8 @@ fn main() -> ExitCode {
         Command::Fit(args) => fit::run(args),
         Command::Forecast(args) => forecast::run(args),
         Command::Score(args) => score::run(args),
+        Command::Backtest(args) => backtest::run(args),
+        Command::Reproduce(args) => reproduce::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Report(args) => report::run(args),
         Command::Init(args) => init::run(args),

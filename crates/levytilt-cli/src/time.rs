@@ -1,6 +1,6 @@
 //! Turn times into numbers and back: plain numbers stay as they are, ISO 8601 timestamps become days since the first one.
 
-use crate::failure::quoted;
+use crate::failure::{bad, quoted};
 use crate::output::number;
 use jiff::civil::{DateTime, Time};
 use jiff::fmt::temporal::{Pieces, PiecesOffset};
@@ -117,7 +117,47 @@ impl Stamp {
     }
 }
 
+/// A length of time given for a flag: a number, or with a unit where the record has timestamps.
+pub fn length(flag: &str, text: &str, calendar: &Calendar) -> anyhow::Result<f64> {
+    let units = [("s", 1.0 / 86_400.0), ("m", 1.0 / 1440.0), ("h", 1.0 / 24.0), ("d", 1.0), ("w", 7.0)];
+    let unit = units.iter().find_map(|(unit, days)| Some((text.strip_suffix(unit)?, *days)));
+    let (value, factor) = match (unit, calendar) {
+        (None, _) => (text, 1.0),
+        (Some(with_unit), Calendar::Days(_)) => with_unit,
+        (Some(_), Calendar::Numbers) => {
+            return Err(bad(format!("--{flag} {}: the record's times are numbers; give a number", quoted(text))));
+        }
+    };
+    match value.trim().parse::<f64>() {
+        Ok(value) if value > 0.0 && value.is_finite() => Ok(value * factor),
+        _ => Err(bad(format!("--{flag} {}: expected a length of time above 0, such as 2.5 or 2d", quoted(text)))),
+    }
+}
+
 impl Calendar {
+    /// A time given for a flag, as the computation sees it.
+    pub fn read(&self, flag: &str, text: &str) -> anyhow::Result<f64> {
+        match (parse(text), self) {
+            (Ok(Written::Number(time)), Calendar::Numbers) => Ok(time),
+            (Ok(Written::Stamp(stamp)), Calendar::Days(stamps)) => Ok(stamp.days_since(&stamps[0])),
+            (Ok(_), Calendar::Numbers) => {
+                Err(bad(format!("--{flag} {}: the record's times are numbers", quoted(text))))
+            }
+            (Ok(_), Calendar::Days(_)) => {
+                Err(bad(format!("--{flag} {}: the record's times are timestamps, such as 2024-03-01", quoted(text))))
+            }
+            (Err(problem), _) => Err(bad(format!("--{flag}: {problem}"))),
+        }
+    }
+
+    /// The midnight (UTC) before the first timestamp, or the first time where times are numbers.
+    pub fn first_midnight(&self, first: f64) -> f64 {
+        match self {
+            Calendar::Numbers => first,
+            Calendar::Days(stamps) => -(stamps[0].instant.as_nanosecond().rem_euclid(DAY as i128) as f64 / DAY),
+        }
+    }
+
     /// The unit of the numbers that the computation sees.
     pub fn unit(&self) -> &'static str {
         match self {

@@ -32,7 +32,16 @@ thread_local! {
 
 /// Run `work` with `watcher` told of every step that learning takes on this thread.
 pub fn watched<T>(watcher: Watcher, work: impl FnOnce() -> T) -> T {
-    let before = WATCHER.replace(Some(watcher));
+    with(Some(watcher), work)
+}
+
+/// Run `work` with nobody watching: steps of several searches at once would make no sense to a watcher.
+pub(crate) fn unwatched<T>(work: impl FnOnce() -> T) -> T {
+    with(None, work)
+}
+
+fn with<T>(watcher: Option<Watcher>, work: impl FnOnce() -> T) -> T {
+    let before = WATCHER.replace(watcher);
     // Put the one before back also when `work` panics.
     struct Restore(Option<Watcher>);
     impl Drop for Restore {

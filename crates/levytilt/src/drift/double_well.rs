@@ -1,6 +1,6 @@
 //! Let the state roll between two wells: dx = (θ₁x − θ₂x³) dt, solved exactly for states of any size.
 
-use super::{Drift, component, expect_length, pairs};
+use super::{Drift, Local, component, diagonal_jacobian, diagonal_pullback_many, expect_length, pairs};
 use crate::Result;
 use crate::error::{check, finite, non_negative};
 use std::f64::consts::SQRT_2;
@@ -44,6 +44,20 @@ impl DoubleWell {
             )?;
         }
         Ok(Self { theta1, theta2 })
+    }
+
+    /// With n² = lead² + θ₂hx²: ∂/∂x = front·lead²/n³, ∂/∂θ₂ = −½·out·hx²/n²,
+    /// ∂/∂θ₁ = Δ·out·(lead²/n² + (θ₂hx²/n²)·w(2θ₁Δ)), w(v) = 1/v − 1/(e^v − 1).
+    fn local(&self, i: usize, dt: f64) -> impl Fn(f64) -> Local + use<> {
+        let step = Step::new(self.theta1[i], self.theta2[i], dt);
+        let bernoulli = bernoulli(2.0 * step.growth);
+        move |x| {
+            let Moved { out, slope, linear, ratio } = step.apply(x);
+            let cubic = step.cubic * ratio;
+            let rate = linear * linear + cubic * cubic * bernoulli;
+            let by_parameters = [out * (step.dt * rate), -0.5 * (out * ratio) * ratio];
+            Local { out, by_state: slope, by_parameters }
+        }
     }
 }
 
@@ -176,8 +190,6 @@ impl Drift for DoubleWell {
         }
     }
 
-    /// With n² = lead² + θ₂hx²: ∂/∂x = front·lead²/n³, ∂/∂θ₂ = −½·out·hx²/n²,
-    /// ∂/∂θ₁ = Δ·out·(lead²/n² + (θ₂hx²/n²)·w(2θ₁Δ)), w(v) = 1/v − 1/(e^v − 1).
     fn flow_jacobian(
         &self,
         _t: f64,
@@ -187,20 +199,21 @@ impl Drift for DoubleWell {
         by_state: &mut [f64],
         by_parameter: &mut [f64],
     ) {
-        let dim = self.dim();
-        by_state.fill(0.0);
-        by_parameter.fill(0.0);
-        for i in 0..dim {
-            let step = Step::new(self.theta1[i], self.theta2[i], dt);
-            let moved = step.apply(x[i]);
-            out[i] = moved.out;
-            by_state[i * dim + i] = moved.slope;
-            let row = &mut by_parameter[2 * dim * i..2 * dim * (i + 1)];
-            let cubic = step.cubic * moved.ratio;
-            let rate = moved.linear * moved.linear + cubic * cubic * bernoulli(2.0 * step.growth);
-            row[i] = moved.out * (step.dt * rate);
-            row[dim + i] = -0.5 * (moved.out * moved.ratio) * moved.ratio;
-        }
+        diagonal_jacobian(|i| self.local(i, dt), x, out, by_state, by_parameter);
+    }
+
+    fn pullback_many(
+        &self,
+        t: f64,
+        dt: f64,
+        states: &[f64],
+        lambda: &mut dyn FnMut(&[f64], &mut [f64]),
+        out: &mut [f64],
+        by_state: &mut [f64],
+        by_parameter: &mut [f64],
+    ) {
+        self.flow_many(t, dt, states, out);
+        diagonal_pullback_many(self.dim(), |i| self.local(i, dt), states, lambda, out, by_state, by_parameter);
     }
 }
 

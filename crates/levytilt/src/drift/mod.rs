@@ -112,23 +112,99 @@ pub trait Drift: std::fmt::Debug + Send + Sync {
         });
     }
 
-    /// The flow `out` and `by_state[j]` = Σ_i λ_i ∂out_i/∂x_j for a covector that depends on the flow: `lambda` writes it,
-    /// given the flow. `space` has room for λ and for the parameters.
+    /// [`Drift::pullback`] of many states that lie one after the other in `states`, each with its own covector: given all
+    /// flows, `lambda` writes all covectors. A row of derivatives in the parameters per state is **added** to
+    /// `by_parameter`; if that is empty they are left out. What depends on `dt` alone is computed once.
     #[expect(clippy::too_many_arguments, reason = "three inputs of the step, one covector, three outputs")]
-    fn state_pullback(
+    fn pullback_many(
         &self,
         t: f64,
         dt: f64,
-        x: &[f64],
+        states: &[f64],
         lambda: &mut dyn FnMut(&[f64], &mut [f64]),
         out: &mut [f64],
         by_state: &mut [f64],
-        space: &mut [f64],
+        by_parameter: &mut [f64],
     ) {
-        let (covector, unused) = space.split_at_mut(self.dim());
-        self.flow(t, dt, x, out);
-        lambda(out, covector);
-        self.pullback(t, dt, x, covector, out, by_state, unused);
+        pullback_each(self, (t, dt), states, lambda, out, by_state, by_parameter);
+    }
+}
+
+/// [`Drift::pullback_many`], one state after the other.
+fn pullback_each<D: Drift + ?Sized>(
+    drift: &D,
+    (t, dt): (f64, f64),
+    states: &[f64],
+    lambda: &mut dyn FnMut(&[f64], &mut [f64]),
+    out: &mut [f64],
+    by_state: &mut [f64],
+    by_parameter: &mut [f64],
+) {
+    let (d, p) = (drift.dim(), drift.parameter_count());
+    drift.flow_many(t, dt, states, out);
+    let mut covectors = vec![0.0; states.len()];
+    lambda(out, &mut covectors);
+    let mut unused = vec![0.0; p];
+    for k in 0..states.len() / d {
+        let at = k * d..(k + 1) * d;
+        let row = if by_parameter.is_empty() { &mut unused } else { &mut by_parameter[k * p..(k + 1) * p] };
+        let (x, lambda) = (&states[at.clone()], &covectors[at.clone()]);
+        drift.pullback(t, dt, x, lambda, &mut out[at.clone()], &mut by_state[at], row);
+    }
+}
+
+/// What a drift that moves every dimension by itself does to one state: where to, and the derivatives in the state and in
+/// the dimension's two parameters.
+struct Local {
+    out: f64,
+    by_state: f64,
+    by_parameters: [f64; 2],
+}
+
+/// [`Drift::flow_jacobian`] of a drift that moves every dimension by itself: `prepare(i)` does what depends on the step
+/// alone. Of the two parameters per dimension all of the first come first.
+fn diagonal_jacobian<L: Fn(f64) -> Local>(
+    prepare: impl Fn(usize) -> L,
+    x: &[f64],
+    out: &mut [f64],
+    by_state: &mut [f64],
+    by_parameter: &mut [f64],
+) {
+    let dim = x.len();
+    by_state.fill(0.0);
+    by_parameter.fill(0.0);
+    for i in 0..dim {
+        let local = prepare(i)(x[i]);
+        out[i] = local.out;
+        by_state[i * dim + i] = local.by_state;
+        let row = &mut by_parameter[2 * dim * i..2 * dim * (i + 1)];
+        [row[i], row[dim + i]] = local.by_parameters;
+    }
+}
+
+/// [`Drift::pullback_many`] of such a drift, whose flows are in `out` already.
+fn diagonal_pullback_many<L: Fn(f64) -> Local>(
+    dim: usize,
+    prepare: impl Fn(usize) -> L,
+    states: &[f64],
+    lambda: &mut dyn FnMut(&[f64], &mut [f64]),
+    out: &[f64],
+    by_state: &mut [f64],
+    by_parameter: &mut [f64],
+) {
+    let mut covectors = vec![0.0; states.len()];
+    lambda(out, &mut covectors);
+    for i in 0..dim {
+        let local = prepare(i);
+        for (k, place) in (i..states.len()).step_by(dim).enumerate() {
+            let (local, lambda) = (local(states[place]), covectors[place]);
+            by_state[place] = lambda * local.by_state;
+            if !by_parameter.is_empty() {
+                let row = &mut by_parameter[2 * dim * k..2 * dim * (k + 1)];
+                row[i] += lambda * local.by_parameters[0];
+                row[dim + i] += lambda * local.by_parameters[1];
+            }
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Learn the law of motion: a network of tanh layers over the state and, if wished, time.
 
 use super::mlp::{Shape, Tape};
-use super::{Drift, at_least_one, expect_length};
+use super::{Drift, at_least_one, expect_length, pullback_each};
 use crate::error::{check, finite, positive};
 use crate::{Error, Result, stream};
 use rand::RngExt;
@@ -137,36 +137,35 @@ impl Neural {
         stds
     }
 
-    /// Values of the last hidden layer at time `t` and state `x`.
-    pub(crate) fn features(&self, t: f64, x: &[f64], out: &mut [f64]) {
-        SCRATCH.with_borrow_mut(|scratch| {
-            scratch.cast.resize(self.shape.outputs, 0.0);
-            self.velocity(t, x, &mut scratch.start_tape, &mut scratch.cast);
-            out.copy_from_slice(scratch.start_tape.last(&self.shape));
+    /// Values of the last hidden layer at some states and the times of their `steps`.
+    pub(crate) fn features(&self, steps: &[Step], states: &[f64], out: &mut [f64]) {
+        SCRATCH.with_borrow_mut(|Scratch { start_tape, cast, .. }| {
+            cast.resize(states.len(), 0.0);
+            self.velocity(steps, 0.0, states, start_tape, cast);
+            out.copy_from_slice(start_tape.last(&self.shape));
         });
     }
 
-    /// [`Drift::pullback`] with a covector λ that depends on the flow: `lambda` writes it, given the flow. Without room in
-    /// `by_parameter` the derivatives in the parameters are left out.
-    #[expect(clippy::too_many_arguments, reason = "three inputs of the step, one covector, three outputs")]
-    pub(crate) fn pullback_with(
+    /// Flows of some states, each over a step of its own.
+    pub(crate) fn flows(&self, steps: &[Step], states: &[f64], out: &mut [f64]) {
+        SCRATCH.with_borrow_mut(|scratch| self.step(steps, states, out, scratch));
+    }
+
+    /// [`Neural::flows`] and the way back, with covectors that depend on the flows: `lambda` writes them, given the flows.
+    /// Derivatives in the parameters are summed over the states and added to `by_parameter`, unless that is empty.
+    pub(crate) fn pullbacks(
         &self,
-        t: f64,
-        dt: f64,
-        x: &[f64],
-        lambda: impl FnOnce(&[f64], &mut [f64]),
+        steps: &[Step],
+        states: &[f64],
+        lambda: &mut dyn FnMut(&[f64], &mut [f64]),
         out: &mut [f64],
         by_state: &mut [f64],
         by_parameter: &mut [f64],
     ) {
-        SCRATCH.with_borrow_mut(|scratch| {
-            self.step(t, dt, x, out, scratch);
-            let mut covector = std::mem::take(&mut scratch.lambda);
-            covector.resize(x.len(), 0.0);
-            lambda(out, &mut covector);
-            self.step_pullback(dt, &covector, scratch, by_state, by_parameter);
-            scratch.lambda = covector;
-        });
+        let mut covectors = vec![0.0; states.len()];
+        SCRATCH.with_borrow_mut(|scratch| self.step(steps, states, out, scratch));
+        lambda(out, &mut covectors);
+        SCRATCH.with_borrow_mut(|scratch| self.step_pullback(steps, &covectors, scratch, by_state, by_parameter));
     }
 
     /// Name of parameter number `index`.
@@ -189,11 +188,13 @@ impl Neural {
         self.spec.scale.get(i).copied().unwrap_or(1.0)
     }
 
-    /// `out` = f(x, t).
-    fn velocity(&self, t: f64, x: &[f64], tape: &mut Tape, out: &mut [f64]) {
+    /// `out` = f(x, t), t at the given `share` of every step.
+    fn velocity(&self, steps: &[Step], share: f64, states: &[f64], tape: &mut Tape, out: &mut [f64]) {
         tape.input.clear();
-        let inputs = x.iter().copied().chain(self.spec.time_input.then_some(t));
-        tape.input.extend(inputs.enumerate().map(|(i, x)| self.normalised(i, x).clamp(-LARGEST, LARGEST)));
+        for (x, (t, dt)) in states.chunks_exact(self.shape.outputs).zip(steps) {
+            let inputs = x.iter().copied().chain(self.spec.time_input.then_some(t + share * dt));
+            tape.input.extend(inputs.enumerate().map(|(i, x)| self.normalised(i, x).clamp(-LARGEST, LARGEST)));
+        }
         self.shape.forward(&self.parameters, tape, out);
     }
 
@@ -206,29 +207,40 @@ impl Neural {
         by_state: &mut [f64],
         by_parameter: &mut [f64],
     ) {
-        back.by_input.resize(self.shape.inputs, 0.0);
+        let Shape { inputs, outputs, .. } = self.shape;
+        back.by_input.resize(tape.input.len(), 0.0);
         self.shape.backward(&self.parameters, tape, lambda, &mut back.work, &mut back.by_input, by_parameter);
-        for (i, by_state) in by_state.iter_mut().enumerate() {
-            let inside = tape.input[i].abs() < LARGEST;
-            *by_state = if inside { back.by_input[i] / self.scale(i) } else { 0.0 };
+        let columns = tape.input.chunks_exact(inputs).zip(back.by_input.chunks_exact(inputs));
+        for (by_state, (input, by_input)) in by_state.chunks_exact_mut(outputs).zip(columns) {
+            for (i, by_state) in by_state.iter_mut().enumerate() {
+                let inside = input[i].abs() < LARGEST;
+                *by_state = if inside { by_input[i] / self.scale(i) } else { 0.0 };
+            }
         }
     }
 
-    /// The midpoint step, leaving both evaluations on tape.
-    fn step(&self, t: f64, dt: f64, x: &[f64], out: &mut [f64], scratch: &mut Scratch) {
-        let middle = &mut scratch.middle;
-        self.velocity(t, x, &mut scratch.start_tape, out);
+    /// The midpoint steps, leaving both evaluations on tape.
+    fn step(&self, steps: &[Step], states: &[f64], out: &mut [f64], scratch: &mut Scratch) {
+        let Scratch { start_tape, middle_tape, middle, .. } = scratch;
+        self.velocity(steps, 0.0, states, start_tape, out);
         middle.clear();
-        middle.extend(x.iter().zip(&*out).map(|(x, velocity)| x + 0.5 * dt * velocity));
-        self.velocity(t + 0.5 * dt, middle, &mut scratch.middle_tape, out);
-        out.iter_mut().zip(x).for_each(|(out, x)| *out = x + dt * *out);
+        let moves = states.iter().zip(&*out).zip(self.lengths(steps));
+        middle.extend(moves.map(|((x, velocity), dt)| x + 0.5 * dt * velocity));
+        self.velocity(steps, 0.5, middle, middle_tape, out);
+        out.iter_mut().zip(states).zip(self.lengths(steps)).for_each(|((out, x), dt)| *out = x + dt * *out);
     }
 
-    /// Way back through the midpoint step: with m = x + ½Δf(x) and out = x + Δf(m),
+    /// Length of the step of every component of every state.
+    fn lengths<'a>(&self, steps: &'a [Step]) -> impl Iterator<Item = f64> + use<'a> {
+        let dim = self.shape.outputs;
+        steps.iter().flat_map(move |(_, dt)| std::iter::repeat_n(*dt, dim))
+    }
+
+    /// Way back through the midpoint steps: with m = x + ½Δf(x) and out = x + Δf(m),
     /// μ = Δ(∂f/∂x)(m)ᵀλ is what reaches m, and λ + μ + ½Δ(∂f/∂x)(x)ᵀμ what reaches x.
     fn step_pullback(
         &self,
-        dt: f64,
+        steps: &[Step],
         lambda: &[f64],
         scratch: &mut Scratch,
         by_state: &mut [f64],
@@ -236,14 +248,18 @@ impl Neural {
     ) {
         let Scratch { start_tape, middle_tape, middle, cast, back, .. } = scratch;
         cast.clear();
-        cast.extend(lambda.iter().map(|lambda| dt * lambda));
+        cast.extend(lambda.iter().zip(self.lengths(steps)).map(|(lambda, dt)| dt * lambda));
         middle.resize(lambda.len(), 0.0);
         self.velocity_pullback(middle_tape, cast, back, middle, by_parameter);
-        cast.iter_mut().zip(&*middle).for_each(|(cast, middle)| *cast = 0.5 * dt * middle);
+        cast.clear();
+        cast.extend(middle.iter().zip(self.lengths(steps)).map(|(middle, dt)| 0.5 * dt * middle));
         self.velocity_pullback(start_tape, cast, back, by_state, by_parameter);
         by_state.iter_mut().zip(lambda.iter().zip(&*middle)).for_each(|(by, (lambda, middle))| *by += lambda + middle);
     }
 }
+
+/// Time and length of a step.
+pub(crate) type Step = (f64, f64);
 
 /// Check a spec and give the shape of its network.
 fn shape(spec: &NeuralSpec) -> Result<Shape> {
@@ -271,14 +287,13 @@ fn shape(spec: &NeuralSpec) -> Result<Shape> {
     Ok(Shape { inputs, outputs, width, depth })
 }
 
-/// Room for one step and its way back, kept per thread so that a step allocates nothing.
+/// Room for the steps of a batch and their way back, kept per thread.
 #[derive(Debug, Default)]
 struct Scratch {
     start_tape: Tape,
     middle_tape: Tape,
     middle: Vec<f64>,
     cast: Vec<f64>,
-    lambda: Vec<f64>,
     back: Back,
 }
 
@@ -324,7 +339,11 @@ impl Drift for Neural {
     }
 
     fn flow(&self, t: f64, dt: f64, x: &[f64], out: &mut [f64]) {
-        SCRATCH.with_borrow_mut(|scratch| self.step(t, dt, x, out, scratch));
+        self.flows(&[(t, dt)], x, out);
+    }
+
+    fn flow_many(&self, t: f64, dt: f64, states: &[f64], out: &mut [f64]) {
+        self.flows(&vec![(t, dt); states.len() / self.dim()], states, out);
     }
 
     fn flow_jacobian(
@@ -340,12 +359,12 @@ impl Drift for Neural {
         let mut lambda = vec![0.0; dim];
         by_parameter.fill(0.0);
         SCRATCH.with_borrow_mut(|scratch| {
-            self.step(t, dt, x, out, scratch);
+            self.step(&[(t, dt)], x, out, scratch);
             let rows = by_state.chunks_exact_mut(dim).zip(by_parameter.chunks_exact_mut(count));
             for (i, (by_state, by_parameter)) in rows.enumerate() {
                 lambda.fill(0.0);
                 lambda[i] = 1.0;
-                self.step_pullback(dt, &lambda, scratch, by_state, by_parameter);
+                self.step_pullback(&[(t, dt)], &lambda, scratch, by_state, by_parameter);
             }
         });
     }
@@ -360,24 +379,25 @@ impl Drift for Neural {
         by_state: &mut [f64],
         by_parameter: &mut [f64],
     ) {
-        SCRATCH.with_borrow_mut(|scratch| {
-            self.step(t, dt, x, out, scratch);
-            self.step_pullback(dt, lambda, scratch, by_state, by_parameter);
-        });
+        let mut given = |_: &[f64], out: &mut [f64]| out.copy_from_slice(lambda);
+        self.pullbacks(&[(t, dt)], x, &mut given, out, by_state, by_parameter);
     }
 
-    /// One evaluation of the step, and no derivatives in the weights.
-    fn state_pullback(
+    fn pullback_many(
         &self,
         t: f64,
         dt: f64,
-        x: &[f64],
+        states: &[f64],
         lambda: &mut dyn FnMut(&[f64], &mut [f64]),
         out: &mut [f64],
         by_state: &mut [f64],
-        _space: &mut [f64],
+        by_parameter: &mut [f64],
     ) {
-        self.pullback_with(t, dt, x, lambda, out, by_state, &mut []);
+        if by_parameter.is_empty() {
+            let steps = vec![(t, dt); states.len() / self.dim()];
+            return self.pullbacks(&steps, states, lambda, out, by_state, by_parameter);
+        }
+        pullback_each(self, (t, dt), states, lambda, out, by_state, by_parameter);
     }
 }
 

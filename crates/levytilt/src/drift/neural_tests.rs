@@ -70,7 +70,7 @@ fn identities_step_is_the_midpoint_rule() {
     let drift = bold(spec(1, 6, 2, true), 1.0, 2);
     let f = |t: f64, x: f64| {
         let (mut tape, mut out) = (Tape::default(), [0.0]);
-        drift.velocity(t, &[x], &mut tape, &mut out);
+        drift.velocity(&[(t, 0.0)], 0.0, &[x], &mut tape, &mut out);
         out[0]
     };
     let (t, dt, x) = (0.4, 0.3, -1.1);
@@ -87,7 +87,7 @@ fn identities_centre_and_scale_are_units() {
     let scaled = Neural::from_parameters(scaled, &plain.parameters).unwrap();
     let evaluate = |drift: &Neural, t: f64, x: f64| {
         let (mut tape, mut out) = (Tape::default(), [0.0]);
-        drift.velocity(t, &[x], &mut tape, &mut out);
+        drift.velocity(&[(t, 0.0)], 0.0, &[x], &mut tape, &mut out);
         out[0]
     };
     assert_eq!(evaluate(&scaled, 3.0, 8.0), evaluate(&plain, 0.5, 1.5));

@@ -1,6 +1,6 @@
 //! Pull the state back to a level: dx = θ (μ − x) dt, the drift of an Ornstein–Uhlenbeck process.
 
-use super::{Drift, component, expect_length, pairs};
+use super::{Drift, Local, component, diagonal_jacobian, diagonal_pullback_many, expect_length, pairs};
 use crate::Result;
 use crate::error::{check, finite};
 
@@ -32,6 +32,18 @@ impl Ou {
             finite(&component("mu", i, dim), mu[i])?;
         }
         Ok(Self { theta, mu })
+    }
+
+    /// ∂/∂x = e^{−θΔ}, ∂/∂θ = Δ (μ − x) e^{−θΔ}, ∂/∂μ = 1 − e^{−θΔ}: smooth through θ = 0.
+    fn local(&self, i: usize, dt: f64) -> impl Fn(f64) -> Local + use<> {
+        let (keep, pull) = weights(self.theta[i], dt);
+        let mu = self.mu[i];
+        // The weight goes in before the difference: where it is 0, an overflow of μ − x must not matter.
+        move |x| Local {
+            out: keep * x + pull * mu,
+            by_state: keep,
+            by_parameters: [(dt * keep) * mu - (dt * keep) * x, pull],
+        }
     }
 }
 
@@ -85,7 +97,6 @@ impl Drift for Ou {
         }
     }
 
-    /// ∂/∂x = e^{−θΔ}, ∂/∂θ = Δ (μ − x) e^{−θΔ}, ∂/∂μ = 1 − e^{−θΔ}: smooth through θ = 0.
     fn flow_jacobian(
         &self,
         _t: f64,
@@ -95,18 +106,21 @@ impl Drift for Ou {
         by_state: &mut [f64],
         by_parameter: &mut [f64],
     ) {
-        let dim = self.dim();
-        by_state.fill(0.0);
-        by_parameter.fill(0.0);
-        for i in 0..dim {
-            let (keep, pull) = weights(self.theta[i], dt);
-            out[i] = keep * x[i] + pull * self.mu[i];
-            by_state[i * dim + i] = keep;
-            let row = &mut by_parameter[2 * dim * i..2 * dim * (i + 1)];
-            // The weight goes in before the difference: where it is 0, an overflow of μ − x must not matter.
-            row[i] = (dt * keep) * self.mu[i] - (dt * keep) * x[i];
-            row[dim + i] = pull;
-        }
+        diagonal_jacobian(|i| self.local(i, dt), x, out, by_state, by_parameter);
+    }
+
+    fn pullback_many(
+        &self,
+        t: f64,
+        dt: f64,
+        states: &[f64],
+        lambda: &mut dyn FnMut(&[f64], &mut [f64]),
+        out: &mut [f64],
+        by_state: &mut [f64],
+        by_parameter: &mut [f64],
+    ) {
+        self.flow_many(t, dt, states, out);
+        diagonal_pullback_many(self.dim(), |i| self.local(i, dt), states, lambda, out, by_state, by_parameter);
     }
 }
 

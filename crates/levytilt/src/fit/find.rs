@@ -4,10 +4,12 @@ use super::find_network::find_network;
 use super::start::{Beginning, begin};
 use super::{Estimate, FittedNetwork, Spec};
 use crate::drift::Place;
-use crate::posterior::Potentials;
+use crate::posterior::{BLOCK, Potentials};
+use crate::progress::unwatched;
 use crate::series::TimeGrid;
 use crate::solve::{Choice, Expected, LearnOptions, Learned, Parameter, expect, learn};
 use crate::{Chain, Error, Model, Result};
+use rayon::prelude::*;
 
 /// Parameters and potentials; the paths they were found with are not kept.
 pub(super) struct Found {
@@ -45,7 +47,12 @@ pub(super) fn find(
             .and_then(|beginning| find_together(beginning, grid, columns, options));
         found.map_err(|error| in_dimension(error, &spec.names[i]))
     };
-    join(spec, columns.iter().enumerate().map(alone).collect::<Result<_>>()?)
+    // A block of paths keeps one thread busy; more share all of them, one dimension after the other, and can be watched.
+    let found: Vec<Result<Found>> = match options.sweep.paths > BLOCK {
+        true => columns.iter().enumerate().map(alone).collect(),
+        false => columns.par_iter().enumerate().map(|column| unwatched(|| alone(column))).collect(),
+    };
+    join(spec, found.into_iter().collect::<Result<_>>()?)
 }
 
 /// Say in which dimension values are at fault.

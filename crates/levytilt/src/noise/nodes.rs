@@ -127,14 +127,11 @@ impl Nodes {
     /// Computed relative to the largest term, so it neither underflows nor overflows for finite `x`. An atom at S = 0
     /// has no density: it is left out, so that away from 0 this is the density of the continuous part.
     pub fn log_density(&self, x: f64) -> LogDensity {
-        let log_terms: Vec<f64> =
-            self.variances.iter().zip(&self.log_weights).map(|(&s, l)| l + log_gaussian(x, s)).collect();
-        let top = log_terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        if top == f64::NEG_INFINITY {
+        let (terms, top) = self.density_terms(x);
+        let total: f64 = terms.iter().sum();
+        if total == 0.0 {
             return LogDensity { value: top, dx: 0.0, parameters: vec![0.0; self.derivatives.len()] };
         }
-        let terms: Vec<f64> = log_terms.iter().map(|t| (t - top).exp()).collect();
-        let total: f64 = terms.iter().sum();
         // Responsibility r_k of each node for x, without the nodes that have no density there (an atom, or a variance so
         // small that its term underflows, whose derivatives would be 0·∞).
         let live: Vec<(usize, f64)> =
@@ -154,6 +151,22 @@ impl Nodes {
             })
             .collect();
         LogDensity { value: top + total.ln(), dx, parameters }
+    }
+
+    /// The value of [`Nodes::log_density`] alone.
+    pub fn log_density_value(&self, x: f64) -> f64 {
+        let (terms, top) = self.density_terms(x);
+        top + terms.iter().sum::<f64>().ln()
+    }
+
+    /// w_k N(x; 0, S_k) of every node relative to the largest, and the logarithm of that; all 0 if there is no density.
+    fn density_terms(&self, x: f64) -> (Vec<f64>, f64) {
+        let nodes = self.variances.iter().zip(&self.log_weights);
+        let mut terms: Vec<f64> = nodes.map(|(&s, l)| l + log_gaussian(x, s)).collect();
+        let top = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let relative = |t: f64| if top == f64::NEG_INFINITY { 0.0 } else { (t - top).exp() };
+        terms.iter_mut().for_each(|t| *t = relative(*t));
+        (terms, top)
     }
 
     fn sum(&self, f: impl Fn(f64) -> f64) -> f64 {

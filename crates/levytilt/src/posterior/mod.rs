@@ -1,5 +1,6 @@
 //! Draw paths from a tilted chain, weigh them, and say what they say together.
 
+mod bridge;
 mod divergence;
 mod jump;
 mod particle;
@@ -7,6 +8,7 @@ mod summary;
 mod walk;
 mod weights;
 
+pub use bridge::Bridge;
 pub use divergence::bound_by_divergence;
 pub use jump::{JumpLaw, jump_law};
 pub use particle::{Evidence, log_evidence};

@@ -5,7 +5,7 @@
 
 use super::check_times;
 use super::steps::{Sessions, StepKind};
-use crate::error::check;
+use crate::error::{check, positive};
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 
@@ -17,11 +17,22 @@ pub struct ClockOptions {
     /// Moves are measured by the mean of |move|^power: 2 is the variance; less listens less to single large moves. Must
     /// be less than the index of a stable law.
     pub power: f64,
+    /// What is thought of the clock before the record is seen; nothing for what the record alone says.
+    pub prior: Option<ClockPrior>,
+}
+
+/// A clock to start from. A month has some twenty nights: what is known of nights in general is worth more than they are.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct ClockPrior {
+    /// Effective length of a closed gap, in median open steps.
+    pub closed: f64,
+    /// Number of moves that this is worth: the pseudo-count κ, which is then not chosen by the record.
+    pub weight: f64,
 }
 
 impl Default for ClockOptions {
     fn default() -> Self {
-        Self { index: 2.0, power: 1.0 }
+        Self { index: 2.0, power: 1.0, prior: None }
     }
 }
 
@@ -49,7 +60,8 @@ impl Clock {
     /// Each kind of step has its mean |move|^power, drawn towards that of its relatives (sessions: all steps of
     /// sessions; nights and weekends: all closed gaps, and these: all steps) as if κ further moves of their size had
     /// been seen. κ is the one under which every move is best foretold by the others (log-likelihood of the law with
-    /// density ∝ exp(−|x/b|^power/power), whose best b is that mean).
+    /// density ∝ exp(−|x/b|^power/power), whose best b is that mean). With a [`ClockPrior`], moves over closed gaps are
+    /// measured by the length it gives them, so that what all kinds are drawn towards is the prior, and κ is its weight.
     ///
     /// # Errors
     /// Times that do not increase; values that are not finite or not as many; fewer than 3; values that never move.
@@ -66,21 +78,29 @@ impl Clock {
         let index = check("index", options.index, options.index > 0.0 && options.index <= 2.0, "must be in (0, 2]")?;
         let power = check("power", options.power, options.power > 0.0, "must be greater than 0")?;
         let sessions = Sessions::of(times);
-        let steps = measure(&sessions, times, values, index, power);
+        let closed = match &options.prior {
+            None => 1.0,
+            Some(prior) => positive("closed", prior.closed)? * sessions.open_step(),
+        };
+        let steps = measure(&sessions, times, values, (index, power), closed);
         if steps.iter().all(|step| step.size == 0.0) {
             let problem = "the values never move; there is nothing to learn from".into();
             return Err(Error::Series { place: "record".into(), problem });
         }
-        let shrinkage = best_shrinkage(&steps, power);
+        let shrinkage = match &options.prior {
+            None => best_shrinkage(&steps, power),
+            Some(prior) => positive("weight", prior.weight)?,
+        };
         let sizes = Sizes::of(&steps);
-        let raw = |kind| sizes.drawn(kind, shrinkage, None).powf(index / power);
+        let unit_of = |kind: StepKind| if is_open(kind) { 1.0 } else { closed };
+        let raw = |kind| unit_of(kind) * sizes.drawn(kind, shrinkage, None).powf(index / power);
         let total: f64 = steps.iter().map(|step| raw(step.kind) * step.open_length).sum();
         let unit = (times[times.len() - 1] - times[0]) / total;
         let lengths: BTreeMap<StepKind, f64> = sizes.kinds.keys().map(|kind| (*kind, unit * raw(*kind))).collect();
         let mut clock = Self {
             tail: tail(&sessions, times),
             unseen_open: unit * sizes.parent(StepKind::Open(0), shrinkage, None).powf(index / power),
-            unseen_closed: unit * sizes.parent(StepKind::Overnight, shrinkage, None).powf(index / power),
+            unseen_closed: unit * closed * sizes.parent(StepKind::Overnight, shrinkage, None).powf(index / power),
             sessions,
             lengths,
             train: vec![],
@@ -140,18 +160,19 @@ fn tail(sessions: &Sessions, times: &[f64]) -> Vec<f64> {
 /// A step as the clock sees it.
 struct Step {
     kind: StepKind,
-    /// |move|^power, over length^{power/index} if open.
+    /// |move|^power over length^{power/index}; the length of a closed gap is its unit.
     size: f64,
     /// Its calendar length if open, 1 if closed.
     open_length: f64,
 }
 
-fn measure(sessions: &Sessions, times: &[f64], values: &[f64], index: f64, power: f64) -> Vec<Step> {
+fn measure(sessions: &Sessions, times: &[f64], values: &[f64], (index, power): (f64, f64), closed: f64) -> Vec<Step> {
     let kinds = sessions.kinds(times);
     let one = |i: usize| {
         let open = matches!(kinds[i], StepKind::Open(_));
         let open_length = if open { times[i + 1] - times[i] } else { 1.0 };
-        let size = (values[i + 1] - values[i]).abs().powf(power) / open_length.powf(power / index);
+        let unit = if open { open_length } else { closed };
+        let size = (values[i + 1] - values[i]).abs().powf(power) / unit.powf(power / index);
         Step { kind: kinds[i], size, open_length }
     };
     (0..kinds.len()).map(one).collect()

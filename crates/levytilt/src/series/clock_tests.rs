@@ -97,6 +97,25 @@ fn identity_total_is_the_calendar_and_ahead_goes_on() {
 }
 
 #[test]
+fn identity_a_heavy_prior_decides_and_a_light_one_does_not() {
+    let times = market(7000);
+    let mut rng = stream(8, 0);
+    let values = walk(&times, truth, || StandardNormal.sample(&mut rng));
+    let night = |weight: f64| {
+        let prior = Some(ClockPrior { closed: 9.0, weight });
+        let clock = Clock::learn(&times, &values, &ClockOptions { prior, ..ClockOptions::default() }).unwrap();
+        clock.length(StepKind::Overnight) / (clock.length(StepKind::Open(3)) / 24.0)
+    };
+    // 4² = 16 by the record, 9 by the prior.
+    assert!((night(1e9) - 9.0).abs() < 0.01, "{}", night(1e9));
+    assert!((night(1e-3) / 16.0 - 1.0).abs() < 0.12, "{}", night(1e-3));
+    for prior in [ClockPrior { closed: 0.0, weight: 1.0 }, ClockPrior { closed: 9.0, weight: f64::NAN }] {
+        let options = ClockOptions { prior: Some(prior), ..ClockOptions::default() };
+        assert!(Clock::learn(&times, &values, &options).is_err());
+    }
+}
+
+#[test]
 fn identity_scale_and_index() {
     let times = market(60);
     let mut rng = stream(7, 0);
@@ -106,7 +125,7 @@ fn identity_scale_and_index() {
     let same = Clock::learn(&times, &large, &ClockOptions::default()).unwrap();
     assert!(plain.train().iter().zip(same.train()).all(|(a, b)| (a / b - 1.0).abs() < 1e-9));
     // A stable clock of index 1.5: moves grow faster with length, so that long steps differ less.
-    let stable = Clock::learn(&times, &values, &ClockOptions { index: 1.5, power: 1.0 }).unwrap();
+    let stable = Clock::learn(&times, &values, &ClockOptions { index: 1.5, ..ClockOptions::default() }).unwrap();
     let ratio = |clock: &Clock| clock.length(StepKind::Overnight) / clock.length(StepKind::Open(3));
     assert!(ratio(&stable) < ratio(&plain));
 }
@@ -134,6 +153,6 @@ fn unusable_records_are_errors() {
     let clock = learn(&[0.0, 1.0, 2.0], &[1.0, 2.0, 4.0]).unwrap();
     assert!(clock.ahead(&[1.5]).is_err() && clock.ahead(&[3.0, 3.0]).is_err() && clock.ahead(&[f64::NAN]).is_err());
     assert!(clock.ahead(&[]).unwrap().is_empty());
-    let options = ClockOptions { index: 3.0, power: 1.0 };
+    let options = ClockOptions { index: 3.0, ..ClockOptions::default() };
     assert!(Clock::learn(&[0.0, 1.0, 2.0], &[1.0, 2.0, 4.0], &options).is_err());
 }

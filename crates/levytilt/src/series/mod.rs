@@ -8,12 +8,12 @@ mod steps;
 mod volatility;
 mod windows;
 
-pub use clock::{Clock, ClockOptions};
+pub use clock::{Clock, ClockOptions, ClockPrior};
 pub use grid::TimeGrid;
 pub use observations::Observations;
 pub use returns::{Scaled, cumulative_log_returns};
 pub use steps::{Sessions, StepKind};
-pub use volatility::{Volatility, VolatilityOptions, recent_volatility};
+pub use volatility::{Memory, Volatility, VolatilityOptions, recent_volatility};
 pub use windows::{Rolling, Skipped, Window, Windows};
 
 use crate::{Error, Result};

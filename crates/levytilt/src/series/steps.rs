@@ -35,6 +35,11 @@ impl Sessions {
         Self { step, closed }
     }
 
+    /// The median step.
+    pub(super) fn open_step(&self) -> f64 {
+        self.step
+    }
+
     /// Whether the market ever closes.
     pub fn close(&self) -> bool {
         self.closed.is_some()

@@ -10,11 +10,22 @@ pub struct VolatilityOptions {
     pub index: f64,
     /// Number of steps ahead that the scale is to be good for: the horizon.
     pub ahead: usize,
+    /// How recent moves count; nothing to let the record choose.
+    pub memory: Option<Memory>,
+}
+
+/// How recent moves count.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Memory {
+    /// Half-life of a move's influence, in steps.
+    pub half_life: f64,
+    /// Share of the recent moves in the scale; the rest is the whole record.
+    pub share: f64,
 }
 
 impl Default for VolatilityOptions {
     fn default() -> Self {
-        Self { index: 2.0, ahead: 14 }
+        Self { index: 2.0, ahead: 14, memory: None }
     }
 }
 
@@ -23,6 +34,8 @@ impl Default for VolatilityOptions {
 pub struct Volatility {
     /// Scale of moves now over that of the whole record: multiply a scale by it, or lengths by `scale^index`.
     pub scale: f64,
+    /// The same for every step of the record, as its past foretold it.
+    pub past: Vec<f64>,
     /// Half-life of a move's influence, in steps: the mean over what the record deems likely.
     pub half_life: f64,
     /// Share of the recent moves in the scale, the rest is the whole record: the mean over what the record deems likely.
@@ -45,26 +58,40 @@ const SHARES: [f64; 6] = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0];
 /// Lengths that are not positive or not as many as moves; moves that are not finite; fewer than 2; moves all zero.
 pub fn recent_volatility(moves: &[f64], lengths: &[f64], options: &VolatilityOptions) -> Result<Volatility> {
     let sizes = sizes(moves, lengths, options)?;
+    if let Some(Memory { half_life, share }) = options.memory {
+        positive("half-life", half_life)?;
+        check("share", share, (0.0..=1.0).contains(&share), "must be between 0 and 1")?;
+        return Ok(foretell(&weighted_means(&sizes, half_life), half_life, share));
+    }
     let mut candidates = Vec::with_capacity(HALF_LIVES.len() * SHARES.len());
     for half_life in HALF_LIVES {
         let recent = weighted_means(&sizes, half_life);
         for share in SHARES {
             let log_weight = likelihood(&sizes, &recent, share, options.ahead);
-            let scale = 1.0 - share + share * recent[sizes.len()];
-            candidates.push((log_weight, Volatility { scale, half_life, share }));
+            candidates.push((log_weight, foretell(&recent, half_life, share)));
         }
     }
     Ok(average(&candidates))
+}
+
+/// What a candidate says of every step, and of those to come.
+fn foretell(recent: &[f64], half_life: f64, share: f64) -> Volatility {
+    let mut past: Vec<f64> = recent.iter().map(|recent| 1.0 - share + share * recent).collect();
+    // There is one mean more than there are steps: the last is of now.
+    let scale = past.pop().unwrap_or(1.0);
+    Volatility { scale, past, half_life, share }
 }
 
 /// Mean of the candidates, each with its log-weight.
 fn average(candidates: &[(f64, Volatility)]) -> Volatility {
     let best = candidates.iter().fold(f64::NEG_INFINITY, |best, (log_weight, _)| best.max(*log_weight));
     let total: f64 = candidates.iter().map(|(log_weight, _)| (log_weight - best).exp()).sum();
-    let mut mean = Volatility { scale: 0.0, half_life: 0.0, share: 0.0 };
+    let steps = candidates.first().map_or(0, |(_, candidate)| candidate.past.len());
+    let mut mean = Volatility { scale: 0.0, past: vec![0.0; steps], half_life: 0.0, share: 0.0 };
     for (log_weight, candidate) in candidates {
         let weight = (log_weight - best).exp() / total;
         mean.scale += weight * candidate.scale;
+        mean.past.iter_mut().zip(&candidate.past).for_each(|(mean, past)| *mean += weight * past);
         mean.half_life += weight * candidate.half_life;
         mean.share += weight * candidate.share;
     }
@@ -130,7 +157,9 @@ mod tests {
 
     #[test]
     fn identity_equal_moves_have_scale_one() {
-        assert!((learn(&[0.3, -0.3, 0.3, 0.3]).scale - 1.0).abs() < 1e-12);
+        let steady = learn(&[0.3, -0.3, 0.3, 0.3]);
+        assert!((steady.scale - 1.0).abs() < 1e-12 && steady.past.iter().all(|past| (past - 1.0).abs() < 1e-12));
+        assert_eq!(steady.past.len(), 4);
         let means = weighted_means(&[2.0, 2.0, 2.0], 1.0);
         assert!(means.iter().zip([1.0, 1.5, 1.75, 1.875]).all(|(a, b)| (a - b).abs() < 1e-12), "{means:?}");
     }
@@ -167,6 +196,20 @@ mod tests {
         assert!((found.scale - learn(&moves).scale).abs() < 1e-9);
         let index = VolatilityOptions { index: 1.5, ..VolatilityOptions::default() };
         assert_ne!(recent_volatility(&stretched, &lengths, &index).unwrap().scale, found.scale);
+    }
+
+    #[test]
+    fn identity_a_given_memory_is_kept_and_knows_no_later_move() {
+        let options =
+            VolatilityOptions { memory: Some(Memory { half_life: 1.0, share: 0.5 }), ..VolatilityOptions::default() };
+        // Sizes 0.5, 1.5 in units of their mean; the mean over a half-life of 1 goes 1, 0.75, 1.125.
+        let found = recent_volatility(&[1.0, -3.0], &[1.0, 1.0], &options).unwrap();
+        assert!((found.past[1] - 0.875).abs() < 1e-12 && (found.scale - 1.0625).abs() < 1e-12, "{found:?}");
+        assert_eq!((found.past[0], found.half_life, found.share), (1.0, 1.0, 0.5));
+        for memory in [Memory { half_life: 0.0, share: 0.5 }, Memory { half_life: 1.0, share: 1.5 }] {
+            let bad = VolatilityOptions { memory: Some(memory), ..VolatilityOptions::default() };
+            assert!(recent_volatility(&[1.0, -3.0], &[1.0, 1.0], &bad).is_err());
+        }
     }
 
     #[test]

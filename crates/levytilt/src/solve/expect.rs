@@ -28,8 +28,8 @@ pub struct Expected {
     pub warnings: Vec<String>,
 }
 
-/// Most sweeps from the potentials of a place nearby, which are close already.
-const NEARBY_SWEEPS: usize = 2;
+/// Paths of the one sweep from the potentials of a place nearby, which are close already.
+const NEARBY_PATHS: usize = 96;
 /// Nats per thousand observations (or fewer) that a Gaussian sum must add to the bound to be worth its higher cost.
 const WORTH: f64 = 2.0;
 
@@ -51,8 +51,9 @@ fn by_sweeps(chain: &Chain, before: Option<&Potentials>, options: &SweepOptions,
             sweep(chain, robust_start(chain)?, &SweepOptions { sweeps: 0, ..*options })?
         }
         Some(potentials) => {
-            let sweeps = options.sweeps.min(NEARBY_SWEEPS);
-            sweep(chain, potentials.clone(), &SweepOptions { sweeps, ..*options })?
+            let (sweeps, paths) = (options.sweeps.min(1), options.paths.min(NEARBY_PATHS));
+            let swept = sweep(chain, potentials.clone(), &SweepOptions { sweeps, paths, ..*options })?;
+            swept.with_paths(chain, options)
         }
         None => sweep(chain, robust_start(chain)?, options)?,
     };

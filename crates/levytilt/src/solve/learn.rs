@@ -1,6 +1,7 @@
 //! Learn parameters by Newton steps on the bound, with the information of the sampled paths: first guarded ones with few
 //! paths that share their random numbers, then an average over fresh sets of all paths.
 
+use super::carry::{carry, observation_stds};
 use super::expect::{Expected, expect};
 use super::linear_gaussian;
 use super::method::{Choice, Method};
@@ -73,11 +74,19 @@ struct Place {
     values: Vec<f64>,
     choice: Choice,
     potentials: Potentials,
+    /// Errors of observation that the potentials belong to.
+    stds: Vec<f64>,
     summary: WeightSummary,
     score: Score,
     warnings: Vec<String>,
     /// Bound plus log prior.
     objective: f64,
+}
+
+impl Place {
+    fn before(&self) -> (&Potentials, &[f64]) {
+        (&self.potentials, &self.stds)
+    }
 }
 
 /// Learn the free parameters of a model; `parameters` (see [`super::parameters`]) says which are fixed and which have
@@ -102,8 +111,9 @@ pub fn learn_from(
 ) -> Result<Learned> {
     let task = Task { parameters, grid, columns, options };
     let values: Vec<f64> = parameters.iter().map(|p| p.value).collect();
+    let stds = observation_stds(&model);
     let model = rebuild(&model, &values)?;
-    let first = task.place(model, values, options.method, before, &task.early())?;
+    let first = task.place(model, values, options.method, before.map(|before| (before, &stds[..])), &task.early())?;
     let mut search = Search { place: first, iterations: 0, stopped: false, warnings: Vec::new() };
     task.tell(&mut search);
     task.climb(&mut search)?;
@@ -144,6 +154,8 @@ const HALVINGS: usize = 4;
 /// Paths and first sweeps while the parameters are still far away.
 const EARLY_PATHS: usize = 192;
 const EARLY_SWEEPS: usize = 4;
+/// Times its noise that the way to go must be long for few paths to show it: one more step of few would wander.
+const HIDDEN: f64 = 1.5;
 /// Most sets of fresh paths to average over, and the noise, in standard errors, at which there are enough.
 const MOST_SETS: usize = 4;
 const ENOUGH: f64 = 0.05;
@@ -154,16 +166,18 @@ impl Task<'_> {
         SweepOptions { paths: paths.min(EARLY_PATHS), sweeps: sweeps.min(EARLY_SWEEPS), ..self.options.sweep }
     }
 
+    /// The place at these values; `before` are potentials of a place nearby and the errors of observation there.
     fn place(
         &self,
         model: Model,
         values: Vec<f64>,
         method: Method,
-        before: Option<&Potentials>,
+        before: Option<(&Potentials, &[f64])>,
         sweep: &SweepOptions,
     ) -> Result<Place> {
         let chain = Chain::new(&model, self.grid, self.columns)?;
-        let expected = expect(&chain, before, method, sweep)?;
+        let before = before.map(|(potentials, stds)| carry(potentials, stds, &chain)).transpose()?;
+        let expected = expect(&chain, before.as_ref(), method, sweep)?;
         // A drift that is held fixed (a network has thousands of weights) needs no score.
         let drift = chain.drift().parameter_count();
         let first = if self.parameters[..drift].iter().all(|p| p.fixed) { drift } else { 0 };
@@ -174,7 +188,8 @@ impl Task<'_> {
         drop(chain);
         let Expected { choice, potentials, summary, warnings, .. } = expected;
         let objective = summary.elbo + log_prior(self.parameters, &values);
-        Ok(Place { model, values, choice, potentials, summary, score, warnings, objective })
+        let stds = observation_stds(&model);
+        Ok(Place { model, values, choice, potentials, stds, summary, score, warnings, objective })
     }
 
     /// Tell the watcher where the search stands.
@@ -198,11 +213,12 @@ impl Task<'_> {
         System::new(&place.score, self.parameters, &place.values)
     }
 
-    /// Newton steps with the same random numbers throughout, until the noise of the paths hides the rest of the way.
+    /// Newton steps with the same random numbers throughout, until the noise of the paths nearly hides the rest of the way.
     fn climb(&self, search: &mut Search) -> Result<()> {
         loop {
             let system = self.system(&search.place);
-            if search.stopped || system.is_empty() || system.length() < self.options.tolerance.max(system.noise()) {
+            let close = system.length() < self.options.tolerance.max(HIDDEN * system.noise());
+            if search.stopped || system.is_empty() || close {
                 return Ok(());
             }
             if search.iterations == self.options.iterations {
@@ -228,7 +244,7 @@ impl Task<'_> {
             let values = system.moved(self.parameters, &place.values, share);
             let method = place.choice.method;
             let next = rebuild(&place.model, &values)
-                .and_then(|model| self.place(model, values, method, Some(&place.potentials), &self.early()));
+                .and_then(|model| self.place(model, values, method, Some(place.before()), &self.early()));
             // A place where the model cannot be computed is too far away.
             if let Ok(next) = next {
                 let noise = next.summary.elbo_std_error.max(place.summary.elbo_std_error);
@@ -284,8 +300,9 @@ impl Task<'_> {
     /// Draw all paths anew at the parameters as they stand.
     fn refresh(&self, search: &mut Search, seed: u64) -> Result<()> {
         let sweep = SweepOptions { seed, sweeps: 1, ..self.options.sweep };
-        let Place { model, values, choice, potentials, .. } = &search.place;
-        let again = self.place(rebuild(model, values)?, values.clone(), choice.method, Some(potentials), &sweep)?;
+        let Place { model, values, choice, .. } = &search.place;
+        let before = Some(search.place.before());
+        let again = self.place(rebuild(model, values)?, values.clone(), choice.method, before, &sweep)?;
         search.place = Place { choice: choice.clone(), ..again };
         Ok(())
     }

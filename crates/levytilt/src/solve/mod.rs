@@ -1,5 +1,6 @@
 //! Find the potential: a robust start places the jumps, guarded sweeps make it right.
 
+mod carry;
 mod expect;
 mod gaussian_sum;
 mod grid;

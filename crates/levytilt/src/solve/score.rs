@@ -100,23 +100,23 @@ struct Worker<'a> {
     drift_size: usize,
     /// Per dimension: the place of its noise parameters and, behind them, of its observation noise.
     places: Vec<(usize, usize)>,
-    /// Flow of all states of the block.
-    ahead: Vec<f64>,
-    /// Score of one step of one path.
-    score: Vec<f64>,
+    /// Increments x_j − flow(x_{j−1}) of all paths of the block, dimension fastest.
+    increments: Vec<f64>,
+    /// Scores of one step: a column per path.
+    scores: DMatrix<f64>,
     /// Scores of all paths within the window so far, and centred ones of the window before.
     window: DMatrix<f64>,
     before: DMatrix<f64>,
     scratch: Scratch,
 }
 
-/// Working space of one step of one path.
+/// Working space of one step.
 struct Scratch {
-    pushes: Vec<f64>,
-    unit: Vec<f64>,
-    out: Vec<f64>,
+    /// Flows of all paths, and derivatives in the states, which nobody asks for.
+    ahead: Vec<f64>,
     by_state: Vec<f64>,
-    jacobian: Vec<f64>,
+    /// Derivatives in the drift's parameters: a row per path.
+    by_drift: Vec<f64>,
     curvature: Vec<f64>,
 }
 
@@ -150,16 +150,14 @@ impl<'a> Worker<'a> {
             size,
             drift_size,
             places,
-            ahead: vec![0.0; count * dim],
-            score: vec![0.0; size],
+            increments: vec![0.0; count * dim],
+            scores: DMatrix::zeros(size, count),
             window: DMatrix::zeros(size, count),
             before: DMatrix::zeros(size, count),
             scratch: Scratch {
-                pushes: vec![0.0; dim],
-                unit: vec![0.0; dim],
-                out: vec![0.0; dim],
-                by_state: vec![0.0; dim],
-                jacobian: vec![0.0; drift_size],
+                ahead: vec![0.0; count * dim],
+                by_state: vec![0.0; count * dim],
+                by_drift: vec![0.0; count * drift_size],
                 curvature: vec![0.0; most],
             },
         }
@@ -179,18 +177,13 @@ impl<'a> Worker<'a> {
         };
         let (mut times, mut observed) = (0, 0);
         for j in 0..self.chain.len() {
-            if j > 0 {
-                self.chain.flow_many(j, self.paths.block_states(self.block, j - 1), &mut self.ahead);
-            }
-            for (path, &weight) in weights.iter().enumerate() {
-                self.step(path, j);
-                for (sum, s) in self.window.column_mut(path).iter_mut().zip(&self.score) {
-                    *sum += s;
+            self.step(j);
+            self.window += &self.scores;
+            if curved {
+                for (column, &weight) in self.scores.column_iter().zip(weights) {
+                    sums.products.ger(weight, &column, &column, 1.0);
                 }
-                if curved {
-                    add_product(weight, &self.score, &mut sums.products);
-                    self.curve(path, j, weight, &mut sums.complete);
-                }
+                self.curve(j, weights, &mut sums.complete);
             }
             times += 1;
             observed += usize::from((0..self.chain.dim()).any(|i| !self.chain.value(i, j).is_nan()));
@@ -225,68 +218,101 @@ impl<'a> Worker<'a> {
         self.window.fill(0.0);
     }
 
-    /// Score of the step of one path that ends at time `j`, with the observation there.
-    fn step(&mut self, path: usize, j: usize) {
-        let Self { chain, paths, tables, ahead, score, scratch, .. } = self;
-        score.fill(0.0);
-        let now = paths.state(self.block, path, j);
+    /// Scores of the step that ends at time `j`, with the observation there.
+    fn step(&mut self, j: usize) {
+        self.scores.fill(0.0);
         if j > 0 {
-            let dim = chain.dim();
-            for (i, &(first, last)) in self.places.iter().enumerate() {
-                // ln p(r), r = x − flow: a change of the flow acts as −∂/∂r.
-                let r = now[i] - ahead[path * dim + i];
-                scratch.pushes[i] = -tables[i][j - 1].evaluate(r, &mut score[first..last]);
+            self.step_scores(j);
+        }
+        let states = self.paths.block_states(self.block, j);
+        for (i, dimension) in self.chain.model().dimensions.iter().enumerate() {
+            let y = self.chain.value(i, j);
+            if y.is_nan() {
+                continue;
             }
-            if self.drift_size > 0 {
-                let before = paths.state(self.block, path, j - 1);
-                let Scratch { pushes, out, by_state, .. } = scratch;
-                let drift = &mut score[..self.drift_size];
-                chain.drift().pullback(chain.times()[j - 1], chain.length(j), before, pushes, out, by_state, drift);
+            let (inverse, place) = (1.0 / dimension.observation_std, self.places[i].1);
+            for (path, x) in states.iter().skip(i).step_by(self.chain.dim()).enumerate() {
+                // ∂/∂σ of −z²/2 − ln σ, z = (y − x)/σ
+                let z = (y - x) * inverse;
+                self.scores[(place, path)] = (z * z - 1.0) * inverse;
             }
         }
-        for (i, dimension) in chain.model().dimensions.iter().enumerate() {
-            let y = chain.value(i, j);
-            if !y.is_nan() {
-                // ∂/∂σ of −z²/2 − ln σ, z = (y − x)/σ
-                let z = (y - now[i]) / dimension.observation_std;
-                score[self.places[i].1] = (z * z - 1.0) / dimension.observation_std;
+    }
+
+    /// Scores of ln p(r), r = x_j − flow(x_{j−1}): a change of the flow acts as −∂/∂r.
+    fn step_scores(&mut self, j: usize) {
+        let Self { chain, paths, tables, increments, scores, places, size, drift_size, scratch, .. } = self;
+        let dim = chain.dim();
+        let (before, now) = (paths.block_states(self.block, j - 1), paths.block_states(self.block, j));
+        let columns = scores.as_mut_slice();
+        let mut pushes = |ahead: &[f64], pushes: &mut [f64]| {
+            for (place, push) in pushes.iter_mut().enumerate() {
+                let (path, i) = (place / dim, place % dim);
+                let (first, last) = places[i];
+                increments[place] = now[place] - ahead[place];
+                let score = &mut columns[path * *size + first..path * *size + last];
+                *push = -tables[i][j - 1].evaluate(increments[place], score);
             }
+        };
+        let Scratch { ahead, by_state, by_drift, .. } = scratch;
+        if *drift_size == 0 {
+            chain.flow_many(j, before, ahead);
+            pushes(ahead, by_state);
+            return;
+        }
+        by_drift.fill(0.0);
+        let (t, dt) = (chain.times()[j - 1], chain.length(j));
+        chain.drift().pullback_many(t, dt, before, &mut pushes, ahead, by_state, by_drift);
+        for (mut column, row) in scores.column_iter_mut().zip(by_drift.chunks_exact(*drift_size)) {
+            column.rows_mut(0, *drift_size).copy_from_slice(row);
         }
     }
 
     /// Add minus the second derivatives of the same step: Gauss–Newton for the drift, whose own bending has mean zero
     /// under the model, as have the terms between drift and noise.
-    fn curve(&mut self, path: usize, j: usize, weight: f64, sum: &mut DMatrix<f64>) {
-        let Self { chain, paths, tables, ahead, scratch, .. } = self;
-        let now = paths.state(self.block, path, j);
-        for (i, &(first, last)) in self.places.iter().enumerate() {
-            let sigma = chain.model().dimensions[i].observation_std;
-            if !chain.value(i, j).is_nan() {
-                // ln σ is the axis, as for the scales of the noise.
-                let z = (chain.value(i, j) - now[i]) / sigma;
-                sum[(last, last)] += weight * 2.0 * z * z / (sigma * sigma);
+    fn curve(&mut self, j: usize, weights: &[f64], sum: &mut DMatrix<f64>) {
+        for i in 0..self.chain.dim() {
+            self.curve_observation(i, j, weights, sum);
+            if j > 0 {
+                self.curve_step(i, j, weights, sum);
             }
-            if j == 0 {
-                continue;
-            }
-            let r = now[i] - ahead[path * chain.dim() + i];
-            let curvature = &mut scratch.curvature[..pairs(last - first).count()];
-            let stiffness = tables[i][j - 1].curvature(r, curvature);
+        }
+    }
+
+    /// ln σ is the axis, as for the scales of the noise.
+    fn curve_observation(&self, i: usize, j: usize, weights: &[f64], sum: &mut DMatrix<f64>) {
+        let y = self.chain.value(i, j);
+        if y.is_nan() {
+            return;
+        }
+        let (precision, place) = (self.chain.model().dimensions[i].observation_std.powi(-2), self.places[i].1);
+        let states = self.paths.block_states(self.block, j).iter().skip(i).step_by(self.chain.dim());
+        let squares: f64 = states.zip(weights).map(|(x, weight)| weight * (y - x).powi(2)).sum();
+        sum[(place, place)] += 2.0 * squares * precision * precision;
+    }
+
+    fn curve_step(&mut self, i: usize, j: usize, weights: &[f64], sum: &mut DMatrix<f64>) {
+        let Self { chain, paths, tables, increments, places, drift_size, scratch, .. } = self;
+        let (dim, (first, last)) = (chain.dim(), places[i]);
+        let Scratch { ahead, by_state, by_drift, curvature } = scratch;
+        if *drift_size > 0 {
+            let mut unit = |_: &[f64], unit: &mut [f64]| {
+                unit.iter_mut().skip(i).step_by(dim).for_each(|unit| *unit = 1.0);
+            };
+            by_drift.fill(0.0);
+            let (t, dt, before) = (chain.times()[j - 1], chain.length(j), paths.block_states(self.block, j - 1));
+            chain.drift().pullback_many(t, dt, before, &mut unit, ahead, by_state, by_drift);
+        }
+        let curvature = &mut curvature[..pairs(last - first).count()];
+        for (path, weight) in weights.iter().enumerate() {
+            let stiffness = tables[i][j - 1].curvature(increments[path * dim + i], curvature);
             for ((p, q), c) in pairs(last - first).zip(curvature.iter()) {
                 sum[(first + p, first + q)] += weight * c;
                 if p != q {
                     sum[(first + q, first + p)] += weight * c;
                 }
             }
-            if self.drift_size > 0 {
-                let before = paths.state(self.block, path, j - 1);
-                let Scratch { unit, out, by_state, jacobian, .. } = &mut *scratch;
-                unit.fill(0.0);
-                unit[i] = 1.0;
-                jacobian.fill(0.0);
-                chain.drift().pullback(chain.times()[j - 1], chain.length(j), before, unit, out, by_state, jacobian);
-                add_product(weight * stiffness, jacobian, sum);
-            }
+            add_product(weight * stiffness, &by_drift[path * *drift_size..(path + 1) * *drift_size], sum);
         }
     }
 }

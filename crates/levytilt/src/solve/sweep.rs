@@ -83,6 +83,16 @@ impl Swept {
         let summary = WeightSummary::new(&paths.log_weights());
         Self { potentials, paths, summary, trace: Vec::new(), warnings: Vec::new() }
     }
+
+    /// The same potentials with the paths that `options` ask for.
+    pub(super) fn with_paths(self, chain: &Chain, options: &SweepOptions) -> Self {
+        if self.paths.len() == options.paths {
+            return self;
+        }
+        let Self { potentials, trace, warnings, paths, .. } = self;
+        drop(paths);
+        Self { trace, warnings, ..Self::new(chain, potentials, options) }
+    }
 }
 
 /// The proposal, or a part of the way to it, if the bound there is no lower than now (up to its own noise); else the
@@ -131,14 +141,14 @@ fn quadratic(potential: &Potential) -> Result<Quadratic> {
 fn refit(chain: &Chain, old: &Potentials, paths: &Paths) -> Result<Potentials> {
     let (dim, times) = (chain.dim(), chain.len());
     let mut fitted: Vec<Vec<Quadratic>> = vec![Vec::with_capacity(times); dim];
-    let mut slopes = Slopes::new(chain);
+    let mut space = Space::default();
     for j in (0..times).rev() {
         let messages = if j + 1 == times {
             vec![(0.0, 0.0); dim]
         } else {
             let tables: Vec<TiltTable> =
                 (0..dim).map(|i| TiltTable::new(chain.nodes(i, j + 1).clone(), fitted[i][times - j - 2])).collect();
-            slopes.messages(chain, j, paths, &tables)
+            messages(chain, j, paths, &tables, &mut space)
         };
         for (i, (mut a, mut pull)) in messages.into_iter().enumerate() {
             if let Some((firmness, y)) = chain.observation(i, j) {
@@ -159,46 +169,33 @@ fn refit(chain: &Chain, old: &Potentials, paths: &Paths) -> Result<Potentials> {
     Ok(fitted.into_iter().map(|f| f.into_iter().rev().map(Potential::from).collect()).collect())
 }
 
-/// Working space for slopes V' at sampled states.
-struct Slopes {
-    ahead: Vec<f64>,
-    by_state: Vec<f64>,
-    space: Vec<f64>,
-    states: Vec<f64>,
-    values: Vec<f64>,
-}
-
-impl Slopes {
-    fn new(chain: &Chain) -> Self {
-        let dim = chain.dim();
-        Self {
-            ahead: vec![0.0; dim],
-            by_state: vec![0.0; dim],
-            space: vec![0.0; dim + chain.drift().parameter_count()],
-            states: Vec::new(),
-            values: Vec::new(),
-        }
-    }
-
-    /// Natural parameters (a, a·c) of the message to time `j`, per dimension.
-    fn messages(&mut self, chain: &Chain, j: usize, paths: &Paths, tables: &[TiltTable]) -> Vec<(f64, f64)> {
-        let dim = chain.dim();
-        let (t, dt) = (chain.times()[j], chain.length(j + 1));
-        self.states.clear();
-        self.values.clear();
-        let mut pulls = |ahead: &[f64], pulls: &mut [f64]| {
+/// Natural parameters (a, a·c) of the message to time `j`, per dimension: slopes V' at sampled states and a line through
+/// them.
+fn messages(chain: &Chain, j: usize, paths: &Paths, tables: &[TiltTable], space: &mut Space) -> Vec<(f64, f64)> {
+    let dim = chain.dim();
+    let Space { states, ahead, slopes } = space;
+    states.clear();
+    states.extend(paths.states(j).flatten().take(FIT_PATHS * dim));
+    ahead.resize(states.len(), 0.0);
+    slopes.resize(states.len(), 0.0);
+    let mut pulls = |ahead: &[f64], pulls: &mut [f64]| {
+        for (pulls, ahead) in pulls.chunks_exact_mut(dim).zip(ahead.chunks_exact(dim)) {
             for ((pull, table), x) in pulls.iter_mut().zip(tables).zip(ahead) {
                 *pull = table.pull(*x);
             }
-        };
-        for x in paths.states(j).flat_map(|block| block.chunks_exact(dim)).take(FIT_PATHS) {
-            let Self { ahead, by_state, space, .. } = self;
-            chain.drift().state_pullback(t, dt, x, &mut pulls, ahead, by_state, space);
-            self.states.extend_from_slice(x);
-            self.values.extend_from_slice(&self.by_state);
         }
-        (0..dim).map(|i| line(&self.states, &self.values, i, dim)).collect()
-    }
+    };
+    let (t, dt) = (chain.times()[j], chain.length(j + 1));
+    chain.drift().pullback_many(t, dt, states, &mut pulls, ahead, slopes, &mut []);
+    (0..dim).map(|i| line(states, slopes, i, dim)).collect()
+}
+
+/// Working space of [`messages`]: some states, their flows and the slopes of the message there.
+#[derive(Default)]
+struct Space {
+    states: Vec<f64>,
+    ahead: Vec<f64>,
+    slopes: Vec<f64>,
 }
 
 /// Least squares V' ≈ 2(a·c) − 2a·x in dimension `i`; (0, 0) where all states are equal.

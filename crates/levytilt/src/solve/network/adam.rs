@@ -64,17 +64,17 @@ fn slope(network: &Neural, data: &Transitions, batch: &[usize]) -> Vec<f64> {
         .par_chunks(TASK)
         .map(|task| {
             let dim = data.dim();
-            let (mut out, mut by_state) = (vec![0.0; dim], vec![0.0; dim]);
+            let steps: Vec<(f64, f64)> = task.iter().map(|&n| data.step(n)).collect();
+            let states: Vec<f64> = task.iter().flat_map(|&n| data.from(n)).copied().collect();
+            let (mut out, mut by_state) = (vec![0.0; states.len()], vec![0.0; states.len()]);
             let mut sum = vec![0.0; network.values().len()];
-            for &n in task {
-                let (t, dt) = data.step(n);
-                let push = |out: &[f64], push: &mut [f64]| {
-                    for i in 0..dim {
-                        push[i] = data.push(n, i, data.to(n)[i] - out[i]);
-                    }
-                };
-                network.pullback_with(t, dt, data.from(n), push, &mut out, &mut by_state, &mut sum);
-            }
+            let mut pushes = |out: &[f64], pushes: &mut [f64]| {
+                for (place, push) in pushes.iter_mut().enumerate() {
+                    let (n, i) = (task[place / dim], place % dim);
+                    *push = data.push(n, i, data.to(n)[i] - out[place]);
+                }
+            };
+            network.pullbacks(&steps, &states, &mut pushes, &mut out, &mut by_state, &mut sum);
             sum
         })
         .collect();

@@ -94,9 +94,5 @@ fn held_out(data: &Transitions, features: &Features, parts: &[Vec<Normal>], stre
 
 /// Log density of transition `n` with these moves against that without any, per copy.
 pub(super) fn gain(data: &Transitions, n: usize, moved: impl Fn(usize) -> f64) -> f64 {
-    let one = |i: usize| {
-        let change = data.to(n)[i] - data.from(n)[i];
-        data.log_density(n, i, change - moved(i)) - data.log_density(n, i, change)
-    };
-    (0..data.dim()).map(one).sum::<f64>() / data.copies as f64
+    (0..data.dim()).map(|i| data.gain(n, i, moved(i))).sum::<f64>() / data.copies as f64
 }

@@ -160,12 +160,13 @@ impl Step<'_> {
             let rest: Vec<usize> = (0..data.len()).filter(|n| !held.contains(n)).collect();
             let solved = self.solve(data, &rest, strength)?;
             let trained = train(&solved, data, &rest, self.coordinates, strength, seed.wrapping_add(b as u64 + 1))?;
-            let (mut plain, mut better) = (vec![0.0; data.dim()], vec![0.0; data.dim()]);
-            for n in held {
-                let ((t, dt), x) = (data.step(n), data.from(n));
-                solved.flow(t, dt, x, &mut plain);
-                trained.flow(t, dt, x, &mut better);
-                gains[n / data.copies] += gain(data, n, |i| better[i] - x[i]) - gain(data, n, |i| plain[i] - x[i]);
+            let (steps, states) = (data.steps_of(held.clone()), data.from_many(held.clone()));
+            let (mut plain, mut better) = (vec![0.0; states.len()], vec![0.0; states.len()]);
+            solved.flows(&steps, states, &mut plain);
+            trained.flows(&steps, states, &mut better);
+            for (k, n) in held.enumerate() {
+                let moved = |flows: &[f64]| gain(data, n, |i| flows[k * data.dim() + i] - data.from(n)[i]);
+                gains[n / data.copies] += moved(&better) - moved(&plain);
             }
             Ok(gains)
         };

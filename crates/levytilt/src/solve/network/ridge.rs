@@ -3,9 +3,12 @@
 //! With hidden layers h(x) as they are, the drift is linear in the output layer: x' − x ≈ Δ(W·h(x) + b) + noise.
 
 use super::transitions::Transitions;
-use crate::drift::{Drift, Neural};
+use crate::drift::Neural;
 use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
+
+/// Transitions evaluated together.
+const BATCH: usize = 64;
 
 /// Hidden values h(x) of every transition, 1 behind them.
 pub(super) struct Features {
@@ -15,10 +18,16 @@ pub(super) struct Features {
 
 impl Features {
     pub fn new(network: &Neural, data: &Transitions) -> Self {
-        let width = network.spec().width + 1;
+        let hidden = network.spec().width;
+        let width = hidden + 1;
         let mut values = vec![1.0; width * data.len()];
-        values.par_chunks_exact_mut(width).enumerate().for_each(|(n, row)| {
-            network.features(data.step(n).0, data.from(n), &mut row[..width - 1]);
+        values.par_chunks_mut(width * BATCH).enumerate().for_each(|(b, rows)| {
+            let batch = b * BATCH..b * BATCH + rows.len() / width;
+            let mut found = vec![0.0; hidden * batch.len()];
+            network.features(&data.steps_of(batch.clone()), data.from_many(batch), &mut found);
+            for (row, found) in rows.chunks_exact_mut(width).zip(found.chunks_exact(hidden)) {
+                row[..hidden].copy_from_slice(found);
+            }
         });
         Self { width, values }
     }
@@ -44,11 +53,13 @@ impl Before {
     pub fn new(network: &Neural, features: &Features, output: Vec<f64>, data: &Transitions) -> Self {
         let dim = data.dim();
         let mut bend = vec![0.0; dim * data.len()];
-        bend.par_chunks_exact_mut(dim).enumerate().for_each(|(n, bend)| {
-            let ((t, dt), x) = (data.step(n), data.from(n));
-            network.flow(t, dt, x, bend);
-            for i in 0..dim {
-                bend[i] -= x[i] + dt * drift(features, &output, n, i);
+        bend.par_chunks_mut(dim * BATCH).enumerate().for_each(|(b, bend)| {
+            let batch = b * BATCH..b * BATCH + bend.len() / dim;
+            network.flows(&data.steps_of(batch.clone()), data.from_many(batch.clone()), bend);
+            for (n, bend) in batch.zip(bend.chunks_exact_mut(dim)) {
+                for i in 0..dim {
+                    bend[i] -= data.from(n)[i] + data.step(n).1 * drift(features, &output, n, i);
+                }
             }
         });
         Self { output, bend }

@@ -4,6 +4,8 @@ use crate::noise::ScoreTable;
 use crate::posterior::Paths;
 use crate::solve::score::tables;
 use crate::{Chain, Error, Result};
+use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Transitions from x to x' over one step, a few paths for every step, in the order of time.
@@ -14,6 +16,8 @@ pub(super) struct Transitions<'a> {
     pub copies: usize,
     from: Vec<f64>,
     to: Vec<f64>,
+    /// Log density of every change without any drift: what all drifts are measured against.
+    still: Vec<f64>,
 }
 
 /// Transitions that are plenty: they hold the information of the steps, however many paths there are.
@@ -43,7 +47,12 @@ impl<'a> Transitions<'a> {
             }
         }
         debug_assert_eq!(from.len(), steps * copies * dim);
-        Ok(Self { chain, tables: tables(chain), copies, from, to })
+        let still = from.par_iter().zip(&to).enumerate().map(|(place, (from, to))| {
+            let (n, i) = (place / dim, place % dim);
+            chain.nodes(i, n / copies + 1).log_density_value(to - from)
+        });
+        let still = still.collect();
+        Ok(Self { chain, tables: tables(chain), copies, from, to, still })
     }
 
     pub fn dim(&self) -> usize {
@@ -66,6 +75,16 @@ impl<'a> Transitions<'a> {
         (self.chain.times()[j - 1], self.chain.length(j))
     }
 
+    /// [`Transitions::step`] of several transitions.
+    pub fn steps_of(&self, range: Range<usize>) -> Vec<(f64, f64)> {
+        range.map(|n| self.step(n)).collect()
+    }
+
+    /// [`Transitions::from`] of several transitions, one after the other.
+    pub fn from_many(&self, range: Range<usize>) -> &[f64] {
+        &self.from[range.start * self.dim()..range.end * self.dim()]
+    }
+
     pub fn from(&self, n: usize) -> &[f64] {
         &self.from[n * self.dim()..(n + 1) * self.dim()]
     }
@@ -81,8 +100,10 @@ impl<'a> Transitions<'a> {
         -self.tables[i][n / self.copies].evaluate(r, &mut [])
     }
 
-    /// ln p(`r`) of the residual of transition `n` in dimension `i`.
-    pub fn log_density(&self, n: usize, i: usize, r: f64) -> f64 {
-        self.chain.nodes(i, n / self.copies + 1).log_density(r).value
+    /// What moving by `moved` adds to the log density of transition `n` in dimension `i`.
+    pub fn gain(&self, n: usize, i: usize, moved: f64) -> f64 {
+        let change = self.to(n)[i] - self.from(n)[i];
+        let nodes = self.chain.nodes(i, n / self.copies + 1);
+        nodes.log_density_value(change - moved) - self.still[n * self.dim() + i]
     }
 }

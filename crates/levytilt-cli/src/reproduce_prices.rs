@@ -1,0 +1,111 @@
+//! Run `levytilt reproduce univariate` and `multivariate`: backtests on hourly prices beside the published tables.
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use crate::args::ReportArgs;
+use crate::backtest::backtest;
+use crate::backtest_args::BacktestArgs;
+use crate::backtest_summary::Scores;
+use crate::failure::bad;
+use crate::output::{Entry, save, say};
+use crate::published::{GOOGL, NVDA, PublishedForecast, TEN};
+use crate::reproduce_args::ReproduceArgs;
+use crate::settings::DataSettings;
+
+/// Tickers of the multivariate study.
+const TICKERS: [&str; 10] = ["NVDA", "GOOGL", "MSFT", "AAPL", "AMZN", "META", "TSLA", "AMD", "NFLX", "INTC"];
+/// Models that run without trained networks.
+const MODELS: &str =
+    "random-walk,student-walk,stable-walk,bootstrap-walk,student-walk+clock+adaptive,garch-t,gaussian-sde,tilt";
+
+/// One backtest of a study.
+struct Part {
+    name: &'static str,
+    columns: &'static [&'static str],
+    from: &'static str,
+    to: &'static str,
+    published: &'static [PublishedForecast],
+}
+
+/// A backtest and what the paper has for it.
+#[derive(Debug, Serialize)]
+struct Beside {
+    name: &'static str,
+    scores: Scores,
+    published: &'static [PublishedForecast],
+}
+
+/// NVDA and GOOGL, one at a time, over the spans of the paper.
+pub fn univariate(args: &ReproduceArgs) -> Result<()> {
+    let nvda = Part { name: "NVDA", columns: &["NVDA"], from: "2024-03-25", to: "2026-03-01", published: NVDA };
+    let googl = Part { name: "GOOGL", columns: &["GOOGL"], from: "2024-04-15", to: "2026-03-01", published: GOOGL };
+    run(args, &[nvda, googl])
+}
+
+/// Ten tickers together.
+pub fn multivariate(args: &ReproduceArgs) -> Result<()> {
+    run(args, &[Part { name: "ten", columns: &TICKERS, from: "2024-06-01", to: "2026-04-13", published: TEN }])
+}
+
+fn run(args: &ReproduceArgs, parts: &[Part]) -> Result<()> {
+    let Some(data) = &args.data else {
+        return Err(bad(
+            "--data is missing: this study needs a CSV file of hourly prices; --help says how to make one",
+        ));
+    };
+    let mut tables = Vec::new();
+    for part in parts {
+        let scores = backtest(&settings(args, data, part)).with_context(|| part.name)?;
+        tables.push(Beside { name: part.name, scores, published: part.published });
+    }
+    let markdown: Vec<String> = tables.iter().map(to_markdown).collect();
+    save(&args.out, &[Entry::json("table.json", &tables), Entry::text("table.md", markdown.join("\n"))])?;
+    if args.report.json {
+        say(&serde_json::to_string_pretty(&tables).context("table")?);
+    } else if !args.report.quiet {
+        markdown.iter().for_each(|table| say(table));
+        say(&format!("written: {}: table.json, table.md", args.out.display()));
+    }
+    Ok(())
+}
+
+fn settings(args: &ReproduceArgs, data: &str, part: &Part) -> BacktestArgs {
+    // Two months are enough for a look.
+    let to = if args.quick { "2024-07-15" } else { part.to };
+    let models = args.models.clone().unwrap_or_else(|| MODELS.split(',').map(String::from).collect());
+    BacktestArgs {
+        source: data.into(),
+        data: DataSettings { column: None, columns: Some(part.columns.iter().map(|name| name.to_string()).collect()) },
+        log_returns: true,
+        train: "30d".into(),
+        horizon: "2d".into(),
+        stride: None,
+        from: Some(part.from.into()),
+        to: Some(to.into()),
+        least: 20,
+        models,
+        reference: None,
+        training_steps: None,
+        paths: 1000,
+        seed: args.seed,
+        threads: args.threads,
+        out: args.out.join(part.name),
+        report: ReportArgs { json: false, quiet: args.report.quiet },
+    }
+}
+
+/// Our rows and, below, those of the paper.
+fn to_markdown(table: &Beside) -> String {
+    let mut lines = vec![format!("# {}\n", table.name)];
+    lines.push(format!("{} windows, {} skipped.\n", table.scores.windows.len(), table.scores.skipped.len()));
+    lines.extend(table.scores.table());
+    lines.push("\nPublished:\n".into());
+    lines.push("| model | CRPS | energy | jump CRPS 90 / 95 / 97.5 / 99 |\n|---|---|---|---|".into());
+    for row in table.published {
+        let energy = row.energy.map_or("–".into(), |energy| format!("{energy:.3}"));
+        let jumps = row.jump.map(|crps| format!("{crps:.3}")).join(" / ");
+        lines.push(format!("| {} | {:.3} | {energy} | {jumps} |", row.model, row.crps));
+    }
+    lines.join("\n") + "\n"
+}

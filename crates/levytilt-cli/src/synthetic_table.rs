@@ -1,0 +1,204 @@
+//! Put the data sets of the synthetic study together: table.json and table.md.
+
+use anyhow::Result;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::failure::bad;
+use crate::published::{Published, synthetic};
+use crate::synthetic_set::{Line, Row, System};
+
+/// The content of table.json.
+#[derive(Debug, Serialize)]
+pub struct Table {
+    /// Settings that decide the figures.
+    pub settings: Value,
+    /// One cell per system, error of observation and index, and one for all indices together.
+    pub cells: Vec<Cell>,
+    /// Data sets on which a way of inference failed; they are left out for all.
+    pub failed: Vec<String>,
+    /// Version of the program.
+    pub version: &'static str,
+}
+
+/// Figures of one system, error of observation and index.
+#[derive(Debug, Serialize)]
+pub struct Cell {
+    /// The system.
+    pub system: System,
+    /// Standard deviation of the observation error.
+    pub observation_std: f64,
+    /// Index; null for all together.
+    pub alpha: Option<f64>,
+    /// Data sets.
+    pub sets: usize,
+    /// What the paper has.
+    pub published: Option<Published>,
+    /// Our ways.
+    pub ways: Vec<WayScores>,
+}
+
+/// Figures of one way of inference.
+#[derive(Debug, Serialize)]
+pub struct WayScores {
+    /// Its name.
+    pub name: String,
+    /// Mean CRPS.
+    pub crps: f64,
+    /// Mean jump CRPS at 90, 95, 97.5 and 99%.
+    pub jump_crps: [f64; 4],
+    /// Mean absolute errors of the drift's parameters; 0 where the truth was given.
+    pub errors: [f64; 2],
+    /// Their medians.
+    pub median_errors: [f64; 2],
+    /// Mean time per data set.
+    pub seconds: f64,
+}
+
+impl Table {
+    /// Figures of all cells that have data.
+    pub fn new(lines: &[Line], settings: Value) -> Result<Self> {
+        let (good, odd): (Vec<&Line>, Vec<&Line>) =
+            lines.iter().partition(|line| line.rows.iter().all(|row| row.error.is_none()));
+        let why = |line: &&Line| {
+            let errors = line.rows.iter().filter_map(|row| Some(format!("{}: {}", row.name, row.error.as_ref()?)));
+            format!("{}: {}", line.set.name(), errors.collect::<Vec<_>>().join("; "))
+        };
+        let failed: Vec<String> = odd.iter().map(why).collect();
+        if good.is_empty() {
+            return Err(bad(format!("no data set was inferred in every way: {}", failed.join(" | "))));
+        }
+        let mut keys: Vec<(f64, System)> = Vec::new();
+        let mut alphas: Vec<f64> = good.iter().map(|line| line.set.alpha).collect();
+        alphas.sort_by(f64::total_cmp);
+        alphas.dedup();
+        for line in &good {
+            let key = (line.set.observation_std, line.set.system);
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        let mut cells = Vec::new();
+        for (observation_std, system) in keys {
+            for alpha in alphas.iter().copied().map(Some).chain([None]) {
+                let inside = |line: &&&Line| {
+                    let set = &line.set;
+                    set.system == system
+                        && set.observation_std == observation_std
+                        && alpha.is_none_or(|alpha| set.alpha == alpha)
+                };
+                let own: Vec<&Line> = good.iter().filter(inside).copied().collect();
+                if !own.is_empty() {
+                    cells.push(cell(&own, (system, observation_std, alpha)));
+                }
+            }
+        }
+        Ok(Self { settings, cells, failed, version: env!("CARGO_PKG_VERSION") })
+    }
+
+    /// The table that a person reads.
+    pub fn to_markdown(&self) -> String {
+        let mut lines = vec!["# Synthetic study".to_string()];
+        for (i, cell) in self.cells.iter().enumerate() {
+            let before = i.checked_sub(1).map(|i| (self.cells[i].system, self.cells[i].observation_std));
+            if before != Some((cell.system, cell.observation_std)) {
+                lines.extend(heading(cell));
+            }
+            lines.push(cell.row());
+        }
+        lines.push(String::new());
+        lines.push(
+            "CRPS on observations held out, without an error of observation added to the posterior; errors of parameters \
+             are means (in brackets medians) of the absolute error. Published figures are of the paper's own data sets."
+                .into(),
+        );
+        lines.extend(self.failed.iter().map(|failed| format!("\nLeft out: {failed}")));
+        lines.join("\n") + "\n"
+    }
+}
+
+fn heading(cell: &Cell) -> Vec<String> {
+    let (title, [first, second]) = match cell.system {
+        System::Ou => ("Ornstein–Uhlenbeck", ["θ", "μ"]),
+        System::DoubleWell => ("Double well", ["θ₁", "θ₂"]),
+    };
+    vec![
+        format!("\n## {title}, error of observation {}\n", cell.observation_std),
+        format!(
+            "| α | sets | CRPS exact | tilt | tilt / exact | gaussian | paper TS | paper G | {first} tilt | gaussian | paper \
+             TS | paper G | {second} tilt | gaussian | paper TS | paper G |"
+        ),
+        format!("|{}", "---|".repeat(16)),
+    ]
+}
+
+impl Cell {
+    fn way(&self, name: &str) -> Option<&WayScores> {
+        self.ways.iter().find(|way| way.name == name)
+    }
+
+    fn row(&self) -> String {
+        let crps = |name: &str| self.way(name).map_or(f64::NAN, |way| way.crps);
+        let error = |name: &str, i: usize| {
+            self.way(name).map_or("–".into(), |way| format!("{:.2} ({:.2})", way.errors[i], way.median_errors[i]))
+        };
+        let paper = |figures: fn(&Published) -> [f64; 2]| {
+            self.published
+                .as_ref()
+                .map_or("– | –".into(), |p| format!("{:.2} | {:.2}", figures(p)[1], figures(p)[0]))
+        };
+        format!(
+            "| {} | {} | {:.4} | {:.4} | {:.3} | {:.4} | {} | {} | {} | {} | {} | {} | {} |",
+            self.alpha.map_or("all".into(), |alpha| alpha.to_string()),
+            self.sets,
+            crps("exact"),
+            crps("tilt"),
+            crps("tilt") / crps("exact"),
+            crps("gaussian"),
+            paper(|p| p.crps),
+            error("tilt", 0),
+            error("gaussian", 0),
+            paper(|p| p.first),
+            error("tilt", 1),
+            error("gaussian", 1),
+            paper(|p| p.second),
+        )
+    }
+}
+
+fn cell(lines: &[&Line], (system, observation_std, alpha): (System, f64, Option<f64>)) -> Cell {
+    let names: Vec<&str> = lines[0].rows.iter().map(|row| row.name.as_str()).collect();
+    let published = synthetic(system, observation_std, alpha);
+    let ways = names.iter().map(|name| way(lines, name)).collect();
+    Cell { system, observation_std, alpha, sets: lines.len(), published, ways }
+}
+
+fn way(lines: &[&Line], name: &str) -> WayScores {
+    let rows: Vec<(&Line, &Row)> =
+        lines.iter().flat_map(|line| line.rows.iter().filter(|row| row.name == name).map(|row| (*line, row))).collect();
+    let errors = |i: usize| -> Vec<f64> {
+        rows.iter().filter_map(|(line, row)| Some((row.found?[i] - line.truth[i]).abs())).collect()
+    };
+    let jump = |k: usize| {
+        // No observation held out may have moved that far.
+        let seen: Vec<f64> = rows.iter().filter_map(|(_, row)| Some(row.scores.as_ref()?.jump_crps[k])).collect();
+        mean(&seen.into_iter().filter(|crps| crps.is_finite()).collect::<Vec<_>>())
+    };
+    WayScores {
+        name: name.into(),
+        crps: mean(&rows.iter().filter_map(|(_, row)| Some(row.scores.as_ref()?.crps)).collect::<Vec<_>>()),
+        jump_crps: [0, 1, 2, 3].map(jump),
+        errors: [mean(&errors(0)), mean(&errors(1))],
+        median_errors: [median(errors(0)), median(errors(1))],
+        seconds: mean(&rows.iter().map(|(_, row)| row.seconds).collect::<Vec<_>>()),
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
