@@ -14,6 +14,7 @@ use crate::input::{self, Table};
 use crate::journal::Journal;
 use crate::output::{Entry, check_directory, save, say};
 use crate::progress::Progress;
+use crate::report;
 use crate::resume::work_through;
 use crate::threads::with_threads;
 
@@ -27,7 +28,7 @@ pub fn run(args: &BacktestArgs) -> Result<()> {
         say(&format!("{used} windows, {skipped} skipped, {} left out because a model failed", scores.failed.len()));
         scores.table().iter().for_each(|line| say(line));
         scores.warnings.iter().for_each(|warning| say(&format!("note: {warning}")));
-        say(&format!("written: {}: windows.jsonl, scores.json, scores.md", args.out.display()));
+        say(&format!("written: {}: report.html, windows.jsonl, scores.json, scores.md", args.out.display()));
     }
     Ok(())
 }
@@ -66,7 +67,9 @@ pub fn backtest(args: &BacktestArgs) -> Result<Scores> {
         version: env!("CARGO_PKG_VERSION"),
         warnings: windows.notes.into_iter().chain(table.calendar.warning()).collect(),
     };
-    save(&args.out, &[Entry::json("scores.json", &scores), Entry::text("scores.md", scores.to_markdown())])?;
+    let [page, content] = report::entries(&report::backtest_page(&serde_json::to_value(&scores)?)?)?;
+    let table = Entry::text("scores.md", scores.to_markdown());
+    save(&args.out, &[Entry::json("scores.json", &scores), table, page, content])?;
     Ok(scores)
 }
 

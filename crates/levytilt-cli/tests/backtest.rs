@@ -39,7 +39,7 @@ fn identity_a_run_that_was_killed_goes_on_to_the_same_scores() {
     let sandbox = Sandbox::new();
     sandbox.write("prices.csv", prices(0.0));
     sandbox.ok(&format!("backtest prices.csv --column A {QUICK} --out whole --threads 3"));
-    assert_eq!(sandbox.list("whole"), ["scores.json", "scores.md", "windows.jsonl"]);
+    assert_eq!(sandbox.list("whole"), ["report.html", "report.json", "scores.json", "scores.md", "windows.jsonl"]);
     let whole = scores(&sandbox, "whole");
     assert!(whole["windows"].as_array().unwrap().len() >= 6);
     assert_eq!(whole["models"][1]["name"], "student-walk+clock");

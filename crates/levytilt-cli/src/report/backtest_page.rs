@@ -1,14 +1,16 @@
 //! Put the report of a backtest together, from the content of its scores.json.
 
+use anyhow::Result;
 use serde::Deserialize;
 
 use super::calibration::{Curve, pit, reliability, tone};
 use super::figure::{Axis, Figure, Layer};
 use super::page::{Block, Cell, Page, Section, Table};
+use crate::failure::bad;
 
 /// What the page needs of scores.json.
 #[derive(Debug, Deserialize)]
-pub struct Backtest {
+struct Backtest {
     data: String,
     dimensions: Vec<String>,
     unit: String,
@@ -62,8 +64,13 @@ struct Difference {
     better: f64,
 }
 
-/// The report of a backtest.
-pub fn backtest_page(scores: &Backtest) -> Page {
+/// The report of a backtest with this scores.json.
+pub fn backtest_page(scores: &serde_json::Value) -> Result<Page> {
+    let scores = Backtest::deserialize(scores).map_err(|e| bad(format!("scores of a backtest: {e}")))?;
+    Ok(page(&scores))
+}
+
+fn page(scores: &Backtest) -> Page {
     let mut first = vec![Block::Table(table(scores)), Block::Figure(Box::new(differences(scores)))];
     first.extend(scores.warnings.iter().map(|warning| Block::Warning(warning.clone())));
     for (what, count) in [("could not be used", scores.skipped.len()), ("failed in a model", scores.failed.len())] {

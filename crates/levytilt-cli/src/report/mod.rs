@@ -28,6 +28,7 @@ use crate::failure::bad;
 use crate::output::{Entry, save, say};
 use page::Page;
 
+pub use backtest_page::backtest_page;
 pub use fit_page::{Material, fit_page};
 pub use forecast_page::{Outlook, forecast_page};
 pub use page::brief;
@@ -73,10 +74,9 @@ fn write_file(dir: &Path, name: &str, text: &str) -> Result<()> {
 pub fn read(dir: &Path) -> Result<Page> {
     let path = dir.join(CONTENT);
     if let (false, Ok(text)) = (path.exists(), std::fs::read_to_string(dir.join("scores.json"))) {
-        let scores = serde_json::from_str(&text).map_err(|e| {
-            bad(format!("{}: {e}; expected what `levytilt backtest` wrote", dir.join("scores.json").display()))
-        })?;
-        return Ok(backtest_page::backtest_page(&scores));
+        let damaged =
+            |e| bad(format!("{}: {e}; expected what `levytilt backtest` wrote", dir.join("scores.json").display()));
+        return backtest_page(&serde_json::from_str(&text).map_err(damaged)?);
     }
     let name = path.display();
     let text = std::fs::read_to_string(&path).map_err(|e| {

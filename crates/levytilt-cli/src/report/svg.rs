@@ -137,7 +137,11 @@ impl Sheet<'_> {
     fn legend(&mut self) {
         let mut x = LEFT;
         for layer in self.figure.layers.iter().filter(|layer| !layer.hidden && !layer.name.is_empty()) {
-            let opacity = if layer.kind == Kind::Band && !layer.strong { 0.3 } else { 0.9 };
+            let opacity = match (layer.kind, layer.strong) {
+                (Kind::Band, false) => 0.3,
+                (Kind::Band, true) => 0.55,
+                _ => 0.9,
+            };
             let paint = colour(&layer.tone);
             self.put(format!(
                 "<rect x=\"{x:.0}\" y=\"38\" width=\"12\" height=\"10\" fill=\"{paint}\" opacity=\"{opacity}\"/>"

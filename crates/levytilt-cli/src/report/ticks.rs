@@ -21,7 +21,7 @@ impl Axis {
         if self.scale == Scale::Log {
             let every = ((high - low) / count).ceil().max(1.0);
             let powers = (low / every).ceil() as i32..=(high / every).floor() as i32;
-            return powers.map(|k| (f64::from(k) * every, format!("1e{}", f64::from(k) * every))).collect();
+            return powers.map(|k| (f64::from(k) * every, power(k * every as i32))).collect();
         }
         let step = nice_step(high - low, count);
         let decimals = (-step.log10().floor()).max(0.0) as usize;
@@ -42,6 +42,12 @@ impl Axis {
     }
 }
 
+/// A power of ten as it is printed.
+fn power(exponent: i32) -> String {
+    let raised = |digit: char| digit.to_digit(10).and_then(|d| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().nth(d as usize)).unwrap_or('⁻');
+    format!("10{}", exponent.to_string().chars().map(raised).collect::<String>())
+}
+
 /// One, two or five times a power of ten, so that `span` has about `count` of them.
 fn nice_step(span: f64, count: f64) -> f64 {
     let rough = span / count;
@@ -59,7 +65,7 @@ mod tests {
             axis.ticks(low, high, count).into_iter().map(|(_, text)| text).collect()
         };
         assert_eq!(texts(&Axis::linear(""), -1.2, 1.1, 4.0), ["−1", "0", "1"]);
-        assert_eq!(texts(&Axis::log(""), -2.5, 1.0, 4.0), ["1e-2", "1e-1", "1e0", "1e1"]);
+        assert_eq!(texts(&Axis::log(""), -2.5, 1.0, 4.0), ["10⁻²", "10⁻¹", "10⁰", "10¹"]);
         let time = Axis { scale: Scale::Time, origin: Some(1_704_067_200_000), ..Axis::linear("") };
         assert_eq!(texts(&time, 0.0, 20.0, 2.0), ["2024-01-01", "2024-01-11", "2024-01-21"]);
     }
