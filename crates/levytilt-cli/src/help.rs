@@ -8,6 +8,7 @@ Start here:
   levytilt fit sim/data.csv --out run
   levytilt forecast run --horizon 1 --out ahead
   levytilt score ahead later.csv
+  levytilt backtest prices.csv --log-returns --out back
   levytilt exact sim/data.csv --config run/model.toml
 
 Data is CSV (or .csv.gz) with a header row. The first column is time: numbers, or ISO 8601 timestamps or dates.
