@@ -10,6 +10,9 @@
 //! assert_eq!(ahead.draws(1, 0).len(), 500);
 //! # Ok::<(), levytilt::Error>(())
 //! ```
+//!
+//! With the feature `neural` the networks that Kındap et al. compare with stand beside them: DeepAR, DLinear, N-HiTS,
+//! Neural Jump SDE and Neural MJD.
 #![deny(missing_docs)]
 
 mod basis;

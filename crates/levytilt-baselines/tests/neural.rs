@@ -1,6 +1,8 @@
 //! What every network must obey, and what each of them should learn where the answer is known.
 //!
-//! Networks here are smaller than by default and trained for fewer, longer steps, so that each test takes seconds.
+//! Networks here are smaller than by default and trained for fewer, longer steps, so that each test takes seconds. With
+//! `-- --nocapture` the tests print the CRPS of the network and that of the walk. Seeds are fixed, so that a machine
+//! always gives the same answer; the bounds leave room for another's rounding.
 #![cfg(feature = "neural")]
 
 use levytilt::score::{Estimator, Sample};
@@ -126,6 +128,7 @@ fn statistics_deepar_learns_an_autoregression() {
         let (mean, near) = moments(&paths.draws(0, 0));
         let (_, far) = moments(&paths.draws(11, 0));
         let told = format!("{}: {ours} {walk}, {mean} {near} {far}", model.name());
+        println!("{told}");
         assert!(ours < 0.85 * walk, "{told}");
         assert!((mean - 0.7 * known.record.last()[0]).abs() < 0.5, "{told}");
         assert!((0.7..1.3).contains(&near) && (1.0..2.0).contains(&far), "{told}");
@@ -148,7 +151,8 @@ fn statistics_point_networks_learn_trend_and_season() {
         let draws = paths.draws(4, 0);
         assert!(draws.iter().all(|x| *x == draws[0]));
         let (hit, law) = (known.crps(&paths), known.crps(&known.forecast(spread.as_ref())));
-        let told = format!("{}: {hit} {law} {walk}", point.name());
+        let told = format!("{}: {hit}, with residuals {law}, walk {walk}", point.name());
+        println!("{told}");
         assert!(hit < 0.3 * walk && law < hit, "{told}");
     }
 }
@@ -169,7 +173,8 @@ fn statistics_neural_mjd_learns_rate_and_sizes_of_jumps() {
     // P(at least one jump) = 0.26, and their mean size is then 5.8. Spread adds up over four steps: a factor 2.
     let (share, size) = (up.len() as f64 / moves.len() as f64, moments(&up).0 - moments(&down).0);
     let growth = moments(&paths.draws(3, 0)).1 / moments(&paths.draws(0, 0)).1;
-    let told = format!("{ours} {walk}, {share} {size} {growth}");
+    let told = format!("{}: {ours} {walk}, {share} {size} {growth}", model.name());
+    println!("{told}");
     assert!(ours < 0.98 * walk, "{told}");
     assert!((share - 0.26).abs() < 0.1 && (size - 5.8).abs() < 0.8 && (growth - 2.0).abs() < 0.4, "{told}");
 }
@@ -183,11 +188,13 @@ fn statistics_neural_jump_sde_learns_from_events_and_gaps() {
     let mut rng = stream(70, 2);
     let gaps = (0..250).map(|_| if rng.random::<f64>() < 0.3 { 4.0 } else { 0.5 }).collect();
     let known = Known::new(law, gaps, vec![0.5, 0.5, 4.0, 0.5], 70);
-    let paths = known.forecast(&jump_sde(400));
+    let model = jump_sde(400);
+    let paths = known.forecast(&model);
     let (ours, walk) = (known.crps(&paths), known.crps(&known.forecast(&Walk::gaussian())));
     // The moves' own spread is 0.2 after the short gap and 1.5 or a little more after the long one.
     let (short, long) = (moments(&paths.draws(0, 0)).1, move_spread(&paths, 2));
-    let told = format!("{ours} {walk}, {short} {long}");
+    let told = format!("{}: {ours} {walk}, {short} {long}", model.name());
+    println!("{told}");
     assert!(ours < 0.8 * walk && long > 3.0 * short, "{told}");
 }
 
@@ -310,6 +317,18 @@ fn bad_requests_are_errors() {
         assert!(model.forecast(&record, &[70.0], 0, 1).is_err(), "{}", model.name());
         assert!(model.forecast(&record, &[3.0], 10, 1).is_err(), "{}", model.name());
         assert!(model.forecast(&still, &[70.0], 10, 1).is_err(), "{}", model.name());
+    }
+    let bad: [Box<dyn Forecaster>; 7] = [
+        Box::new(DLinear { kernel: 0, ..dlinear(Spread::Point, 2) }),
+        Box::new(NHits { stacks: vec![], ..nhits(Spread::Point, 2) }),
+        Box::new(NHits { width: 0, ..nhits(Spread::Point, 2) }),
+        Box::new(DeepAr { layers: 0, ..deepar(Output::Gaussian, 2) }),
+        Box::new(JumpSde { substeps: 0, ..jump_sde(2) }),
+        Box::new(NeuralMjd { dropout: 1.0, ..mjd(2) }),
+        Box::new(mjd(0)),
+    ];
+    for model in bad {
+        assert!(model.forecast(&record, &[70.0], 10, 1).is_err(), "{}", model.name());
     }
     let ahead: Vec<f64> = (0..14).map(|j| 61.0 + f64::from(j)).collect();
     for name in ["dlinear", "nhits", "neural-mjd", "dlinear+residuals"] {

@@ -7,7 +7,7 @@ use crate::backtest_args::{BACKTEST_HELP, BacktestArgs};
 use crate::help::{COMPLETIONS_HELP, DOCTOR_HELP, INIT_HELP, MAN_HELP};
 use crate::help::{DEMO_HELP, EXACT_HELP, FIT_HELP, FORECAST_HELP, OVERVIEW, REPORT_HELP, SCORE_HELP, SIMULATE_HELP};
 use crate::reproduce_args::{REPRODUCE_HELP, ReproduceArgs};
-use crate::settings::{DataSettings, DriftSettings, GridSettings, Method, ModelSettings, Settings};
+use crate::settings::{DataSettings, DriftSettings, GridSettings, Init, Method, ModelSettings, Settings};
 use crate::settings::{SimulateSettings, SolveSettings, parse_parameter};
 
 /// Inference for systems that jump: dX = f(X) dt + dL, with heavy-tailed noise L, seen through noisy observations.
@@ -158,6 +158,12 @@ pub struct FitArgs {
     /// Solver [default: auto]
     #[arg(long, value_name = "NAME", help_heading = "Solver")]
     pub method: Option<Method>,
+    /// Where the networks of method neural begin [default: cold]
+    #[arg(long, value_name = "WHERE", help_heading = "Solver")]
+    pub init: Option<Init>,
+    /// Most iterations of method neural [default: 3000]
+    #[arg(long, value_name = "N", help_heading = "Solver")]
+    pub iterations: Option<usize>,
     /// Posterior paths and threads.
     #[command(flatten)]
     pub effort: EffortArgs,
@@ -333,7 +339,14 @@ impl FitArgs {
     /// What was given as flags.
     pub fn settings(&self) -> Settings {
         let EffortArgs { paths, threads } = self.effort;
-        let solve = SolveSettings { method: self.method, paths, threads, ..self.solve.clone() };
+        let solve = SolveSettings {
+            method: self.method,
+            init: self.init,
+            iterations: self.iterations,
+            paths,
+            threads,
+            ..self.solve.clone()
+        };
         Settings { solve, parameters: self.set.iter().cloned().collect(), ..self.record.settings() }
     }
 }

@@ -5,6 +5,8 @@ use clap::ValueEnum;
 use levytilt::Start;
 use levytilt::fit::{AnyNoise, Fit, FitOptions, fit, fit_any_noise, rival_families};
 use levytilt::series::{Observations, TimeGrid};
+use levytilt::potential::neural::{FrameKind, NeuralPotentialSpec};
+use levytilt::solve::neural::TrainOptions;
 use levytilt::solve::{self, LearnOptions};
 use serde::Serialize;
 use std::path::Path;
@@ -18,12 +20,12 @@ use crate::exact_report::name_of;
 use crate::failure::bad;
 use crate::fit_report::{NetworkRow, Summary, parameters, rows, write_paths, write_posterior};
 use crate::input::{self, Table};
+use crate::networks;
 use crate::one_or_many::OneOrMany;
 use crate::output::{Entry, check_directory, save, say};
 use crate::report::{self, Material, Segment};
-use crate::settings::{DriftKind, Method, NoiseKind, Settings};
+use crate::settings::{DriftKind, Init, Method, NoiseKind, Settings, SolveSettings};
 use crate::state::{MODEL, NETWORK, STATE, State};
-use crate::tensors;
 use crate::threads::with_threads;
 use crate::time::Calendar;
 use crate::watch::observed;
@@ -62,6 +64,7 @@ pub fn analyse(mut settings: Settings, table: &Table, show: bool) -> Result<Outc
         paths: solve.paths.unwrap_or(FitOptions::default().paths),
         seed: solve.seed.unwrap_or(1),
         learn: LearnOptions { method: method(solve.method), ..LearnOptions::default() },
+        neural: (NeuralPotentialSpec::default(), training(solve)),
         ..FitOptions::default()
     };
     let started = Instant::now();
@@ -115,13 +118,27 @@ fn method(asked: Option<Method>) -> solve::Method {
     asked.and_then(|method| solve::Method::named(&name_of(&method))).unwrap_or_default()
 }
 
+/// How to train the networks of method neural.
+fn training(solve: &SolveSettings) -> TrainOptions {
+    let usual = TrainOptions::default();
+    let frame = match solve.init {
+        Some(Init::Sweep) => FrameKind::Sweep,
+        Some(Init::Cold) | None => usual.frame,
+    };
+    TrainOptions { frame, iterations: solve.iterations.unwrap_or(usual.iterations), ..usual }
+}
+
 /// Write defaults into the settings, so that what is saved is what was computed, and refuse what cannot be done.
 fn settle(settings: &mut Settings) -> Result<()> {
     settings.model.drift.get_or_insert(DriftKind::Ou);
     settings.model.noise.get_or_insert(NoiseKind::Stable);
     let solve = &mut settings.solve;
-    if *solve.method.get_or_insert(Method::Auto) == Method::Neural {
-        return Err(bad("method \"neural\" is not in this version; use auto"));
+    if *solve.method.get_or_insert(Method::Auto) != Method::Neural {
+        for (given, flag) in [(solve.init.is_some(), "--init"), (solve.iterations.is_some(), "--iterations")] {
+            if given {
+                return Err(bad(format!("{flag} is for --method neural; give that too, or leave {flag} out")));
+            }
+        }
     }
     solve.paths.get_or_insert(FitOptions::default().paths);
     solve.seed.get_or_insert(1);
@@ -219,8 +236,9 @@ pub fn entries<'a>(
         Entry::text(STATE, state + "\n"),
     ];
     entries.extend(report::entries(&page)?);
-    if let Some(network) = &outcome.fit.network {
-        entries.push(Entry::new(NETWORK, |out| tensors::write(out, &network.drift)));
+    let networks = networks::tensors(outcome.fit.network.as_ref().map(|n| &n.drift), outcome.fit.trained.as_ref())?;
+    if !networks.is_empty() {
+        entries.push(Entry::new(NETWORK, move |out| networks.write(out)));
     }
     Ok(entries)
 }

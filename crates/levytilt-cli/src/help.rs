@@ -22,7 +22,7 @@ Settings come from flags or from a TOML file (--config), whose keys are named li
   [data]     column columns
   [parameters] values of single dimensions, such as \"theta[NVDA]\" = 3
   [simulate] span every
-  [solve]    method paths seed threads
+  [solve]    method init iterations paths seed threads
 Flags win over the file. A noise or drift chosen by a flag sets aside the parameters of the one in the file. The
 settings in effect are saved as settings.toml beside the results, ready for --config.
 

@@ -24,6 +24,7 @@ mod init;
 mod input;
 mod interrupt;
 mod journal;
+mod networks;
 mod npz;
 mod npz_read;
 mod one_or_many;

@@ -172,6 +172,12 @@ pub struct SolveSettings {
     /// Solver of `fit`; `exact` is always the grid
     #[arg(skip)]
     pub method: Option<Method>,
+    /// First potential of method neural
+    #[arg(skip)]
+    pub init: Option<Init>,
+    /// Most iterations of method neural
+    #[arg(skip)]
+    pub iterations: Option<usize>,
     /// Posterior paths of `fit`
     #[arg(skip)]
     pub paths: Option<usize>,
@@ -246,9 +252,18 @@ pub enum Method {
     Sweep,
     /// A sum of bumps per time from one backward pass: sparse data
     GaussianSum,
-    /// Neural potential: not in this version
-    #[value(hide = true)]
+    /// One quadratic potential per time from networks trained on the bound, as in the paper: minutes
     Neural,
+}
+
+/// Where the networks of method neural begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Init {
+    /// At the message of a robust smoother
+    Cold,
+    /// At what sweeps found
+    Sweep,
 }
 
 impl Settings {

@@ -7,9 +7,10 @@ use std::path::Path;
 use levytilt::drift::Neural;
 
 use crate::failure::bad;
+use crate::networks;
 use crate::one_or_many::OneOrMany;
 use crate::settings::{DriftKind, Settings};
-use crate::tensors;
+use crate::tensors::Tensors;
 use crate::time::{Calendar, Stamp, Written, parse};
 
 /// Name of the file.
@@ -17,7 +18,7 @@ pub const STATE: &str = "state.json";
 /// Name of the settings with every estimate filled in.
 pub const MODEL: &str = "model.toml";
 
-/// Name of the file with the weights of a drift network.
+/// Name of the file with the weights of networks.
 pub const NETWORK: &str = "model.safetensors";
 
 /// The content of state.json.
@@ -61,7 +62,10 @@ impl State {
         }
         let path = dir.join(NETWORK);
         let bytes = std::fs::read(&path).map_err(|e| bad(format!("{}: cannot be read ({e})", path.display())))?;
-        tensors::read(&bytes).map(Some).map_err(|e| bad(format!("{}: {e:#}", path.display())))
+        Tensors::read(&bytes)
+            .and_then(|t| networks::drift(&t))
+            .map(Some)
+            .map_err(|e| bad(format!("{}: {e:#}", path.display())))
     }
 
     /// How times are written.

@@ -26,7 +26,7 @@ const JUMPS: [f64; 3] = [0.860_175, 0.01, 1.0];
 /// Posterior paths that are scored.
 const PATHS: usize = 100;
 /// Paths that parameters are learned with.
-const LEARN_PATHS: usize = 128;
+const LEARN_PATHS: usize = 64;
 /// Mean and standard deviation of ln|z|, z standard normal.
 const LOG_HALF_NORMAL: [f64; 2] = [-0.635_181_422_730_739, 1.110_720_734_539_591_7];
 
@@ -192,7 +192,7 @@ impl DataSet {
             last.fixed = true;
         }
         let sweep = SweepOptions { paths: LEARN_PATHS, seed, ..SweepOptions::default() };
-        let options = LearnOptions { method: Method::Sweep, sweep, ..LearnOptions::default() };
+        let options = LearnOptions { method: Method::Sweep, sweep, tolerance: 0.02, ..LearnOptions::default() };
         learn(start, &all, &data.grid()?, &[&data.values()], &options)
     }
 }

@@ -1,43 +1,132 @@
-//! Keep a drift network in the safetensors format: a length, a JSON header, then the numbers as they are.
+//! Keep numbers in the safetensors format: a length, a JSON header, then the numbers as they are.
 
 use anyhow::{Context, Result, bail};
-use levytilt::drift::{Neural, NeuralSpec};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::io::Write;
 
-/// Name of the one tensor: all parameters, layer by layer.
-const TENSOR: &str = "drift.parameters";
-/// Key of the size and the inputs of the network among the metadata.
-const SPEC: &str = "drift.spec";
-
-/// Write a network.
-pub fn write(out: &mut dyn Write, network: &Neural) -> Result<()> {
-    let (values, spec) = (network.values(), serde_json::to_string(network.spec())?);
-    let tensor = json!({"dtype": "F64", "shape": [values.len()], "data_offsets": [0, 8 * values.len()]});
-    let mut header = json!({"__metadata__": {SPEC: spec}, TENSOR: tensor}).to_string();
-    // The numbers begin at a multiple of eight bytes.
-    header.push_str(&" ".repeat((8 - header.len() % 8) % 8));
-    out.write_all(&(header.len() as u64).to_le_bytes())?;
-    out.write_all(header.as_bytes())?;
-    for value in values {
-        out.write_all(&value.to_le_bytes())?;
-    }
-    Ok(())
+/// Named lists of numbers, and words about them.
+#[derive(Debug, Default, PartialEq)]
+pub struct Tensors {
+    words: Map<String, Value>,
+    lists: Vec<(String, List)>,
 }
 
-/// Read a network.
-pub fn read(bytes: &[u8]) -> Result<Neural> {
-    let (length, rest) = bytes.split_first_chunk::<8>().context("is shorter than a safetensors file")?;
-    let length = usize::try_from(u64::from_le_bytes(*length))?;
-    let Some((header, numbers)) = rest.split_at_checked(length) else { bail!("is cut short") };
-    let header: Value = serde_json::from_slice(header).context("has no safetensors header")?;
-    let spec = header["__metadata__"][SPEC].as_str().context("does not say the size of its network")?;
-    let spec: NeuralSpec = serde_json::from_str(spec).context("does not say the size of its network")?;
-    if header[TENSOR]["dtype"] != "F64" || header[TENSOR]["data_offsets"] != json!([0, numbers.len()]) {
-        bail!("expected one tensor of 64-bit numbers, {TENSOR}, of {} bytes", numbers.len());
+/// Numbers of 32 or 64 bits.
+#[derive(Debug, Clone, PartialEq)]
+pub enum List {
+    /// 32 bits.
+    F32(Vec<f32>),
+    /// 64 bits.
+    F64(Vec<f64>),
+}
+
+impl List {
+    fn kind(&self) -> (&'static str, usize, usize) {
+        match self {
+            Self::F32(values) => ("F32", values.len(), 4),
+            Self::F64(values) => ("F64", values.len(), 8),
+        }
     }
-    let values: Vec<f64> = numbers.as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect();
-    Ok(Neural::from_parameters(spec, &values)?)
+
+    fn bytes(&self) -> Vec<u8> {
+        match self {
+            Self::F32(values) => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
+            Self::F64(values) => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
+        }
+    }
+
+    fn read(kind: &str, bytes: &[u8]) -> Option<Self> {
+        match kind {
+            "F32" if bytes.len().is_multiple_of(4) => {
+                Some(Self::F32(bytes.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect()))
+            }
+            "F64" if bytes.len().is_multiple_of(8) => {
+                Some(Self::F64(bytes.as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b)).collect()))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Tensors {
+    /// Whether there is nothing to write.
+    pub fn is_empty(&self) -> bool {
+        self.lists.is_empty()
+    }
+
+    /// Add a word.
+    pub fn say(&mut self, key: &str, word: String) {
+        self.words.insert(key.into(), word.into());
+    }
+
+    /// Add a list.
+    pub fn put(&mut self, name: &str, list: List) {
+        self.lists.push((name.into(), list));
+    }
+
+    /// A word.
+    pub fn word(&self, key: &str) -> Result<&str> {
+        self.words.get(key).and_then(Value::as_str).with_context(|| format!("does not say its {key}"))
+    }
+
+    /// A list of 64-bit numbers.
+    pub fn doubles(&self, name: &str) -> Result<&[f64]> {
+        match self.lists.iter().find(|(found, _)| found == name) {
+            Some((_, List::F64(values))) => Ok(values),
+            _ => bail!("expected a tensor of 64-bit numbers, {name}"),
+        }
+    }
+
+    /// A list of 32-bit numbers.
+    #[cfg(test)]
+    pub fn singles(&self, name: &str) -> Result<&[f32]> {
+        match self.lists.iter().find(|(found, _)| found == name) {
+            Some((_, List::F32(values))) => Ok(values),
+            _ => bail!("expected a tensor of 32-bit numbers, {name}"),
+        }
+    }
+
+    /// Write them all. Lists of 64-bit numbers should come first, so that all lie at multiples of their size.
+    pub fn write(&self, out: &mut dyn Write) -> Result<()> {
+        let mut header = Map::new();
+        header.insert("__metadata__".into(), self.words.clone().into());
+        let mut end = 0;
+        for (name, list) in &self.lists {
+            let (kind, count, size) = list.kind();
+            let start = end;
+            end += count * size;
+            header.insert(name.clone(), json!({"dtype": kind, "shape": [count], "data_offsets": [start, end]}));
+        }
+        let mut header = Value::from(header).to_string();
+        // The numbers begin at a multiple of eight bytes.
+        header.push_str(&" ".repeat((8 - header.len() % 8) % 8));
+        out.write_all(&(header.len() as u64).to_le_bytes())?;
+        out.write_all(header.as_bytes())?;
+        for (_, list) in &self.lists {
+            out.write_all(&list.bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Read them all.
+    pub fn read(bytes: &[u8]) -> Result<Self> {
+        let (length, rest) = bytes.split_first_chunk::<8>().context("is shorter than a safetensors file")?;
+        let length = usize::try_from(u64::from_le_bytes(*length))?;
+        let Some((header, numbers)) = rest.split_at_checked(length) else { bail!("is cut short") };
+        let mut header: Map<String, Value> = serde_json::from_slice(header).context("has no safetensors header")?;
+        let words = match header.remove("__metadata__") {
+            Some(Value::Object(words)) => words,
+            _ => Map::new(),
+        };
+        let list = |(name, about): (String, Value)| {
+            let place = |k: usize| usize::try_from(about["data_offsets"][k].as_u64()?).ok();
+            let found = place(0).zip(place(1)).and_then(|(start, end)| numbers.get(start..end));
+            let kind = about["dtype"].as_str().unwrap_or_default();
+            let list = found.and_then(|bytes| List::read(kind, bytes));
+            list.map(|list| (name.clone(), list)).with_context(|| format!("tensor {name} is damaged or cut short"))
+        };
+        Ok(Self { words, lists: header.into_iter().map(list).collect::<Result<_>>()? })
+    }
 }
 
 #[cfg(test)]
@@ -45,15 +134,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_network_reads_back_bit_for_bit() {
-        let spec = NeuralSpec { dim: 2, width: 3, centre: vec![0.1, 1.0 / 3.0], ..NeuralSpec::default() };
-        let network = Neural::new(spec, 1).unwrap();
+    fn tensors_read_back_bit_for_bit() {
+        let mut tensors = Tensors::default();
+        tensors.say("spec", "{\"width\": 3}".into());
+        tensors.put("a", List::F64(vec![0.1, 1.0 / 3.0, -0.0]));
+        tensors.put("b", List::F32(vec![0.1, f32::MIN_POSITIVE]));
         let mut bytes = Vec::new();
-        write(&mut bytes, &network).unwrap();
-        assert_eq!(read(&bytes).unwrap(), network);
-        assert!((bytes.len() - 8 * network.values().len()).is_multiple_of(8));
+        tensors.write(&mut bytes).unwrap();
+        assert_eq!(Tensors::read(&bytes).unwrap(), tensors);
+        assert!((bytes.len() - 3 * 8 - 2 * 4).is_multiple_of(8));
         for damaged in [&bytes[..5], &bytes[..40], &bytes[..bytes.len() - 8]] {
-            assert!(read(damaged).is_err());
+            assert!(Tensors::read(damaged).is_err());
         }
+        // A header that claims more than there is.
+        let mut huge = bytes.clone();
+        huge[..8].copy_from_slice(&(1u64 << 60).to_le_bytes());
+        assert!(Tensors::read(&huge).is_err());
     }
 }

@@ -164,7 +164,8 @@ fn bad_records_end_with_a_result_or_a_reason() {
     at.refused("fit plain.csv --observation-std 0 --out no", &["observation_std = 0"]);
     at.refused("fit plain.csv --paths 1", &["paths = 1"]);
     at.refused("fit plain.csv --noise gaussian --alpha 1", &["--alpha", "gaussian"]);
-    at.refused("fit plain.csv --method neural", &["neural", "auto"]);
+    at.refused("fit plain.csv --init sweep", &["--init", "--method neural"]);
+    at.refused("fit plain.csv --method sweep --iterations 9", &["--iterations", "--method neural"]);
     at.refused("fit plain.csv --noise auto --alpha 1.5", &["alpha", "family"]);
     at.refused("fit plain.csv --threads 100000", &["threads"]);
     assert!(!at.path("no").exists());
@@ -251,4 +252,22 @@ fn a_network_is_saved_and_looks_ahead() {
     at.refused("exact sim/data.csv --drift neural", &["neural"]);
     std::fs::remove_file(at.path("run/model.safetensors")).unwrap();
     at.refused("forecast run --horizon 0.5", &["model.safetensors"]);
+}
+
+#[test]
+fn a_neural_potential_is_trained_and_kept() {
+    let at = simulated();
+    let flags = format!("fit sim/data.csv {FIXED} --steps 200 --paths 40");
+    at.ok(&format!("{flags} --method sweep --out sweep"));
+    for init in ["cold", "sweep"] {
+        at.ok(&format!("{flags} --method neural --iterations 3 --init {init} --out {init}-networks"));
+        let summary = at.json(&format!("{init}-networks/summary.json"));
+        assert_eq!(summary["method"], "neural");
+        // The networks begin at a message that is nearly right: within ten nats of sweeps on 201 observations.
+        let gap = at.json("sweep/summary.json")["elbo"].as_f64().unwrap() - summary["elbo"].as_f64().unwrap();
+        assert!(gap.abs() < 10.0, "{init}: {gap}");
+        assert!(at.path(&format!("{init}-networks/model.safetensors")).exists());
+        assert!(at.read(&format!("{init}-networks/settings.toml")).contains("iterations = 3"));
+        no_nan(&at, &format!("{init}-networks"));
+    }
 }

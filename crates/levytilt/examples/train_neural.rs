@@ -1,9 +1,10 @@
 //! Train a neural potential from a cold start and print how the bound climbs:
-//! `cargo run --release --example train_neural [ou|double-well] [alpha] [iterations]`.
+//! `cargo run --release --example train_neural [ou|double-well] [alpha] [iterations] [rate] [paths] [encoder rate]
+//! [sharpness] [none|data|robust|sweep]`.
 
 use levytilt::drift::{DoubleWell, Drift, Ou};
 use levytilt::noise::Stable;
-use levytilt::potential::neural::NeuralPotentialSpec;
+use levytilt::potential::neural::{FrameKind, NeuralPotentialSpec};
 use levytilt::series::TimeGrid;
 use levytilt::solve::neural::{TrainOptions, Trainer};
 use levytilt::solve::{SweepOptions, robust_start, sweep};
@@ -23,6 +24,12 @@ fn main() -> Result<()> {
         rate: number(4, 1e-3),
         paths: number(5, 500.0) as usize,
         encoder_rate: number(6, 1.0),
+        frame: match args.get(8).map(String::as_str) {
+            Some("none") => FrameKind::None,
+            Some("data") => FrameKind::Data,
+            Some("sweep") => FrameKind::Sweep,
+            _ => FrameKind::Robust,
+        },
         ..Default::default()
     };
     let model = Model::new(drift, Box::new(Stable::new(alpha, 2.0)?), 0.1, Start::Fixed(0.0))?;
@@ -36,9 +43,10 @@ fn main() -> Result<()> {
     let spec = NeuralPotentialSpec { sharpness: number(7, 1000.0), ..Default::default() };
     let mut trainer = Trainer::new(&chain, spec, options)?;
     let start = Instant::now();
-    for iteration in 0..iterations {
+    while !trainer.done() {
+        let iteration = trainer.iteration();
         let summary = trainer.step()?;
-        if iteration % (iterations / 30).max(1) == 0 || iteration + 1 == iterations {
+        if iteration % (iterations / 30).max(1) == 0 || trainer.done() {
             let seconds = start.elapsed().as_secs_f64() / (iteration + 1) as f64;
             println!(
                 "{iteration:5}  bound {:10.2} ± {:.2}  evidence − bound {:8.2}  {seconds:.3} s per iteration",

@@ -4,10 +4,10 @@ use super::layers::{Activation, Mlp, Parameters, ln_gamma, matrix, numbers, soft
 use super::lstm::{Lstm, State};
 use super::train::train;
 use super::windows::Standard;
-use super::{Outcome, Request, Training};
+use super::{Outcome, Request, Training, check_sizes};
 use crate::forecaster::{Forecaster, Paths, Record};
 use candle_core::Tensor;
-use levytilt::{Error, Result, StreamRng, stream};
+use levytilt::{Result, StreamRng, stream};
 use rand_distr::{ChiSquared, Distribution, StandardNormal};
 
 /// Law of the next value, of each dimension by itself.
@@ -147,10 +147,7 @@ impl NextLaw {
 
 impl DeepAr {
     fn draw(&self, request: Request) -> Outcome<Vec<f64>> {
-        if self.width == 0 || self.layers == 0 {
-            let got = format!("{} layers of width {}", self.layers, self.width);
-            return Err(Error::Shape { what: "DeepAR", got, expected: "at least 1 of both".into() }.into());
-        }
+        check_sizes("DeepAR", &[("width", self.width), ("layers", self.layers)])?;
         let standard = Standard::values(request.record)?;
         let (dim, length, horizon) = (standard.dim(), standard.len(), request.ahead.len());
         let mut parameters = Parameters::new(request.seed);
@@ -178,6 +175,7 @@ impl DeepAr {
             if j + 1 < horizon {
                 let row = matrix(values.iter().map(|x| *x as f32).collect(), (request.paths, dim))?;
                 law = network.step(&row, &mut states)?;
+                states.iter_mut().for_each(|state| *state = state.detached());
             }
         }
         Ok(out)

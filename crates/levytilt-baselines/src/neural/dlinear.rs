@@ -2,7 +2,7 @@
 
 use super::layers::{Linear, Parameters, matrix};
 use super::point::{PointModel, PointNetwork, Spread};
-use super::{Request, Training};
+use super::{Request, Training, check_sizes};
 use crate::forecaster::{Forecaster, Paths, Record};
 use candle_core::Tensor;
 use levytilt::Result;
@@ -75,6 +75,7 @@ impl Forecaster for DLinear {
     }
 
     fn forecast(&self, record: &Record, ahead: &[f64], paths: usize, seed: u64) -> Result<Paths> {
+        check_sizes("DLinear", &[("kernel", self.kernel)])?;
         let build = |parameters: &mut Parameters, horizon| self.build(parameters, horizon);
         let model = PointModel { lookback: self.lookback, training: self.training, spread: self.spread, build };
         Request { record, ahead, paths, seed }.answer(|request| model.draw(request))

@@ -4,10 +4,10 @@ use super::layers::{Activation, Mlp, Parameters, log_sum_exp, matrix, numbers, s
 use super::merton::pick;
 use super::train::train;
 use super::windows::Standard;
-use super::{Outcome, Request, Training};
+use super::{Outcome, Request, Training, check_sizes};
 use crate::forecaster::{Forecaster, Paths, Record};
 use candle_core::Tensor;
-use levytilt::{Error, Result, StreamRng, stream};
+use levytilt::{Result, StreamRng, stream};
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 
@@ -20,9 +20,9 @@ use rand_distr::{Distribution, StandardNormal};
 ///
 /// Unlike the code of the paper, every gap has its own length (there the first one stands for all), in units of the mean
 /// gap. Runge–Kutta steps are taken in c and ln h, c is put back on the sphere after each and at its stages, and w is
-/// bounded by a tanh: so nothing diverges, whatever the gap and the dimension. Training is on pieces of the record, half overlapping,
-/// and a forecast starts `lookback` events before the end: the paper's single pass over the record is three times slower
-/// for 150 events, and is what a long `lookback` gives.
+/// bounded by a tanh: so nothing diverges, whatever the gap and the dimension. Training is on pieces of the record, half
+/// overlapping, side by side, and a forecast starts `lookback` events before the end. The paper reads the record in one
+/// go, which is three times as many operations one after the other for 150 events; a long `lookback` does the same.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct JumpSde {
     /// Events per piece; all of the record if it has fewer.
@@ -208,17 +208,10 @@ impl Events {
 }
 
 impl JumpSde {
-    fn check(&self) -> Result<()> {
-        let sizes = [self.lookback, self.state, self.components, self.width, self.substeps];
-        if sizes.contains(&0) {
-            let expected = "at least 1 of lookback, state, components, width and substeps".into();
-            return Err(Error::Shape { what: "Neural Jump SDE", got: format!("{sizes:?}"), expected });
-        }
-        Ok(())
-    }
-
     fn draw(&self, request: Request) -> Outcome<Vec<f64>> {
-        self.check()?;
+        let sizes = [("lookback", self.lookback), ("state", self.state), ("components", self.components)];
+        check_sizes("Neural Jump SDE", &sizes)?;
+        check_sizes("Neural Jump SDE", &[("width", self.width), ("substeps", self.substeps)])?;
         let events = Events::new(request.record)?;
         let (count, dim) = (events.gaps.len(), events.moves.dim());
         let length = self.lookback.min(count);

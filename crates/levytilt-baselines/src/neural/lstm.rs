@@ -1,7 +1,7 @@
 //! A layer of long short-term memory over one sequence, as one operation of the library.
 //!
-//! Left to itself the library would add up one gradient of the whole weight matrix per time: five times slower, and
-//! hundreds of operations deep. Here it meets the layer once, and the weights' gradient is one matrix product.
+//! Left to itself the library would add up one gradient of the whole weight matrix per time. Here it meets the layer
+//! once, and the weights' gradient is one matrix product.
 
 use super::dense::{add_product, dot, flat, slice};
 use super::layers::{Linear, Parameters, sigmoid};
@@ -19,6 +19,13 @@ pub(crate) struct Lstm {
 pub(crate) struct State {
     pub h: Tensor,
     pub c: Tensor,
+}
+
+impl State {
+    /// Without the graph of what led to it, which would hold all past states in memory.
+    pub fn detached(&self) -> Self {
+        Self { h: self.h.detach(), c: self.c.detach() }
+    }
 }
 
 impl Lstm {

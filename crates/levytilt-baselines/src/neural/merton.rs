@@ -3,7 +3,7 @@
 use super::layers::{Activation, Mlp, Parameters, dropout, log_sum_exp, matrix, numbers, softplus};
 use super::train::train;
 use super::windows::Standard;
-use super::{Outcome, Request, Training};
+use super::{Outcome, Request, Training, check_sizes};
 use crate::forecaster::{Forecaster, Paths, Record};
 use candle_core::Tensor;
 use levytilt::{Error, Result, StreamRng, stream};
@@ -72,6 +72,7 @@ impl NeuralMjd {
     }
 
     fn draw(&self, request: Request) -> Outcome<Vec<f64>> {
+        check_sizes("Neural MJD", &[("width", self.width)])?;
         if !(0.0..1.0).contains(&self.dropout) {
             let expected = "must be at least 0 and below 1";
             return Err(Error::Parameter { name: "dropout".into(), value: self.dropout, expected }.into());

@@ -83,3 +83,13 @@ fn alone<T: Send>(work: impl FnOnce() -> Outcome<T> + Send) -> Result<T> {
     let outcome = std::thread::scope(|scope| scope.spawn(run).join());
     outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic)).map_err(|Failure(error)| error)
 }
+
+/// Refuse a network in which one of these named sizes is 0.
+fn check_sizes(what: &'static str, sizes: &[(&str, usize)]) -> Result<()> {
+    match sizes.iter().find(|(_, size)| *size == 0) {
+        Some((name, _)) => {
+            Err(Error::Shape { what, got: format!("{name} = 0"), expected: format!("{name} of at least 1") })
+        }
+        None => Ok(()),
+    }
+}

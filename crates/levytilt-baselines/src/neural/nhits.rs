@@ -2,7 +2,7 @@
 
 use super::layers::{Activation, Mlp, Parameters, matrix};
 use super::point::{PointModel, PointNetwork, Spread};
-use super::{Request, Training};
+use super::{Request, Training, check_sizes};
 use crate::forecaster::{Forecaster, Paths, Record};
 use candle_core::Tensor;
 use levytilt::Result;
@@ -116,6 +116,7 @@ impl Forecaster for NHits {
     }
 
     fn forecast(&self, record: &Record, ahead: &[f64], paths: usize, seed: u64) -> Result<Paths> {
+        check_sizes("N-HiTS", &[("width", self.width), ("number of stacks", self.stacks.len())])?;
         let build = |parameters: &mut Parameters, horizon| self.build(parameters, horizon);
         let model = PointModel { lookback: self.lookback, training: self.training, spread: self.spread, build };
         Request { record, ahead, paths, seed }.answer(|request| model.draw(request))

@@ -18,6 +18,25 @@ pub struct Training {
 }
 
 impl Training {
+    /// Refuse numbers that cannot train anything.
+    fn check(&self) -> levytilt::Result<()> {
+        let refuse = |name: &str, value, expected| Err(Error::Parameter { name: name.into(), value, expected });
+        let positive = |x: f64| x.is_finite() && x > 0.0;
+        if self.steps == 0 {
+            return refuse("training steps", 0.0, "must be at least 1");
+        }
+        if !positive(self.rate) {
+            return refuse("training rate", self.rate, "must be a finite number greater than 0");
+        }
+        if !(self.weight_decay.is_finite() && self.weight_decay >= 0.0) {
+            return refuse("weight decay", self.weight_decay, "must be a finite number, 0 or greater");
+        }
+        match self.clip.filter(|clip| !positive(*clip)) {
+            Some(clip) => refuse("clip", clip, "must be a finite number greater than 0"),
+            None => Ok(()),
+        }
+    }
+
     /// Adam with neither decay nor clipping.
     pub fn adam(steps: usize, rate: f64) -> Self {
         Self { steps, rate, weight_decay: 0.0, clip: None }
@@ -62,8 +81,9 @@ impl<'a> Slot<'a> {
 /// Take the steps of `options` down `loss`, a scalar; the last loss is returned.
 ///
 /// # Errors
-/// A loss that is not a number, with the step at which it came.
+/// Options out of range; a loss that is not a number, with the step at which it came.
 pub(crate) fn train(vars: &[Var], options: &Training, mut loss: impl FnMut() -> Result<Tensor>) -> Outcome<f32> {
+    options.check()?;
     let mut slots = vars.iter().map(Slot::new).collect::<Result<Vec<_>>>()?;
     let mut last = f32::NAN;
     for count in 1..=options.steps {
@@ -114,6 +134,15 @@ mod tests {
         let options = Training { weight_decay: 0.5, ..Training::adam(1, 0.1) };
         assert!(train(&parameters.vars, &options, || x.sum_all()).is_ok());
         assert!((numbers(&x).unwrap()[0] - (2.0 * 0.95 - 0.1)).abs() < 1e-6);
+    }
+
+    #[test]
+    fn bad_options_are_errors() {
+        let good = Training::adam(1, 0.1);
+        assert!(good.check().is_ok() && Training { clip: Some(1.0), ..good }.check().is_ok());
+        assert!(Training { steps: 0, ..good }.check().is_err() && Training { rate: 0.0, ..good }.check().is_err());
+        assert!(Training { weight_decay: -1.0, ..good }.check().is_err());
+        assert!(Training { clip: Some(f64::NAN), ..good }.check().is_err());
     }
 
     #[test]

@@ -15,7 +15,10 @@ pub use spec::{NetworkSize, Spec};
 
 use crate::drift::Neural;
 use crate::posterior::{Evidence, Marginal, Paths, Potentials, WeightSummary, marginals, normalise};
+use crate::potential::neural::NeuralPotentialSpec;
+use crate::progress::{self, Progress};
 use crate::series::{TimeGrid, check_values};
+use crate::solve::neural::{TrainOptions, Trained, train};
 use crate::solve::{Choice, LearnOptions, Method, Regularisation, SweepOptions};
 use crate::{Chain, Dimension, Error, Model, Result, Start, stream};
 use find::{Found, find};
@@ -33,6 +36,8 @@ pub struct FitOptions {
     pub priors: bool,
     /// How to learn; its paths and seed are those above.
     pub learn: LearnOptions,
+    /// Sizes and training of the networks of [`Method::Neural`]; paths and seed are those above.
+    pub neural: (NeuralPotentialSpec, TrainOptions),
     /// Levels of the posterior quantiles.
     pub quantiles: Vec<f64>,
 }
@@ -44,6 +49,7 @@ impl Default for FitOptions {
             seed: 1,
             priors: true,
             learn: LearnOptions::default(),
+            neural: Default::default(),
             quantiles: vec![0.05, 0.25, 0.5, 0.75, 0.95],
         }
     }
@@ -98,6 +104,8 @@ pub struct Fit {
     pub choices: Vec<Choice>,
     /// The drift network, if the drift is one.
     pub network: Option<FittedNetwork>,
+    /// The potential's networks, if the method is [`Method::Neural`].
+    pub trained: Option<Trained>,
     /// Per dimension and time: the posterior law of the state.
     pub marginals: Vec<Vec<Marginal>>,
     /// Messages from the future that the paths follow; those of the parameters' last step if the paths are exact.
@@ -150,6 +158,11 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
     let found = find(spec, grid, columns, options.priors, &LearnOptions { sweep, ..options.learn })?;
     let Found { model, estimates, covariance, mut choices, potentials, iterations, mut noted, network } = found;
     let chain = Chain::new(&model, grid, columns)?;
+    let trained = match options.learn.method {
+        Method::Neural => Some(train_networks(&chain, options, sweeps)?),
+        _ => None,
+    };
+    let potentials = trained.as_ref().map_or(Ok(potentials), |trained| trained.potentials(&chain))?;
     let judged = judge(&chain, &mut choices, &potentials, options, [fresh, particles])?;
     let Judgement { paths, summary, evidence, notes } = judged;
     let new = notes.into_iter().filter(|note| !noted.contains(note)).collect::<Vec<_>>();
@@ -181,11 +194,23 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
         iterations,
         choices,
         network,
+        trained,
         marginals,
         potentials,
         paths,
         weights,
         warnings,
+    })
+}
+
+/// The potential's networks at the parameters found.
+fn train_networks(chain: &Chain, options: &FitOptions, seed: u64) -> Result<Trained> {
+    let (spec, train_options) = &options.neural;
+    let train_options = TrainOptions { paths: options.paths, seed, ..train_options.clone() };
+    let most = train_options.iterations;
+    train(chain, spec.clone(), &train_options, |iteration, summary| {
+        let WeightSummary { elbo, elbo_std_error, .. } = *summary;
+        progress::tell(&Progress { iteration, most, elbo, elbo_std_error, parameters: &[], values: &[] })
     })
 }
 

@@ -15,11 +15,13 @@ pub enum Method {
     Sweep,
     /// A sum of bumps per time from one backward pass: sparse data.
     GaussianSum,
+    /// Potentials from networks of time, trained on the bound; parameters are learned along sweeps before.
+    Neural,
 }
 
 impl Method {
     /// All methods.
-    pub const ALL: [Self; 4] = [Self::Auto, Self::Grid, Self::Sweep, Self::GaussianSum];
+    pub const ALL: [Self; 5] = [Self::Auto, Self::Grid, Self::Sweep, Self::GaussianSum, Self::Neural];
 
     /// Name as users write it.
     pub fn name(self) -> &'static str {
@@ -28,6 +30,7 @@ impl Method {
             Self::Grid => "grid",
             Self::Sweep => "sweep",
             Self::GaussianSum => "gaussian-sum",
+            Self::Neural => "neural",
         }
     }
 

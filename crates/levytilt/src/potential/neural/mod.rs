@@ -1,14 +1,17 @@
 //! A potential from networks: time is encoded, one network says how firm the message is, another where it pulls.
 //!
 //! φ_t(x) = −a_t (x − m_t)² + b_t (x − m_t) with a_t = (a_min + softplus(A(e(t))))/u² and b_t = B(e(t))/u, e the
-//! encoding of time, A and B ReLU networks. The unit u and the centre m_t make the networks' task one of numbers near 1; m = 0 and
-//! u = 1 is the form of the paper.
+//! encoding of time, A and B ReLU networks. The unit u and the centre m, a [`Frame`], make the networks' task one of numbers
+//! near 1; m = 0 and u = 1 is the form of the paper.
 
 mod dense;
 mod encoder;
+mod frame;
+
+pub use frame::{Frame, FrameKind};
 
 use crate::error::{finite, positive};
-use crate::{Result, StreamRng, stream};
+use crate::{Error, Result, StreamRng, stream};
 use dense::{Dense, Tape};
 use encoder::{Encoder, EncoderTape};
 use nalgebra::{DMatrix, RealField, convert, try_convert};
@@ -122,6 +125,20 @@ impl<T: RealField + Copy> NeuralPotential<T> {
             }
         }
         potential.parameters = parameters.into_iter().map(convert).collect();
+        Ok(potential)
+    }
+
+    /// Networks with given parameters, in the order of [`NeuralPotential::groups`].
+    pub fn from_parameters(spec: NeuralPotentialSpec, parameters: Vec<T>) -> Result<Self> {
+        let potential = Self { parameters, spec };
+        let expected = potential.groups().last().map_or(0, |(_, range)| range.end);
+        if potential.parameters.len() != expected {
+            let got = format!("{} values", potential.parameters.len());
+            return Err(Error::Shape { what: "parameters of a neural potential", got, expected: expected.to_string() });
+        }
+        if let Some(bad) = potential.parameters.iter().position(|p| !real(*p).is_finite()) {
+            finite(&format!("parameter {bad}"), real(potential.parameters[bad]))?;
+        }
         Ok(potential)
     }
 

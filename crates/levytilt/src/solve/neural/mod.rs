@@ -6,4 +6,4 @@ mod train;
 
 pub use gradient::{BoundGradient, bound_gradient};
 pub use optimiser::{Optimiser, Rule, rescale};
-pub use train::{TrainOptions, Trainer};
+pub use train::{TrainOptions, Trained, Trainer, train};
