@@ -4,6 +4,7 @@ use anyhow::Result;
 
 use super::compact::{pick, short, thin};
 use super::figure::{Axis, Figure, Layer};
+use super::histogram::histogram;
 use crate::time::Written;
 
 /// Levels of the bands, the names of their columns and their labels.
@@ -78,22 +79,12 @@ impl Fan<'_> {
     }
 }
 
-/// The draws of the last time in boxes between their 1% and 99% quantiles.
+/// The draws of the last time between their 1% and 99% quantiles.
 pub fn law_at_the_end(id: &str, name: &str, draws: Vec<f64>) -> Figure {
-    const BOXES: usize = 40;
     let draws = sorted(draws);
-    let (low, high) = (quantile(&draws, 0.01), quantile(&draws, 0.99));
-    let width = if high > low { (high - low) / BOXES as f64 } else { 1.0 };
-    let edge = |k: usize| low + width * k as f64;
-    let below = |x: f64| draws.partition_point(|d| *d < x) as f64;
-    let share = |k: usize| (below(edge(k + 1)) - below(edge(k))) / draws.len() as f64 / width;
-    let mut figure = Figure::new(id, "Law at the last time", Axis::linear(name), Axis::linear("density"))
-        .column("from", "from", short((0..BOXES).map(edge).collect()))
-        .column("to", "to", short((1..=BOXES).map(edge).collect()))
-        .column("density", "density", short((0..BOXES).map(share).collect()))
-        .layer(Layer::bars("share of paths", "blue", ["from", "to"], "density"));
+    let ends = (quantile(&draws, 0.01), quantile(&draws, 0.99));
+    let mut figure = histogram(id, "Law at the last time".into(), name, "share of paths", &draws, ends);
     figure.caption = "Where the paths end, between their 1% and 99% quantiles.".into();
-    (figure.height, figure.y_include) = (Some(260), vec![0.0]);
     figure
 }
 

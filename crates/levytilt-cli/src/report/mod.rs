@@ -8,6 +8,7 @@ mod fan;
 pub mod figure;
 mod fit_page;
 mod forecast_page;
+mod histogram;
 mod law;
 mod motion;
 mod noise;

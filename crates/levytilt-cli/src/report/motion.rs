@@ -6,12 +6,11 @@ use super::compact::short;
 use super::curves::Curve;
 use super::figure::{Axis, Figure, Layer};
 use super::fit_page::Scene;
+use super::histogram::histogram;
 use crate::settings::DriftKind;
 
 /// Places at which a curve is drawn.
 const COUNT: usize = 161;
-/// Boxes of the histogram of states.
-const BOXES: usize = 48;
 /// Share of the states left out at either end, so that a single jump does not set the scale.
 const ASIDE: f64 = 0.001;
 
@@ -127,24 +126,12 @@ fn curve_figure(id: &str, title: String, (name, y): (&str, Axis), xs: Vec<f64>, 
 }
 
 fn visited(scene: &Scene, i: usize, medians: &[f64], states: &Range) -> Figure {
+    let (title, ends) = (scene.title("visited states", i), (states.low, states.high));
     let name = &scene.table.names[i];
-    let width = (states.high - states.low) / BOXES as f64;
-    let edge = |k: usize| states.low + width * k as f64;
-    let below = |x: f64| medians.partition_point(|&m| m < x) as f64;
-    let share = |k: usize| (below(edge(k + 1)) - below(edge(k))) / medians.len() as f64 / width;
-    let mut figure = Figure::new(
-        &scene.id("visited", i),
-        scene.title("visited states", i),
-        Axis::linear(name),
-        Axis::linear("density"),
-    )
-    .column("from", "from", short((0..BOXES).map(edge).collect()))
-    .column("to", "to", short((1..=BOXES).map(edge).collect()))
-    .column("density", "share of times per unit", short((0..BOXES).map(share).collect()))
-    .layer(Layer::bars("share of times", "blue", ["from", "to"], "density"));
+    let mut figure = histogram(&scene.id("visited", i), title, name, "share of times", medians, ends);
     figure.caption =
         "Where the hidden path was (posterior medians). The drift is known only where the state has been.".into();
-    (figure.height, figure.y_include) = (Some(300), vec![0.0]);
+    figure.height = Some(300);
     figure
 }
 

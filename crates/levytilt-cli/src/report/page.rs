@@ -265,8 +265,8 @@ fn place(figure: &Figure) -> String {
     format!("<figure data-figure=\"{id}\"{dimension}><figcaption>{caption}</figcaption></figure>\n")
 }
 
-/// Text of a user as text of a page.
-fn escape(text: &str) -> String {
+/// Text of a user as text of a page or a picture.
+pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::figure::{Figure, Kind, Layer};
+use super::page::escape;
 
 const WIDTH: f64 = 900.0;
 const LEFT: f64 = 70.0;
@@ -259,10 +260,6 @@ fn line(points: &[(f64, f64)]) -> String {
 
 fn dots(points: &[(f64, f64)]) -> String {
     points.iter().map(|(x, y)| format!("M{x:.1} {y:.1}h0")).collect()
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]
