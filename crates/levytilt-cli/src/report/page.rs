@@ -125,6 +125,13 @@ pub fn readable(value: f64) -> String {
     text.replace('-', "−")
 }
 
+/// A text with a capital at its beginning.
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    first + letters.as_str()
+}
+
 /// A number with at most four digits and no zeros at its end.
 pub fn brief(value: f64) -> String {
     let text = readable(value);

@@ -68,7 +68,8 @@ fn plain(name: &str) -> &str {
     name.split('[').next().unwrap_or(name)
 }
 
-fn pair(segment: &Segment, free: &[&Estimate], name: Option<&String>, k: usize) -> [Figure; 2] {
+/// The bound and, if any was free, the parameters.
+fn pair(segment: &Segment, free: &[&Estimate], name: Option<&String>, k: usize) -> Vec<Figure> {
     let prefix = name.map_or(String::new(), |name| format!("{name}: "));
     let id = |base: &str| if name.is_some() { format!("{base}-{}", k + 1) } else { base.to_string() };
     let steps: Vec<f64> = segment.steps.iter().map(|s| s.iteration as f64).collect();
@@ -101,5 +102,5 @@ fn pair(segment: &Segment, free: &[&Estimate], name: Option<&String>, k: usize) 
     for figure in [&mut bound, &mut values] {
         (figure.dimension, figure.height) = (name.cloned(), Some(280));
     }
-    [bound, values]
+    if free.is_empty() { vec![bound] } else { vec![bound, values] }
 }
