@@ -8,6 +8,7 @@ Start here:
   levytilt fit sim/data.csv --out run
   levytilt forecast run --horizon 1 --out ahead
   levytilt score ahead later.csv
+  levytilt backtest prices.csv --log-returns --out back
   levytilt exact sim/data.csv --config run/model.toml
   levytilt doctor sim/data.csv
 

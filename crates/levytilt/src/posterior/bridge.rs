@@ -46,6 +46,17 @@ impl<'a> Bridge<'a> {
     /// # Errors
     /// No part; a state that is not finite.
     pub fn fill(&mut self, time: f64, (from, to): (f64, f64), parts: usize, rng: &mut StreamRng) -> Result<Vec<f64>> {
+        let increments = self.increments(time, (from, to), parts, rng)?;
+        let mut states = self.states(time, from, &increments);
+        states.pop();
+        match states.iter().find(|x| !x.is_finite()) {
+            None => Ok(states),
+            Some(x) => Err(Error::Numerical { what: "bridge", why: format!("a state between {from} and {to} is {x}") }),
+        }
+    }
+
+    /// Increments of the noise that lead from one state to the other through the drift.
+    fn increments(&mut self, time: f64, (from, to): (f64, f64), parts: usize, rng: &mut StreamRng) -> Result<Vec<f64>> {
         crate::error::positive("parts", parts as f64)?;
         let miss = to - self.end(time, from, &vec![0.0; parts]);
         let mut increments = self.split(miss, parts, rng)?;
@@ -56,12 +67,7 @@ impl<'a> Bridge<'a> {
                 increments.iter_mut().for_each(|x| *x += miss * x.abs() / total);
             }
         }
-        let mut states = self.states(time, from, &increments);
-        states.pop();
-        match states.iter().find(|x| !x.is_finite()) {
-            None => Ok(states),
-            Some(x) => Err(Error::Numerical { what: "bridge", why: format!("a state between {from} and {to} is {x}") }),
-        }
+        Ok(increments)
     }
 
     /// States after each step.
@@ -81,6 +87,7 @@ impl<'a> Bridge<'a> {
 
     /// Increments of `parts` steps given their sum.
     fn split(&mut self, sum: f64, parts: usize, rng: &mut StreamRng) -> Result<Vec<f64>> {
+        // Only noise that may stand still gives a sum of exactly 0: it stood still.
         if parts == 1 || sum == 0.0 {
             let mut whole = vec![0.0; parts];
             whole[0] = sum;
@@ -155,11 +162,11 @@ mod tests {
         let mut bridge = Bridge::new(&model, 0.001).unwrap();
         let mut rng = stream(1, 0);
         for to in [0.2, -0.5, 30.0] {
-            let inner = bridge.fill(0.0, (0.3, to), 11, &mut rng).unwrap();
-            assert_eq!(inner.len(), 10);
-            // One more fill of the last step must lead to the end: what is left there is the size of an increment.
-            let steps: Vec<f64> = inner.windows(2).map(|pair| pair[1] - pair[0]).collect();
-            assert!(steps.iter().all(|step| step.abs() < 1.01 * (to - 0.3f64).abs() + 0.5), "{to}: {steps:?}");
+            let increments = bridge.increments(0.0, (0.3, to), 11, &mut rng).unwrap();
+            let end = bridge.end(0.0, 0.3, &increments);
+            let total: f64 = increments.iter().map(|x| x.abs()).sum();
+            assert!((end - to).abs() < 1e-4 * total, "{to}: {end}");
+            assert_eq!(bridge.fill(0.0, (0.3, to), 11, &mut rng).unwrap().len(), 10);
         }
         assert!(bridge.fill(0.0, (0.0, 1.0), 0, &mut rng).is_err());
     }

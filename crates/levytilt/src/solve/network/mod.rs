@@ -160,7 +160,7 @@ impl Step<'_> {
             let rest: Vec<usize> = (0..data.len()).filter(|n| !held.contains(n)).collect();
             let solved = self.solve(data, &rest, strength)?;
             let trained = train(&solved, data, &rest, self.coordinates, strength, seed.wrapping_add(b as u64 + 1))?;
-            let (steps, states) = (data.steps_of(held.clone()), data.from_many(held.clone()));
+            let (steps, states) = (data.steps_of(held.clone()), data.starts_of(held.clone()));
             let (mut plain, mut better) = (vec![0.0; states.len()], vec![0.0; states.len()]);
             solved.flows(&steps, states, &mut plain);
             trained.flows(&steps, states, &mut better);

@@ -24,7 +24,7 @@ impl Features {
         values.par_chunks_mut(width * BATCH).enumerate().for_each(|(b, rows)| {
             let batch = b * BATCH..b * BATCH + rows.len() / width;
             let mut found = vec![0.0; hidden * batch.len()];
-            network.features(&data.steps_of(batch.clone()), data.from_many(batch), &mut found);
+            network.features(&data.steps_of(batch.clone()), data.starts_of(batch), &mut found);
             for (row, found) in rows.chunks_exact_mut(width).zip(found.chunks_exact(hidden)) {
                 row[..hidden].copy_from_slice(found);
             }
@@ -55,10 +55,10 @@ impl Before {
         let mut bend = vec![0.0; dim * data.len()];
         bend.par_chunks_mut(dim * BATCH).enumerate().for_each(|(b, bend)| {
             let batch = b * BATCH..b * BATCH + bend.len() / dim;
-            network.flows(&data.steps_of(batch.clone()), data.from_many(batch.clone()), bend);
+            network.flows(&data.steps_of(batch.clone()), data.starts_of(batch.clone()), bend);
             for (n, bend) in batch.zip(bend.chunks_exact_mut(dim)) {
-                for i in 0..dim {
-                    bend[i] -= data.from(n)[i] + data.step(n).1 * drift(features, &output, n, i);
+                for (i, (bend, x)) in bend.iter_mut().zip(data.from(n)).enumerate() {
+                    *bend -= x + data.step(n).1 * drift(features, &output, n, i);
                 }
             }
         });

@@ -81,7 +81,7 @@ impl<'a> Transitions<'a> {
     }
 
     /// [`Transitions::from`] of several transitions, one after the other.
-    pub fn from_many(&self, range: Range<usize>) -> &[f64] {
+    pub fn starts_of(&self, range: Range<usize>) -> &[f64] {
         &self.from[range.start * self.dim()..range.end * self.dim()]
     }
 
