@@ -107,7 +107,7 @@ impl Cell {
 
     /// A number, written in a given way.
     pub fn written(value: f64, text: String) -> Self {
-        Self { text, value: Some(value) }
+        if value.is_finite() { Self { text, value: Some(value) } } else { Self::text("–") }
     }
 }
 
