@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde::Deserialize;
 
 use super::calibration::{Curve, pit, reliability, tone};
-use super::figure::{Axis, Figure, Layer};
+use super::figure::{Axis, Figure, Layer, null_is_nan, nulls_are_nan};
 use super::page::{Block, Cell, Page, Section, Table};
 use crate::failure::bad;
 
@@ -29,38 +29,52 @@ struct Backtest {
 #[derive(Debug, Deserialize)]
 struct Model {
     name: String,
+    #[serde(deserialize_with = "null_is_nan")]
     crps: f64,
     energy_score: Option<f64>,
+    #[serde(deserialize_with = "null_is_nan")]
     tail_crps: f64,
+    #[serde(deserialize_with = "null_is_nan")]
     mse: f64,
+    #[serde(deserialize_with = "null_is_nan")]
     mae: f64,
     coverage: Vec<Share>,
     reliability: Vec<Share>,
     pit_histogram: Vec<usize>,
     crps_by_step: Vec<StepScore>,
+    #[serde(deserialize_with = "nulls_are_nan")]
     crps_by_window: Vec<f64>,
     difference: Option<Difference>,
+    #[serde(deserialize_with = "null_is_nan")]
     seconds_per_window: f64,
 }
 
 #[derive(Debug, Deserialize)]
 struct Share {
+    #[serde(deserialize_with = "null_is_nan")]
     level: f64,
+    #[serde(deserialize_with = "null_is_nan")]
     observed: f64,
 }
 
 #[derive(Debug, Deserialize)]
 struct StepScore {
     step: usize,
+    #[serde(deserialize_with = "null_is_nan")]
     crps: f64,
 }
 
 #[derive(Debug, Deserialize)]
 struct Difference {
+    #[serde(deserialize_with = "null_is_nan")]
     mean: f64,
+    #[serde(deserialize_with = "null_is_nan")]
     low: f64,
+    #[serde(deserialize_with = "null_is_nan")]
     high: f64,
+    #[serde(deserialize_with = "null_is_nan")]
     p_value: f64,
+    #[serde(deserialize_with = "null_is_nan")]
     better: f64,
 }
 

@@ -70,11 +70,17 @@ pub struct Column {
     /// Head of the column in a table.
     pub label: String,
     /// Values; NaN, written null, where there is none.
-    #[serde(deserialize_with = "null_is_nan")]
+    #[serde(deserialize_with = "nulls_are_nan")]
     pub values: Vec<f64>,
 }
 
-fn null_is_nan<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
+/// JSON has no NaN: a number that does not exist is null there.
+pub fn null_is_nan<'de, D: serde::Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    Ok(Option::<f64>::deserialize(from)?.unwrap_or(f64::NAN))
+}
+
+/// The same for a list.
+pub fn nulls_are_nan<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
     let values = Vec::<Option<f64>>::deserialize(from)?;
     Ok(values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect())
 }

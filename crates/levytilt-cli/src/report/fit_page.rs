@@ -5,8 +5,8 @@ use levytilt::Chain;
 use levytilt::series::TimeGrid;
 
 use super::figure::Axis;
-use super::page::{Block, Page, Section};
-use super::{motion, noise, parameters, path, quality, trace};
+use super::page::{Block, Page, Section, capital};
+use super::{message, motion, noise, parameters, path, quality, trace};
 use crate::exact_report::{self, name_of};
 use crate::fit::Outcome;
 use crate::input::Table;
@@ -48,7 +48,7 @@ impl Scene<'_> {
     pub fn title(&self, what: &str, i: usize) -> String {
         match self.dimension(i) {
             Some(name) => format!("{name}: {what}"),
-            None => what[..1].to_uppercase() + &what[1..],
+            None => capital(what),
         }
     }
 
@@ -77,6 +77,9 @@ pub fn fit_page(material: &Material) -> Result<Page> {
     let steps = trace::figures(&outcome.trace, &outcome.fit, &table.names);
     if !steps.is_empty() {
         sections.push(Section::new("trace", "Convergence", vec![Block::Pair(steps)]));
+    }
+    if let Some(trained) = &outcome.fit.trained {
+        sections.push(Section::new("networks", "Trained message", message::blocks(&scene, trained)));
     }
     let names = table.names.join(", ");
     Ok(Page {

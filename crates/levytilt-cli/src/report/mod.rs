@@ -10,6 +10,7 @@ mod fit_page;
 mod forecast_page;
 mod histogram;
 mod law;
+mod message;
 mod motion;
 mod noise;
 pub mod page;

@@ -107,7 +107,7 @@ impl Cell {
 
     /// A number, written in a given way.
     pub fn written(value: f64, text: String) -> Self {
-        Self { text, value: Some(value) }
+        if value.is_finite() { Self { text, value: Some(value) } } else { Self::text("–") }
     }
 }
 
@@ -123,6 +123,13 @@ pub fn readable(value: f64) -> String {
         _ => format!("{value:.*}", (3 - size.log10().floor() as i32).max(0) as usize),
     };
     text.replace('-', "−")
+}
+
+/// A text with a capital at its beginning.
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    first + letters.as_str()
 }
 
 /// A number with at most four digits and no zeros at its end.

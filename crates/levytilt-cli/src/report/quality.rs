@@ -1,6 +1,6 @@
 //! Say in words and numbers how far a fit can be trusted.
 
-use super::page::{Block, Cell, Fact, Table, readable};
+use super::page::{Block, Cell, Fact, Table, capital, readable};
 use crate::exact_report;
 use crate::fit_report::Summary;
 
@@ -120,9 +120,7 @@ fn methods(summary: &Summary) -> Vec<Block> {
 
 /// With a capital and a full stop.
 fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-    format!("{first}{}{}", letters.as_str(), if text.ends_with('.') { "" } else { "." })
+    format!("{}{}", capital(text), if text.ends_with('.') { "" } else { "." })
 }
 
 fn candidates(summary: &Summary) -> Table {

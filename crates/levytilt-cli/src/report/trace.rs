@@ -54,7 +54,8 @@ pub fn figures(segments: &[Segment], fit: &Fit, names: &[String]) -> Vec<Figure>
         let same = |s: &&Segment| s.names.iter().map(|name| self::plain(name)).eq(plain.iter().copied());
         let segments: Vec<&Segment> = segments.iter().filter(same).collect();
         let segment = segments.get((segments.len() + k).checked_sub(groups.len())?)?;
-        (segment.steps.len() > 1).then(|| pair(segment, free, *name, k))
+        // Where nothing was free only networks were trained, which have a figure of their own.
+        (segment.steps.len() > 1 && !free.is_empty()).then(|| pair(segment, free, *name, k))
     };
     groups.iter().enumerate().filter_map(figure).flatten().collect()
 }
@@ -68,6 +69,7 @@ fn plain(name: &str) -> &str {
     name.split('[').next().unwrap_or(name)
 }
 
+/// The bound and the parameters.
 fn pair(segment: &Segment, free: &[&Estimate], name: Option<&String>, k: usize) -> [Figure; 2] {
     let prefix = name.map_or(String::new(), |name| format!("{name}: "));
     let id = |base: &str| if name.is_some() { format!("{base}-{}", k + 1) } else { base.to_string() };
