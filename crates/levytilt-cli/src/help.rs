@@ -59,7 +59,7 @@ pub const EXACT_HELP: &str = "\
 Computes on a grid, without sampling: the log evidence of the record (the log density of all observations, Gaussian
 constants included) and mean, sd and quantiles of the state at every latent time. The model is x' = flow(x) + J over
 every step between latent times: the observation times and, with --steps N, N equal steps over the span; without it
-gaps longer than a thousandth of the span are split evenly.
+gaps longer than a two-hundredth of the span are split evenly.
 
 Every parameter of the chosen drift and noise and --observation-std must be given. Without --x0 the state at the
 first time is Gaussian around the first observed value, with standard deviation --x0-std or, without that, 10 times

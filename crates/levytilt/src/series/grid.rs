@@ -6,6 +6,9 @@ use crate::{Error, Result};
 /// Most latent steps: beyond this the arrays of one path alone would not fit into ordinary memory.
 const MOST_STEPS: usize = 100_000_000;
 
+/// Steps over the span that are enough for the motion where nothing is asked for.
+const FEWEST_STEPS: f64 = 200.0;
+
 /// Latent times, strictly increasing, from the first to the last observation time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimeGrid {
@@ -19,8 +22,8 @@ impl TimeGrid {
     /// The grid for observations at `times`.
     ///
     /// With `steps` = `Some(n)`: the union of n + 1 evenly spaced times over the span and the observation times. With
-    /// `None`: the observation times, every gap longer than a thousandth of the span split evenly into the fewest parts
-    /// that are not longer.
+    /// `None`: the observation times, every gap longer than a two-hundredth of the span split evenly into the fewest parts
+    /// that are not longer. So even observations, if there are some hundred, are not split.
     ///
     /// An evenly spaced time within 1e-9 of the spacing (or within the rounding of times of this magnitude) of an
     /// observation time gives way to it. Step lengths that differ by no more than the rounding of the times are made
@@ -38,7 +41,7 @@ impl TimeGrid {
                 });
             }
             Some(n) => union(times, n, rounding),
-            None => split(times, (last - first) / 1000.0),
+            None => split(times, (last - first) / FEWEST_STEPS),
         };
         let lengths = equalise(latent.iter().zip(&latent[1..]).map(|(a, b)| b.0 - a.0).collect(), rounding);
         let (times_out, observations) = latent.into_iter().unzip();
@@ -175,12 +178,18 @@ mod tests {
 
     #[test]
     fn long_gaps_are_split_evenly() {
-        let grid = TimeGrid::new(&[0.0, 0.5, 0.5025, 1.0], None).unwrap();
-        assert_eq!(grid.observation(500), Some(1));
-        assert_eq!(grid.observation(503), Some(2));
-        assert!((grid.step(501) - 0.0025 / 3.0).abs() < 1e-15);
-        assert!((0..grid.steps()).all(|j| grid.step(j) <= 0.001 * 1.000_001));
-        assert_eq!(grid.len(), 503 + 498 + 1);
+        let grid = TimeGrid::new(&[0.0, 0.5, 0.5125, 1.0], None).unwrap();
+        assert_eq!(grid.observation(100), Some(1));
+        assert_eq!(grid.observation(103), Some(2));
+        assert!((grid.step(101) - 0.0125 / 3.0).abs() < 1e-15);
+        assert!((0..grid.steps()).all(|j| grid.step(j) <= 0.005 * 1.000_001));
+        assert_eq!(grid.len(), 103 + 98 + 1);
+    }
+
+    #[test]
+    fn many_even_observations_are_not_split() {
+        let times: Vec<f64> = (0..500).map(|j| 0.1 * f64::from(j)).collect();
+        assert_eq!(TimeGrid::new(&times, None).unwrap().len(), 500);
     }
 
     #[test]
