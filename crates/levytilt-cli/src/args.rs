@@ -3,10 +3,10 @@
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
-use crate::backtest_args::{BACKTEST_HELP, BacktestArgs};
+use crate::backtest::args::{BACKTEST_HELP, BacktestArgs};
 use crate::help::{COMPLETIONS_HELP, DOCTOR_HELP, INIT_HELP, MAN_HELP};
 use crate::help::{DEMO_HELP, EXACT_HELP, FIT_HELP, FORECAST_HELP, OVERVIEW, REPORT_HELP, SCORE_HELP, SIMULATE_HELP};
-use crate::reproduce_args::{REPRODUCE_HELP, ReproduceArgs};
+use crate::reproduce::args::{REPRODUCE_HELP, ReproduceArgs};
 use crate::settings::{DataSettings, DriftSettings, GridSettings, Init, Method, ModelSettings, Settings};
 use crate::settings::{SimulateSettings, SolveSettings, parse_parameter};
 

@@ -7,8 +7,8 @@ use super::compact::short;
 use super::fan::{Fan, written_axis};
 use super::figure::{Axis, Figure, Layer};
 use super::page::{Block, Cell, Page, Section, Table, readable};
-use crate::forecast_files::Ahead;
-use crate::score_report::{DimensionScores, Scores};
+use crate::forecast::files::Ahead;
+use crate::score::summary::{DimensionScores, Scores};
 use crate::time;
 
 /// The report of a score; `truths` holds per dimension the number of the forecast time and the value of every truth.

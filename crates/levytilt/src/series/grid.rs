@@ -224,7 +224,7 @@ mod tests {
             prop_assert_eq!(&seen, &times);
             prop_assert!(grid.times().windows(2).all(|p| p[0] < p[1]));
             let span = times[times.len() - 1] - times[0];
-            let longest = span / steps.unwrap_or(1000) as f64;
+            let longest = span / steps.map_or(FEWEST_STEPS, |n| n as f64);
             for j in 0..grid.steps() {
                 prop_assert!(grid.step(j) <= longest * (1.0 + 1e-6));
                 prop_assert!((grid.step(j) - (grid.times()[j + 1] - grid.times()[j])).abs() < 1e-12);

@@ -8,8 +8,8 @@ use levytilt::score::{
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::backtest_score::{Line, WindowScores};
-use crate::backtest_windows::{Case, Left};
+use crate::backtest::score::{Line, WindowScores};
+use crate::backtest::windows::{Case, Left};
 use crate::failure::bad;
 
 /// Central intervals in the table.

@@ -5,8 +5,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::failure::bad;
-use crate::published::{Published, synthetic};
-use crate::synthetic_set::{Line, Row, System};
+use crate::reproduce::published::{Published, synthetic};
+use crate::reproduce::synthetic::set::{Line, Row, System};
 
 /// The content of table.json.
 #[derive(Debug, Serialize)]

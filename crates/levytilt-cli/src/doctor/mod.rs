@@ -1,10 +1,12 @@
 //! Run `levytilt doctor`: look at the machine and at a data file, and suggest how to begin.
 
+pub mod data;
+
 use anyhow::{Context, Result};
 use serde::Serialize;
 
 use crate::args::DoctorArgs;
-use crate::doctor_data::{DataReport, examine};
+use crate::doctor::data::{DataReport, examine};
 use crate::input;
 use crate::output::say;
 

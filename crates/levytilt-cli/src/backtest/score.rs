@@ -7,7 +7,7 @@ use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
-use crate::backtest_windows::Case;
+use crate::backtest::windows::Case;
 
 /// Levels of the quantiles kept for pictures.
 pub const LEVELS: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];

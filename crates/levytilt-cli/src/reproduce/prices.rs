@@ -4,13 +4,13 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 use crate::args::ReportArgs;
+use crate::backtest::args::BacktestArgs;
 use crate::backtest::backtest;
-use crate::backtest_args::BacktestArgs;
-use crate::backtest_summary::Scores;
+use crate::backtest::summary::Scores;
 use crate::failure::bad;
 use crate::output::{Entry, save, say};
-use crate::published::{GOOGL, NVDA, PublishedForecast, TEN};
-use crate::reproduce_args::ReproduceArgs;
+use crate::reproduce::args::ReproduceArgs;
+use crate::reproduce::published::{GOOGL, NVDA, PublishedForecast, TEN};
 use crate::settings::DataSettings;
 
 /// Tickers of the multivariate study.

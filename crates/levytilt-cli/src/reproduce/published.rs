@@ -3,7 +3,7 @@
 //! Kındap, Opper, Dupuis, Şimşekli, Birdal: Variational Inference for Lévy Process-Driven SDEs via Neural Tilting. Rows are
 //! α = 1.1, …, 1.9 and all together; columns are Gaussian and tilted stable, for CRPS and the errors of both parameters.
 
-use crate::synthetic_set::System;
+use crate::reproduce::synthetic::set::System;
 
 /// OU, error 0.10.
 const OU_10: [[f64; 6]; 10] = [

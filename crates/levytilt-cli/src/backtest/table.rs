@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::backtest_summary::{COVERAGES, Difference, ModelScores, PERCENTILES, Scores};
+use crate::backtest::summary::{COVERAGES, Difference, ModelScores, PERCENTILES, Scores};
 
 impl Scores {
     /// The table, and what was left out.

@@ -1,14 +1,20 @@
 //! Run `levytilt backtest`: rolling windows, every model on the same ones.
 
+pub mod args;
+pub mod score;
+pub mod summary;
+pub mod table;
+pub mod windows;
+
 use anyhow::{Context, Result};
 use levytilt_baselines::{Forecaster, ForecasterOptions, forecaster};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
-use crate::backtest_args::BacktestArgs;
-use crate::backtest_score::{Line, Protocol, identity};
-use crate::backtest_summary::{Judged, Scores, summarise};
-use crate::backtest_windows::{Case, Cut, cut};
+use crate::backtest::args::BacktestArgs;
+use crate::backtest::score::{Line, Protocol, identity};
+use crate::backtest::summary::{Judged, Scores, summarise};
+use crate::backtest::windows::{Case, Cut, cut};
 use crate::failure::bad;
 use crate::input::{self, Table};
 use crate::journal::Journal;

@@ -1,5 +1,7 @@
 //! Run `levytilt forecast`: predictive paths from the end of a fitted record.
 
+pub mod files;
+
 use anyhow::{Context, Result};
 use levytilt::forecast::{Forecast, ForecastOptions, forecast};
 use levytilt::posterior::Marginal;

@@ -1,5 +1,9 @@
 //! Run `levytilt reproduce synthetic`: simulated systems, our posterior and a Gaussian one beside the exact floor.
 
+pub mod score;
+pub mod set;
+pub mod table;
+
 use anyhow::{Context, Result};
 use serde_json::json;
 use std::collections::HashSet;
@@ -8,10 +12,10 @@ use crate::failure::bad;
 use crate::journal::Journal;
 use crate::output::{Entry, save, say};
 use crate::progress::Progress;
-use crate::reproduce_args::ReproduceArgs;
+use crate::reproduce::args::ReproduceArgs;
+use crate::reproduce::synthetic::set::{DataSet, Line, System};
+use crate::reproduce::synthetic::table::Table;
 use crate::resume::work_through;
-use crate::synthetic_set::{DataSet, Line, System};
-use crate::synthetic_table::Table;
 use crate::threads::with_threads;
 
 /// Tail indices of the study.

@@ -12,8 +12,8 @@ use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
-use crate::backtest_score::identity;
-use crate::synthetic_score::{Scored, score};
+use crate::backtest::score::identity;
+use crate::reproduce::synthetic::score::{Scored, score};
 
 /// Fine steps in the span of 10.
 pub const FINE: usize = 10_000;

@@ -1,16 +1,19 @@
 //! Run `levytilt score`: judge a forecast by what came.
 
+pub mod align;
+pub mod summary;
+
 use anyhow::{Context, Result};
 use levytilt::score::{Cloud, Estimator, Sample, ScoredWindow, Tail, histogram, jump_crps, pits, reliability};
 
 use crate::args::ScoreArgs;
 use crate::failure::bad;
-use crate::forecast_files::Ahead;
+use crate::forecast::files::Ahead;
 use crate::input::{self, Table};
 use crate::output::{Entry, check_directory, save, say};
 use crate::report::{self, score_page};
-use crate::score_align::{Aligned, align};
-use crate::score_report::{Coverage, DimensionScores, QuantileScore, Scores, TailScore, TimeScore};
+use crate::score::align::{Aligned, align};
+use crate::score::summary::{Coverage, DimensionScores, QuantileScore, Scores, TailScore, TimeScore};
 
 /// Central intervals that are reported.
 const COVERAGES: [f64; 3] = [0.5, 0.9, 0.99];

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::failure::bad;
-use crate::forecast_files::Ahead;
+use crate::forecast::files::Ahead;
 use crate::input::Table;
 use crate::time::{Calendar, Written};
 

@@ -6,7 +6,7 @@ use levytilt::series::{Rolling, Scaled, Window, cumulative_log_returns};
 use levytilt_baselines::Record;
 use serde::Serialize;
 
-use crate::backtest_args::BacktestArgs;
+use crate::backtest::args::BacktestArgs;
 use crate::failure::bad;
 use crate::input::Table;
 use crate::time::length;

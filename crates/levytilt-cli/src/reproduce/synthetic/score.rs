@@ -5,7 +5,7 @@ use levytilt::score::{Estimator, Sample};
 use levytilt::{Model, Result, stream};
 use serde::{Deserialize, Serialize};
 
-use crate::synthetic_set::{Data, STEP};
+use crate::reproduce::synthetic::set::{Data, STEP};
 
 /// Percentiles of the moves, as in the paper.
 pub const PERCENTILES: [f64; 4] = [90.0, 95.0, 97.5, 99.0];
