@@ -89,6 +89,17 @@ impl TimeGrid {
         self.rows
     }
 
+    /// The grid up to latent time number `count`, with the observation rows that lie there; `count` ≥ 2.
+    pub(crate) fn head(&self, count: usize) -> Self {
+        let observations = self.observations[..count].to_vec();
+        Self {
+            times: self.times[..count].to_vec(),
+            lengths: self.lengths[..count - 1].to_vec(),
+            rows: observations.iter().flatten().count(),
+            observations,
+        }
+    }
+
     /// One value per latent time from one value per observation row, NaN where there is no row.
     pub fn spread(&self, values: &[f64]) -> Result<Vec<f64>> {
         if values.len() != self.rows {
@@ -184,6 +195,14 @@ mod tests {
         assert!((grid.step(101) - 0.0125 / 3.0).abs() < 1e-15);
         assert!((0..grid.steps()).all(|j| grid.step(j) <= 0.005 * 1.000_001));
         assert_eq!(grid.len(), 103 + 98 + 1);
+    }
+
+    #[test]
+    fn the_head_of_a_grid_is_the_grid_of_the_head() {
+        let times = [0.0, 0.3, 1.0, 1.5];
+        let grid = TimeGrid::new(&times, Some(6)).unwrap();
+        let last = (0..grid.len()).find(|&j| grid.observation(j) == Some(2)).unwrap();
+        assert_eq!(grid.head(last + 1), TimeGrid::new(&times[..3], Some(4)).unwrap());
     }
 
     #[test]

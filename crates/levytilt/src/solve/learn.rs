@@ -10,7 +10,7 @@ use super::parameters::{Parameter, rebuild};
 use super::score::{Score, score_from};
 use super::sweep::SweepOptions;
 use crate::posterior::{Potentials, WeightSummary};
-use crate::progress::{self, Progress};
+use crate::progress::{self, Progress, unwatched};
 use crate::series::TimeGrid;
 use crate::{Chain, Model, Result, stream};
 use rand::Rng;
@@ -110,8 +110,12 @@ pub fn learn_from(
     before: Option<&Potentials>,
 ) -> Result<Learned> {
     let task = Task { parameters, grid, columns, options };
-    let values: Vec<f64> = parameters.iter().map(|p| p.value).collect();
+    let mut values: Vec<f64> = parameters.iter().map(|p| p.value).collect();
     let stds = observation_stds(&model);
+    if before.is_none() && grid.len() > LONG {
+        // Only a start: if the part cannot be learned from, the whole begins where it would have without it.
+        values = unwatched(|| task.learn_part(&model)).unwrap_or(values);
+    }
     let model = rebuild(&model, &values)?;
     let first = task.place(model, values, options.method, before.map(|before| (before, &stds[..])), &task.early())?;
     let mut search = Search { place: first, iterations: 0, stopped: false, warnings: Vec::new() };
@@ -160,7 +164,21 @@ const HIDDEN: f64 = 1.5;
 const MOST_SETS: usize = 4;
 const ENOUGH: f64 = 0.05;
 
+/// Latent times beyond which a part is learned from first, and those of the part: the first steps from a guess are long,
+/// and a part shows the way as well as the whole.
+const LONG: usize = 20_000;
+const PART: usize = 5_000;
+
 impl Task<'_> {
+    /// The values that the first part of the data alone gives.
+    fn learn_part(&self, model: &Model) -> Result<Vec<f64>> {
+        let values: Vec<f64> = self.parameters.iter().map(|p| p.value).collect();
+        let grid = self.grid.head(PART);
+        let columns: Vec<&[f64]> = self.columns.iter().map(|column| &column[..grid.rows()]).collect();
+        let learned = learn(rebuild(model, &values)?, self.parameters, &grid, &columns, self.options)?;
+        Ok(learned.parameters.iter().map(|p| p.value).collect())
+    }
+
     fn early(&self) -> SweepOptions {
         let SweepOptions { paths, sweeps, .. } = self.options.sweep;
         SweepOptions { paths: paths.min(EARLY_PATHS), sweeps: sweeps.min(EARLY_SWEEPS), ..self.options.sweep }
