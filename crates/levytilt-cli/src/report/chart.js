@@ -189,7 +189,9 @@ class Chart {
     });
     (figure.y_include || []).forEach(take);
     if (!(bottom <= top)) return [0, 1];
-    const pad = bottom === top ? 0.5 : 0.05 * (top - bottom);
+    // Sizes of jumps are written beyond their marks.
+    const air = figure.layers.some((layer) => layer.size) ? 0.1 : 0.05;
+    const pad = bottom === top ? 0.5 : air * (top - bottom);
     return figure.y_include && bottom >= 0 && figure.y.scale !== "log" ? [bottom, top + pad] : [bottom - pad, top + pad];
   }
 

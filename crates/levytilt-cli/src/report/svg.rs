@@ -70,9 +70,11 @@ fn extent(figure: &Figure, is_x: bool) -> (f64, f64) {
     let include = if is_x { &[][..] } else { &figure.y_include };
     let places = values.chain(include.iter().copied()).map(|v| axis.forward(v)).filter(|v| v.is_finite());
     let (low, high) = places.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+    // Sizes of jumps are written beyond their marks.
+    let air = if figure.layers.iter().any(|layer| layer.size.is_some()) { 0.1 } else { 0.05 };
     match (low < high, low.is_finite()) {
         (true, _) if is_x => (low - 0.015 * (high - low), high + 0.015 * (high - low)),
-        (true, _) => (low - 0.05 * (high - low), high + 0.05 * (high - low)),
+        (true, _) => (low - air * (high - low), high + air * (high - low)),
         (false, true) => (low - 0.5, low + 0.5),
         (false, false) => (0.0, 1.0),
     }
