@@ -138,7 +138,7 @@ fn affine(layer: &Layer, parameters: &[f64], input: &[f64], out: &mut [f64]) {
     out.chunks_exact_mut(layer.rows).for_each(|column| column.copy_from_slice(biases));
     let batch = out.len() / layer.rows;
     let input = DMatrixView::from_slice(input, layer.columns, batch);
-    // A copy in the order of the product: views with strides are slow, and past their end in nalgebra 0.35.
+    // A copy in the order of the product, because nalgebra 0.35 reads small views with strides past their end.
     DMatrixViewMut::from_slice(out, layer.rows, batch).gemm(1.0, &weights.transpose(), &input, 1.0);
 }
 

@@ -34,10 +34,10 @@ const NEARBY_PATHS: usize = 96;
 const WORTH: f64 = 2.0;
 
 /// Posterior paths of `chain`; `before` holds the potentials at parameters nearby, if there are any.
-pub fn expect(chain: &Chain, before: Option<&Potentials>, method: Method, options: &SweepOptions) -> Result<Expected> {
+pub fn expect(chain: &Chain, before: Option<Potentials>, method: Method, options: &SweepOptions) -> Result<Expected> {
     let asked = |method| Choice { method, why: "as asked for".into() };
     match method {
-        // Networks are trained once the parameters are known: sweeps lead there in a thousandth of the time.
+        // Networks are trained once the parameters are known; sweeps lead there.
         Method::Sweep | Method::Neural => by_sweeps(chain, before, options, asked(method)),
         Method::GaussianSum => by_sum(chain, options, asked(method)),
         Method::Grid => by_grid(chain, options, asked(method)),
@@ -45,7 +45,7 @@ pub fn expect(chain: &Chain, before: Option<&Potentials>, method: Method, option
     }
 }
 
-fn by_sweeps(chain: &Chain, before: Option<&Potentials>, options: &SweepOptions, choice: Choice) -> Result<Expected> {
+fn by_sweeps(chain: &Chain, before: Option<Potentials>, options: &SweepOptions, choice: Choice) -> Result<Expected> {
     let swept = match before {
         // The robust start is the posterior itself.
         _ if linear_gaussian::applies(chain) => {
@@ -53,7 +53,7 @@ fn by_sweeps(chain: &Chain, before: Option<&Potentials>, options: &SweepOptions,
         }
         Some(potentials) => {
             let (sweeps, paths) = (options.sweeps.min(1), options.paths.min(NEARBY_PATHS));
-            let swept = sweep(chain, potentials.clone(), &SweepOptions { sweeps, paths, ..*options })?;
+            let swept = sweep(chain, potentials, &SweepOptions { sweeps, paths, ..*options })?;
             swept.with_paths(chain, options)
         }
         None => sweep(chain, robust_start(chain)?, options)?,

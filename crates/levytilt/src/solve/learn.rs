@@ -195,7 +195,7 @@ impl Task<'_> {
     ) -> Result<Place> {
         let chain = Chain::new(&model, self.grid, self.columns)?;
         let before = before.map(|(potentials, stds)| carry(potentials, stds, &chain)).transpose()?;
-        let expected = expect(&chain, before.as_ref(), method, sweep)?;
+        let expected = expect(&chain, before, method, sweep)?;
         // A drift that is held fixed (a network has thousands of weights) needs no score.
         let drift = chain.drift().parameter_count();
         let first = if self.parameters[..drift].iter().all(|p| p.fixed) { drift } else { 0 };
