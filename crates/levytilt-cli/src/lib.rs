@@ -23,7 +23,7 @@ mod npz_read;
 pub mod one_or_many;
 pub mod output;
 mod progress;
-mod report;
+pub mod report;
 mod reproduce;
 mod resume;
 mod rows;
