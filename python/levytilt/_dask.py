@@ -50,7 +50,7 @@ class DaskWorkers:
         # Sent to all workers at once; a worker that comes later gets it from another.
         place = self.client.scatter(payload, broadcast=True, hash=False)
         waiting = list(reversed(windows))
-        flying = self.distributed.as_completed(with_results=False, raise_errors=False)
+        flying = self.distributed.as_completed([], loop=self.client.loop, raise_errors=False)
         count = 0
         try:
             while waiting or count:

@@ -193,7 +193,7 @@ def _stamps(array: np.ndarray, utc: bool) -> list[str]:
             break
     else:
         unit = "ns"
-    return [text + ("Z" if utc else "") for text in np.datetime_as_string(array, unit=unit).tolist()]
+    return [text + ("Z" if utc else "") for text in np.datetime_as_string(array, unit=unit).tolist()]  # type: ignore[call-overload]
 
 
 def _is_a(value: Any, package: str, *names: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import shutil
@@ -130,10 +131,11 @@ class Saved:
         return f"Fit of {self.path}: log evidence {found['log_evidence']:.2f}, {values}"
 
     def posterior(self) -> dict[str, np.ndarray]:
-        # Fields that are empty (a deviation that does not exist) read as NaN.
-        table = np.genfromtxt(
-            self.path / "posterior.csv", delimiter=",", skip_header=1, usecols=range(2, 10), ndmin=2, comments=None
-        )
+        with open(self.path / "posterior.csv", newline="", encoding="utf-8") as file:
+            rows = csv.reader(file)
+            next(rows)
+            # A field that is empty is a figure that does not exist.
+            table = np.array([[float(field or "nan") for field in row[2:]] for row in rows])
         arrays = table.reshape(-1, len(self.names), len(STATISTICS))
         with np.load(self.path / "paths.npz") as archive:
             times = archive["times"]

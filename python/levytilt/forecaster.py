@@ -53,7 +53,8 @@ class LevyTiltForecaster:
 
     def fit(self, X: Any, y: Any = None) -> LevyTiltForecaster:
         """Fit to times X and values y, or to a series X whose index is time."""
-        model = Model(self.drift, self.noise, **(self.fixed or {}))
+        fixed: dict[str, Any] = dict(self.fixed or {})
+        model = Model(self.drift, self.noise, **fixed)
         self.fit_: Fit = model.fit(
             X, y, seed=self.seed, paths=self.paths, method=self.method, threads=self.threads, progress=False
         )

@@ -65,7 +65,7 @@ def test_identity_any_executor(walk, expected, tmp_path, kind):
     if kind == "threads":
         executor = ThreadPoolExecutor(2)
     else:
-        executor = ProcessPoolExecutor(2, mp_context=get_context(kind[: -len("ned")] if kind == "spawned" else "fork"))
+        executor = ProcessPoolExecutor(2, mp_context=get_context("spawn" if kind == "spawned" else "fork"))
     with executor:
         lt.backtest(str(walk), out=tmp_path / "out", executor=executor, **SPANS)
     same(tmp_path / "out", expected)

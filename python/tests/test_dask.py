@@ -66,17 +66,18 @@ def cluster():
 
 
 def when_lines(out, count, act):
-    """Do something as soon as the journal has so many lines."""
+    """Do something as soon as the journal has so many lines; how many it has then, in a list."""
+    seen = []
 
     def watch():
         journal = out / "windows.jsonl"
         while not journal.exists() or journal.read_text().count("\n") < count:
-            time.sleep(0.005)
+            time.sleep(0.002)
         act()
+        seen.append(journal.read_text().count("\n"))
 
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
-    return thread
+    threading.Thread(target=watch, daemon=True).start()
+    return seen
 
 
 def test_identity_cluster_by_address_client_and_program(program, cluster, walk, expected, tmp_path):  # noqa: F811
@@ -96,8 +97,8 @@ def test_identity_cluster_by_address_client_and_program(program, cluster, walk, 
 def test_identity_a_killed_worker_loses_nothing(cluster, walk, expected, tmp_path):  # noqa: F811
     killed = when_lines(tmp_path / "out", 10, lambda: cluster.workers[0].send_signal(signal.SIGKILL))
     lt.backtest(str(walk), out=tmp_path / "out", cluster=cluster.address, **SPANS)
-    killed.join(timeout=5)
     assert cluster.workers[0].wait(timeout=5) == -signal.SIGKILL
+    assert killed[0] < (expected / "windows.jsonl").read_text().count("\n"), "the worker was killed too late"
     same(tmp_path / "out", expected)
 
 

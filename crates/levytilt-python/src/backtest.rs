@@ -6,19 +6,22 @@ use levytilt_cli::input;
 use levytilt_cli::journal::Journal;
 use levytilt_cli::output::check_directory;
 use pyo3::prelude::*;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::errors::{ComputationError, InputError, raised};
 use crate::flags::expect_command;
 use crate::table::Table;
 use crate::work::pooled;
 
+/// A journal, and the lines in it.
+type Open = (Journal, Vec<Line>);
+
 /// Windows and models, and the journal once it is open.
 #[pyclass(frozen, module = "levytilt._levytilt")]
 pub struct Backtest {
     plan: Arc<Plan>,
     table: Arc<input::Table>,
-    journal: Mutex<Option<(Journal, Vec<Line>)>>,
+    journal: Mutex<Option<Open>>,
 }
 
 #[pymethods]
@@ -106,7 +109,7 @@ impl Backtest {
 }
 
 impl Backtest {
-    fn journal(&self) -> PyResult<std::sync::MutexGuard<'_, Option<(Journal, Vec<Line>)>>> {
+    fn journal(&self) -> PyResult<MutexGuard<'_, Option<Open>>> {
         self.journal.lock().map_err(|_| ComputationError::new_err("a thread failed while writing the journal"))
     }
 }
