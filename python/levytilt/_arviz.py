@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._extras import need
 from ._levytilt import InputError
 
 if TYPE_CHECKING:
@@ -20,8 +21,7 @@ def to_arviz(fit: Fit, chains: int = 4) -> Any:
     independent, so that chains are only parts of them, for the diagnostics that compare chains. Observations lie in one
     dimension `observation` with coordinates for their times and names.
     """
-    import arviz
-
+    arviz = need("arviz", "arviz")
     seen = fit._observations()
     if seen is None:
         raise InputError("to_arviz needs the record, which a run read back does not hold: fit again, or use the arrays")

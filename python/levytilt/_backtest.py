@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import pickle
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterator, Sequence
 
 from ._data import record
+from ._extras import need
 from ._flags import flags, length
 from ._levytilt import Backtest, ComputationError, Table
 from ._progress import Bar
@@ -40,8 +42,7 @@ class Scores:
 
     def to_pandas(self) -> Any:
         """A row per model."""
-        import pandas
-
+        pandas = need("pandas", "pandas")
         keys = ("crps", "energy_score", "tail_crps", "mse", "mae", "seconds_per_window")
         rows = {name: {key: model[key] for key in keys} for name, model in self.models.items()}
         return pandas.DataFrame.from_dict(rows, orient="index")
@@ -87,16 +88,13 @@ def backtest(
     )  # fmt: skip
     with _directory(out) as target:
         if isinstance(data, (str, os.PathLike)):
+            source, table = os.fspath(data), None
             words += flags(column=column, columns=columns and list(columns))
-            plan = Backtest(["backtest", os.fspath(data), f"--out={target}", *words])
-            source = os.fspath(data)
         else:
-            table = record(data, None, column, columns).table
-            source = "data"
-            plan = Backtest(["backtest", source, f"--out={target}", *words], table)
+            source, table = "data", record(data, None, column, columns).table
         line = ["backtest", source, f"--out={target}", *words]
-        content, table_text = run(plan, line, executor, cluster, threads, progress)
-    return Scores(json.loads(content), table_text, None if out is None else os.fspath(out))
+        content, text = run(Backtest(line, table), line, executor, cluster, threads, progress)
+    return Scores(json.loads(content), text, None if out is None else os.fspath(out))
 
 
 def run(
@@ -237,7 +235,7 @@ class Remote(Pool):
     """Any executor. The record lies in a file that the workers read once; a task is its name and a number."""
 
     def __init__(self, plan: Backtest, line: list[str], executor: Any):
-        self.record = (line, plan.table)
+        self.key, self.payload = packed(line, plan.table)
         self.out = next(Path(word[len("--out=") :]) for word in line if word.startswith("--out="))
         self.make = executor if callable(executor) and not isinstance(executor, Executor) else None
         self.executor: Executor = self.make() if self.make else executor
@@ -245,8 +243,9 @@ class Remote(Pool):
 
     def __enter__(self) -> Remote:
         self.out.mkdir(parents=True, exist_ok=True)
-        self.file = self.out / f".plan.{os.getpid()}.pickle"
-        self.file.write_bytes(pickle.dumps(self.record))
+        # The same call has the same name, so that it replaces what a driver left that died.
+        self.file = self.out / f".plan.{self.key}.pickle"
+        self.file.write_bytes(self.payload)
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -275,10 +274,15 @@ def _from_file(file: str, window: int, models: list[str]) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _plan_in(file: str) -> Backtest:
-    line, table = pickle.loads(Path(file).read_bytes())
-    return made(line, table)
+    return unpacked(Path(file).read_bytes())
 
 
-def made(line: list[str], table: Table) -> Backtest:
-    """The plan that a command line describes for a table: what a worker makes once and keeps."""
-    return Backtest(line, table)
+def packed(line: list[str], table: Table) -> tuple[str, bytes]:
+    """What a worker needs once, and a name for it."""
+    payload = pickle.dumps((line, table))
+    return hashlib.sha256(payload).hexdigest()[:16], payload
+
+
+def unpacked(payload: bytes) -> Backtest:
+    """The plan that a worker makes once and keeps."""
+    return Backtest(*pickle.loads(payload))

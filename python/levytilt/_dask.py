@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pickle
+from concurrent.futures import CancelledError
 from typing import Any, Iterator
 
-from ._backtest import AHEAD, Window, made, window_lines
+from ._backtest import AHEAD, Window, packed, unpacked, window_lines
+from ._extras import need
 from ._levytilt import Backtest, ComputationError, InputError
 
-#: Deaths of workers that one window may see before it is taken for their cause.
-RETRIES = 5
 _plans: dict[str, Backtest] = {}
 
 
@@ -17,12 +16,8 @@ class DaskWorkers:
     """The workers of a cluster, by the address of its scheduler or a client of it."""
 
     def __init__(self, line: list[str], table: Any, address: str | None = None, client: Any = None):
-        try:
-            import distributed
-        except ImportError as error:
-            raise InputError("a cluster needs Dask: pip install 'levytilt[dask]'") from error
-        self.distributed = distributed
-        self.record = (line, table)
+        self.distributed = need("distributed", "dask")
+        self.key, self.payload = packed(line, table)
         self.address = address
         self.client = client
 
@@ -43,12 +38,8 @@ class DaskWorkers:
     def results(self, windows: list[Window]) -> Iterator[list[str]]:
         if not windows:
             return
-        import hashlib
-
-        payload = pickle.dumps(self.record)
-        key = hashlib.sha256(payload).hexdigest()[:16]
         # Sent to all workers at once; a worker that comes later gets it from another.
-        place = self.client.scatter(payload, broadcast=True, hash=False)
+        place = self.client.scatter(self.payload, broadcast=True, hash=False)
         waiting = list(reversed(windows))
         flying = self.distributed.as_completed([], loop=self.client.loop, raise_errors=False)
         count = 0
@@ -56,32 +47,32 @@ class DaskWorkers:
             while waiting or count:
                 most = AHEAD * max(1, sum(self.client.nthreads().values()))
                 while waiting and count < most:
-                    flying.add(self._submit(key, place, *waiting.pop()))
+                    flying.add(self._submit(place, *waiting.pop()))
                     count += 1
                 future = next(flying)
                 count -= 1
                 yield self._result(future)
-        except (OSError, RuntimeError, self.distributed.comm.CommClosedError) as error:
+        except (OSError, RuntimeError, CancelledError) as error:
             if isinstance(error, ComputationError):
                 raise
             raise self._lost(error) from error
 
-    def _submit(self, key: str, place: Any, number: int, models: list[str]) -> Any:
+    def _submit(self, place: Any, number: int, models: list[str]) -> Any:
         return self.client.submit(
-            _lines, key, place, number, models, key=f"levytilt-{key}-{number}-{'+'.join(models)}", retries=RETRIES, pure=False
+            _lines, self.key, place, number, models, key=f"levytilt-{self.key}-{number}-{'+'.join(models)}"
         )
 
     def _result(self, future: Any) -> list[str]:
         if future.status == "finished":
-            lines = future.result(timeout=30)
+            lines = future.result()
             # A result that is here need not be kept there, nor computed again when its worker dies.
             future.release()
             return lines
         if future.status in ("cancelled", "lost", "pending"):
             raise self._lost("the scheduler is gone")
-        error = future.exception(timeout=30)
+        error = future.exception()
         if isinstance(error, self.distributed.KilledWorker):
-            raise ComputationError(f"a window was lost with {RETRIES} workers or more: {error}") from error
+            raise ComputationError(f"a window may be what kills workers; finished windows are kept: {error}") from error
         raise error
 
     def _lost(self, why: Any) -> ComputationError:
@@ -95,5 +86,5 @@ def _lines(key: str, payload: bytes, number: int, models: list[str]) -> list[str
     if plan is None:
         # One record at a time is enough for a worker.
         _plans.clear()
-        plan = _plans.setdefault(key, made(*pickle.loads(payload)))
+        plan = _plans.setdefault(key, unpacked(payload))
     return window_lines(plan, number, models)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ._extras import need
+
 if TYPE_CHECKING:
     from ._fit import Fit
 
@@ -13,8 +15,7 @@ PROBABLE = 0.5
 
 def plot(fit: Fit) -> Any:
     """Per dimension the record, the posterior and probable jumps; below, what was learned."""
-    from matplotlib import pyplot
-
+    pyplot = need("matplotlib.pyplot", "plot")
     names, found, times = fit.names, fit._run.posterior(), fit.times
     learned = [(name, p) for name, p in fit.summary["parameters"].items() if not p["fixed"]]
     rows = len(names) + bool(learned)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any, Callable
 
+from ._extras import need
+
 
 def _bar() -> Any:
     try:
@@ -23,9 +25,7 @@ class Bar:
 
     def __init__(self, show: bool | None, total: int, unit: str, done: int = 0):
         wanted = _somebody_looks() if show is None else show
-        tqdm = _bar() if wanted else None
-        if show and tqdm is None:
-            raise ImportError("progress=True needs tqdm: pip install tqdm")
+        tqdm = (need("tqdm.auto", "progress").tqdm if show else _bar()) if wanted else None
         self.bar = tqdm(total=total, initial=done, unit=f" {unit}", leave=False) if tqdm else None
 
     def step(self, count: int = 1) -> None:

@@ -52,6 +52,14 @@ def test_a_run_read_back_has_no_record(fit, tmp_path):
         lt.load(tmp_path / "run").to_arviz()
 
 
+def test_a_package_that_is_missing_is_named(fit, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "arviz", None)
+    with pytest.raises(ImportError, match=r"needs arviz: pip install 'levytilt\[arviz\]'"):
+        fit.to_arviz()
+
+
 def test_matplotlib_draws_a_fit(fit, series, tmp_path):
     import matplotlib
 
