@@ -141,7 +141,7 @@ impl Paths {
 }
 
 /// A way to forecast: learn from a record, then draw paths.
-pub trait Forecaster: Sync {
+pub trait Forecaster: Send + Sync {
     /// Name in tables.
     fn name(&self) -> String;
 

@@ -298,7 +298,7 @@ pub struct EffortArgs {
 }
 
 /// How to report.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct ReportArgs {
     /// Print the summary as JSON
     #[arg(long)]

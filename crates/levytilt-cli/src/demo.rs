@@ -12,6 +12,7 @@ use crate::fit_report;
 use crate::input::{self, Table};
 use crate::output::{Entry, check_directory, number, save, say};
 use crate::time::Calendar;
+use crate::watch::terminal;
 
 const RECORD: &str = include_str!("../data/ngrip_10yr.csv");
 
@@ -45,7 +46,7 @@ pub fn run(args: &DemoArgs) -> Result<()> {
     if show {
         say(&introduction(&table));
     }
-    let jumps = fit::analyse(toml::from_str(JUMPS)?, &table, show)?;
+    let jumps = fit::analyse(toml::from_str(JUMPS)?, &table, terminal(show))?;
     let rival = exact::analyse(toml::from_str(DIFFUSION)?, &table)?.summary;
     let summary = Comparison { jumps: jumps.summary.clone(), rival };
     let mut files = entries(&jumps, &table, &summary, Some(&summary.rival))?;

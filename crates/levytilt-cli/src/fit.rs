@@ -5,6 +5,7 @@ use clap::ValueEnum;
 use levytilt::Start;
 use levytilt::fit::{AnyNoise, Fit, FitOptions, fit, fit_any_noise, rival_families};
 use levytilt::potential::neural::{FrameKind, NeuralPotentialSpec};
+use levytilt::progress::Watcher;
 use levytilt::series::{Observations, TimeGrid};
 use levytilt::solve::neural::TrainOptions;
 use levytilt::solve::{self, LearnOptions};
@@ -28,7 +29,7 @@ use crate::settings::{DriftKind, Init, Method, NoiseKind, Settings, SolveSetting
 use crate::state::{MODEL, NETWORK, STATE, State};
 use crate::threads::with_threads;
 use crate::time::Calendar;
-use crate::watch::observed;
+use crate::watch::{noted, terminal};
 
 /// What `fit` found, and for which settings.
 pub struct Outcome {
@@ -48,15 +49,15 @@ pub fn run(args: &FitArgs) -> Result<()> {
     let settings = args.settings().with_config(args.record.config.as_deref())?;
     let table = input::read(&args.record.source, &settings.data.chosen())?;
     let show = !args.report.quiet && !args.report.json;
-    let outcome = with_threads(settings.solve.threads, || analyse(settings, &table, show))??;
+    let outcome = with_threads(settings.solve.threads, || analyse(settings, &table, terminal(show)))??;
     if let Some(dir) = &args.out {
         save(dir, &entries(&outcome, &table, &outcome.summary, None)?)?;
     }
     tell(&outcome.summary, args.out.as_deref(), &args.report)
 }
 
-/// Fit the columns of `table`; `show` tells the user how it goes.
-pub fn analyse(mut settings: Settings, table: &Table, show: bool) -> Result<Outcome> {
+/// Fit the columns of `table`; `heed` sees how it goes, and may ask for an end.
+pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<Outcome> {
     settle(&mut settings)?;
     let spec = open_model(&settings, &table.names, "fit")?;
     let solve = &settings.solve;
@@ -79,7 +80,7 @@ pub fn analyse(mut settings: Settings, table: &Table, show: bool) -> Result<Outc
             }
         }
     };
-    let (result, trace) = observed(show, compute);
+    let (result, trace) = noted(heed, compute);
     let AnyNoise { fit, family, candidates } = result.map_err(|error| locate(error, table))?;
     let (x0_mean, x0_std) = starts(&fit);
     let summary = Summary {
@@ -157,7 +158,7 @@ fn starts(fit: &Fit) -> (Vec<f64>, Vec<Option<f64>>) {
 }
 
 /// The settings with every estimate and the start filled in.
-fn filled(outcome: &Outcome) -> Settings {
+pub fn filled(outcome: &Outcome) -> Settings {
     let mut settings = outcome.settings.clone();
     settings.model.noise = NoiseKind::from_str(outcome.summary.noise, false).ok();
     let (means, stds) = starts(&outcome.fit);
@@ -199,7 +200,8 @@ fn filled(outcome: &Outcome) -> Settings {
     settings
 }
 
-fn state(outcome: &Outcome, table: &Table) -> State {
+/// What a forecast needs of a fit.
+pub fn state(outcome: &Outcome, table: &Table) -> State {
     let fit = &outcome.fit;
     let mut lengths: Vec<f64> = fit.times.windows(2).map(|pair| pair[1] - pair[0]).collect();
     lengths.sort_by(f64::total_cmp);

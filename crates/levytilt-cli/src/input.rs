@@ -9,7 +9,7 @@ use crate::rows::{Row, split};
 use crate::time::{self, Calendar, Stamp, Written};
 
 /// Observations in the order of time, with the lines they came from.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Table {
     /// Name of the input in messages.
     pub source: String,
@@ -45,6 +45,31 @@ pub fn parse(text: &str, name: &str, only: &[String]) -> Result<Table> {
     Ok(table)
 }
 
+/// A table from columns in memory, whose times are written as in a file and which is held to what a file is held to;
+/// its "lines" are rows, counted from 1.
+pub fn from_columns(source: &str, names: Vec<String>, times: &[String], columns: &[Vec<f64>]) -> Result<Table> {
+    let header: StringRecord = std::iter::once("time").chain(names.iter().map(String::as_str)).collect();
+    check_header(&header, source)?;
+    for (name, column) in names.iter().zip(columns) {
+        if column.len() != times.len() {
+            let (values, times) = (column.len(), times.len());
+            return Err(bad(format!("{source}, column \"{name}\": has {values} values for {times} times")));
+        }
+        if let Some(row) = column.iter().position(|value| value.is_infinite()) {
+            return Err(not_a_number(source, row + 1, name, &column[row].to_string()));
+        }
+    }
+    let mut rows: Vec<Row> = (times.iter().enumerate())
+        .map(|(k, time)| Row { line: k + 1, fields: StringRecord::from([time.as_str()].as_slice()) })
+        .collect();
+    let (times, calendar) = read_times(&mut rows, &header, source)?;
+    let lines: Vec<usize> = rows.iter().map(|row| row.line).collect();
+    let columns = columns.iter().map(|column| lines.iter().map(|line| column[line - 1]).collect()).collect();
+    let table = Table { source: source.into(), time_name: "time".into(), names, times, columns, lines, calendar };
+    table.check_observed()?;
+    Ok(table)
+}
+
 fn parse_sparse(text: &str, name: &str, only: &[String]) -> Result<Table> {
     let (header, mut rows) = split(text, name)?;
     check_header(&header, name)?;
@@ -66,6 +91,11 @@ fn parse_sparse(text: &str, name: &str, only: &[String]) -> Result<Table> {
 }
 
 impl Table {
+    /// The times as they are written.
+    pub fn time_texts(&self) -> Vec<String> {
+        self.times.iter().map(|&time| self.calendar.write(time)).collect()
+    }
+
     /// Refuse columns that hold too little to learn from: nothing, or one value.
     fn check_observed(&self) -> Result<()> {
         for (column, name) in self.columns.iter().zip(&self.names) {
@@ -198,15 +228,19 @@ fn read_values(rows: &[Row], column: usize, header: &StringRecord, name: &str) -
         if is_missing(field) {
             return Ok(f64::NAN);
         }
-        field.parse::<f64>().ok().filter(|value| value.is_finite()).ok_or_else(|| {
-            let column = column_name(header, column);
-            bad(format!(
-                "{name}, line {}, column \"{column}\": expected a finite number (or nothing, NaN or NA where nothing \
-                 was seen), found {}",
-                row.line,
-                quoted(field)
-            ))
-        })
+        field
+            .parse::<f64>()
+            .ok()
+            .filter(|value| value.is_finite())
+            .ok_or_else(|| not_a_number(name, row.line, &column_name(header, column), field))
     };
     rows.iter().map(read).collect()
+}
+
+fn not_a_number(name: &str, line: usize, column: &str, found: &str) -> anyhow::Error {
+    bad(format!(
+        "{name}, line {line}, column \"{column}\": expected a finite number (or nothing, NaN or NA where nothing was \
+         seen), found {}",
+        quoted(found)
+    ))
 }

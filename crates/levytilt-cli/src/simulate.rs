@@ -1,10 +1,11 @@
 //! Run `levytilt simulate`: draw a data set whose truth is known and write both.
 
 use anyhow::Result;
-use levytilt::simulate;
+use levytilt::{Simulated, simulate};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::path::Path;
 
 use crate::args::SimulateArgs;
 use crate::build_model::build;
@@ -31,33 +32,68 @@ struct Truth {
     version: &'static str,
 }
 
+/// A data set and its truth.
+pub struct Drawn {
+    /// All times.
+    pub times: Vec<f64>,
+    /// States and observations at all times.
+    pub series: Simulated,
+    /// The settings in effect.
+    pub settings: Settings,
+    truth: Truth,
+}
+
 /// Draw, write, report.
 pub fn run(args: &SimulateArgs) -> Result<()> {
     check_directory(&args.out)?;
-    let mut settings = args.settings().with_config(args.config.as_deref())?;
-    settle(&mut settings);
-    let truth = check(&settings)?;
-    let built = build(&settings, "simulate")?;
-    let times: Vec<f64> = (0..=truth.steps).map(|k| k as f64 * truth.span / truth.steps as f64).collect();
-    let drawn = simulate(&built.model, &times, truth.seed)?;
-    let truth = Truth { parameters: built.parameters.into_iter().collect(), ..truth };
-    save(
-        &args.out,
-        &[
-            Entry::new("data.csv", |out| write_series(out, &times, &drawn.observations, truth.every)),
-            Entry::new("truth.csv", |out| write_series(out, &times, &drawn.path, 1)),
-            Entry::json("truth.json", &truth),
-            Entry::text("settings.toml", settings.to_toml()?),
-        ],
-    )?;
+    let drawn = draw(args.settings().with_config(args.config.as_deref())?)?;
+    drawn.save(&args.out)?;
+    let truth = &drawn.truth;
     if args.report.json {
-        say(&serde_json::to_string_pretty(&truth)?);
+        say(&drawn.truth_json()?);
     } else if !args.report.quiet {
         let (dir, count) = (args.out.display(), truth.observations);
         say(&format!("{count} observations over {} steps, seed {}, in {dir}/data.csv", truth.steps, truth.seed));
         say(&format!("their evidence: levytilt exact {dir}/data.csv --config {dir}/settings.toml"));
     }
     Ok(())
+}
+
+/// Draw what the settings describe.
+pub fn draw(mut settings: Settings) -> Result<Drawn> {
+    settle(&mut settings);
+    let truth = check(&settings)?;
+    let built = build(&settings, "simulate")?;
+    let times: Vec<f64> = (0..=truth.steps).map(|k| k as f64 * truth.span / truth.steps as f64).collect();
+    let series = simulate(&built.model, &times, truth.seed)?;
+    let truth = Truth { parameters: built.parameters.into_iter().collect(), ..truth };
+    Ok(Drawn { times, series, settings, truth })
+}
+
+impl Drawn {
+    /// Observations are at every so manieth time.
+    pub fn every(&self) -> usize {
+        self.truth.every
+    }
+
+    /// The content of truth.json.
+    pub fn truth_json(&self) -> Result<String> {
+        Ok(serde_json::to_string_pretty(&self.truth)?)
+    }
+
+    /// Write the files of a data set.
+    pub fn save(&self, dir: &Path) -> Result<()> {
+        let Self { times, series, settings, truth } = self;
+        save(
+            dir,
+            &[
+                Entry::new("data.csv", |out| write_series(out, times, &series.observations, truth.every)),
+                Entry::new("truth.csv", |out| write_series(out, times, &series.path, 1)),
+                Entry::json("truth.json", truth),
+                Entry::text("settings.toml", settings.to_toml()?),
+            ],
+        )
+    }
 }
 
 /// Write the defaults into the settings, so that what is saved is what was done.

@@ -150,6 +150,14 @@ impl Calendar {
         }
     }
 
+    /// Nanoseconds from 1970 to the first timestamp, from which days are counted; nothing where times are numbers.
+    pub fn origin(&self) -> Option<i128> {
+        match self {
+            Calendar::Numbers => None,
+            Calendar::Days(stamps) => stamps.first().map(|stamp| stamp.instant.as_nanosecond()),
+        }
+    }
+
     /// The midnight (UTC) before the first timestamp, or the first time where times are numbers.
     pub fn first_midnight(&self, first: f64) -> f64 {
         match self {

@@ -1,6 +1,6 @@
 //! Watch a fit: note its steps for the report, show them on a terminal, stop it when asked.
 
-use levytilt::progress::{Progress, watched};
+use levytilt::progress::{Progress, Watcher, watched};
 use std::cell::RefCell;
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
@@ -13,25 +13,26 @@ use crate::report::Segment;
 /// Where nobody looks on, a line at most this often.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Compute, and note every step of learning; `show` tells the user of them on standard error.
-pub fn observed<T>(show: bool, compute: impl FnOnce() -> T) -> (T, Vec<Segment>) {
-    interrupt::listen();
+/// Compute, note every step of learning, and let `heed` see it, which may ask for an end.
+pub fn noted<T>(mut heed: Watcher, compute: impl FnOnce() -> T) -> (T, Vec<Segment>) {
     let trace = Rc::new(RefCell::new(Vec::new()));
     let notes = trace.clone();
-    let mut line = Line { terminal: std::io::stderr().is_terminal(), started: Instant::now(), last: Instant::now() };
     let watcher = move |step: &Progress| {
         Segment::note(&mut notes.borrow_mut(), step);
-        if show {
-            line.tell(step);
-        }
-        if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        heed(step)
     };
     let result = watched(Box::new(watcher), compute);
-    if show && std::io::stderr().is_terminal() {
-        // The line has served.
-        drop(write!(std::io::stderr(), "\r\x1b[2K"));
-    }
     (result, trace.take())
+}
+
+/// Stop at Ctrl-C; `show` tells the user of every step on standard error.
+pub fn terminal(show: bool) -> Watcher {
+    interrupt::listen();
+    let mut line = show.then(Line::new);
+    Box::new(move |step: &Progress| {
+        line.iter_mut().for_each(|line| line.tell(step));
+        if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })
 }
 
 /// The line of progress.
@@ -41,7 +42,20 @@ struct Line {
     last: Instant,
 }
 
+impl Drop for Line {
+    fn drop(&mut self) {
+        if self.terminal {
+            // The line has served.
+            drop(write!(std::io::stderr(), "\r\x1b[2K"));
+        }
+    }
+}
+
 impl Line {
+    fn new() -> Self {
+        Self { terminal: std::io::stderr().is_terminal(), started: Instant::now(), last: Instant::now() }
+    }
+
     fn tell(&mut self, step: &Progress) {
         if !self.terminal && self.last.elapsed() < PATIENCE {
             return;

@@ -7,7 +7,7 @@ use crate::args::ReportArgs;
 use crate::settings::DataSettings;
 
 /// Flags of `backtest`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct BacktestArgs {
     /// CSV file, plain or gzipped, or - for standard input
     #[arg(value_name = "DATA")]
@@ -59,6 +59,9 @@ pub struct BacktestArgs {
     /// Threads, 0 = all cores; results do not depend on it
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Effort")]
     pub threads: usize,
+    /// Dask scheduler whose workers do the windows, such as tcp://10.0.0.1:8786; needs the Python package
+    #[arg(long, value_name = "ADDRESS", help_heading = "Effort")]
+    pub cluster: Option<String>,
     /// Directory for the results; a second call with the same one goes on where the first stopped
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,

@@ -3,20 +3,27 @@
 pub mod files;
 
 use anyhow::{Context, Result};
+use levytilt::Model;
+use levytilt::drift::Neural;
 use levytilt::forecast::{Forecast, ForecastOptions, forecast};
 use levytilt::posterior::Marginal;
 use serde::Serialize;
 use std::io::Write;
+use std::path::Path;
 
 use crate::args::ForecastArgs;
 use crate::build_model::closed_model;
 use crate::bytes::{display_name, read_text};
 use crate::failure::{bad, quoted};
+use crate::fit::{self, Outcome};
+use crate::input::Table;
 use crate::npz::{self, Array};
 use crate::one_or_many::OneOrMany;
 use crate::output::{Entry, check_directory, number, save, say};
+use crate::report::page::Page;
 use crate::report::{self, Outlook, forecast_page};
 use crate::rows::split;
+use crate::settings::Settings;
 use crate::state::State;
 use crate::threads::with_threads;
 use crate::time::{self, Calendar, Written};
@@ -46,37 +53,115 @@ struct Summary {
     warnings: Vec<String>,
 }
 
+/// Where a forecast starts: a fitted model and the states it ended with.
+pub struct Origin {
+    state: State,
+    model: Model,
+    names: Vec<String>,
+    calendar: Calendar,
+}
+
+/// What was seen ahead.
+pub struct View {
+    /// The paths.
+    pub ahead: Forecast,
+    summary: Summary,
+    has_variance: bool,
+}
+
 /// Read, simulate, write, report.
 pub fn run(args: &ForecastArgs) -> Result<()> {
     args.out.as_deref().map_or(Ok(()), check_directory)?;
-    let (state, settings) = State::read(&args.run)?;
-    let calendar = state.calendar()?;
-    let names: Vec<String> = state.dimension.iter().cloned().collect();
-    let model = closed_model(&settings, &names, State::read_network(&args.run, &settings)?, "forecast")?;
+    let origin = Origin::read(&args.run)?;
     let times = match (&args.horizon, &args.at) {
-        (Some(horizon), _) => horizon_times(horizon, &state, &calendar)?,
-        (None, Some(file)) => file_times(file, &calendar)?,
+        (Some(horizon), _) => horizon_times(horizon, &origin.state, &origin.calendar)?,
+        (None, Some(file)) => file_times(file, &origin.calendar)?,
         (None, None) => return Err(bad("forecast needs --horizon or --at")),
     };
-    let options = ForecastOptions {
-        from: state.time,
-        longest_step: state.step,
-        paths: args.effort.paths.unwrap_or(state.weights.len()),
-        seed: args.seed.unwrap_or(state.seed),
-    };
-    check_work(&times, &options)?;
-    let ends = (state.states.as_slice(), state.weights.as_slice());
-    let ahead = with_threads(args.effort.threads, || forecast(&model, ends, &times, &options))??;
-    let has_variance = model.dimensions.iter().all(|dimension| dimension.noise.has_variance());
-    let summary = summarise(&ahead, &state, &calendar, options.seed, has_variance);
+    let view = with_threads(args.effort.threads, || origin.look(&times, args.effort.paths, args.seed))??;
     if let Some(dir) = &args.out {
-        let fit = report::read(&args.run).ok();
-        let [page, content] = report::entries(&forecast_page(&Outlook {
-            ahead: &ahead,
-            names: &names,
-            calendar: &calendar,
+        origin.save(dir, &view, report::read(&args.run).ok().as_ref())?;
+    }
+    if args.report.json {
+        say(&view.summary_json()?);
+    } else if !args.report.quiet {
+        let Summary { to, median, q05, q95, paths, .. } = &view.summary;
+        for (((name, median), q05), q95) in origin.names.iter().zip(median.iter()).zip(q05.iter()).zip(q95.iter()) {
+            say(&format!("{name} at {to}: median {median:.4}, 90% between {q05:.4} and {q95:.4} ({paths} paths)"));
+        }
+        view.summary.warnings.iter().for_each(|warning| say(&format!("note: {warning}")));
+        if let Some(dir) = &args.out {
+            say(&format!("written: {}: report.html, forecast.csv, paths.npz, summary.json", dir.display()));
+        }
+    }
+    Ok(())
+}
+
+impl Origin {
+    /// The end of the run in `dir`.
+    pub fn read(dir: &Path) -> Result<Self> {
+        let (state, settings) = State::read(dir)?;
+        let network = State::read_network(dir, &settings)?;
+        Self::new(state, &settings, network)
+    }
+
+    /// The end of a fit to `table`.
+    pub fn of(outcome: &Outcome, table: &Table) -> Result<Self> {
+        let network = outcome.fit.network.as_ref().map(|network| network.drift.clone());
+        Self::new(fit::state(outcome, table), &fit::filled(outcome), network)
+    }
+
+    fn new(state: State, settings: &Settings, network: Option<Neural>) -> Result<Self> {
+        let names: Vec<String> = state.dimension.iter().cloned().collect();
+        let model = closed_model(settings, &names, network, "forecast")?;
+        Ok(Self { calendar: state.calendar()?, model, names, state })
+    }
+
+    /// Names of the dimensions.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// How times are written.
+    pub fn calendar(&self) -> &Calendar {
+        &self.calendar
+    }
+
+    /// The times up to `horizon`, such as 2.5 or 2d.
+    pub fn until(&self, horizon: &str) -> Result<Vec<f64>> {
+        horizon_times(horizon, &self.state, &self.calendar)
+    }
+
+    /// The times that are written so.
+    pub fn at(&self, texts: &[String]) -> Result<Vec<f64>> {
+        texts.iter().map(|text| self.calendar.read("at", text)).collect()
+    }
+
+    /// Simulate to `times`, with as many paths and the seed of the fit if none are given.
+    pub fn look(&self, times: &[f64], paths: Option<usize>, seed: Option<u64>) -> Result<View> {
+        let state = &self.state;
+        let options = ForecastOptions {
             from: state.time,
-            fit: fit.as_ref(),
+            longest_step: state.step,
+            paths: paths.unwrap_or(state.weights.len()),
+            seed: seed.unwrap_or(state.seed),
+        };
+        check_work(times, &options)?;
+        let ahead = forecast(&self.model, (&state.states, &state.weights), times, &options)?;
+        let has_variance = self.model.dimensions.iter().all(|dimension| dimension.noise.has_variance());
+        let summary = summarise(&ahead, state, &self.calendar, options.seed, has_variance);
+        Ok(View { ahead, summary, has_variance })
+    }
+
+    /// Write the files of a forecast; `fit` is the page of the run, which shows the end of the record.
+    pub fn save(&self, dir: &Path, view: &View, fit: Option<&Page>) -> Result<()> {
+        let View { ahead, summary, has_variance } = view;
+        let [page, content] = report::entries(&forecast_page(&Outlook {
+            ahead,
+            names: &self.names,
+            calendar: &self.calendar,
+            from: self.state.time,
+            fit,
             warnings: &summary.warnings,
             version: summary.version,
         }))?;
@@ -85,25 +170,19 @@ pub fn run(args: &ForecastArgs) -> Result<()> {
             &[
                 page,
                 content,
-                Entry::new("forecast.csv", |out| write_table(out, &ahead, &calendar, &names, has_variance)),
-                Entry::new("paths.npz", |out| write_paths(out, &ahead)),
-                Entry::json("summary.json", &summary),
+                Entry::new("forecast.csv", |out| write_table(out, ahead, &self.calendar, &self.names, *has_variance)),
+                Entry::new("paths.npz", |out| write_paths(out, ahead)),
+                Entry::json("summary.json", summary),
             ],
-        )?;
+        )
     }
-    if args.report.json {
-        say(&serde_json::to_string_pretty(&summary).context("summary")?);
-    } else if !args.report.quiet {
-        let Summary { to, median, q05, q95, paths, .. } = &summary;
-        for (((name, median), q05), q95) in names.iter().zip(median.iter()).zip(q05.iter()).zip(q95.iter()) {
-            say(&format!("{name} at {to}: median {median:.4}, 90% between {q05:.4} and {q95:.4} ({paths} paths)"));
-        }
-        summary.warnings.iter().for_each(|warning| say(&format!("note: {warning}")));
-        if let Some(dir) = &args.out {
-            say(&format!("written: {}: report.html, forecast.csv, paths.npz, summary.json", dir.display()));
-        }
+}
+
+impl View {
+    /// The content of summary.json.
+    pub fn summary_json(&self) -> Result<String> {
+        serde_json::to_string_pretty(&self.summary).context("summary")
     }
-    Ok(())
 }
 
 /// Refuse work that would not end.

@@ -75,6 +75,7 @@ fn settings(args: &ReproduceArgs, data: &str, part: &Part) -> BacktestArgs {
     let to = if args.quick { "2024-07-15" } else { part.to };
     let models = args.models.clone().unwrap_or_else(|| MODELS.split(',').map(String::from).collect());
     BacktestArgs {
+        cluster: None,
         source: data.into(),
         data: DataSettings { column: None, columns: Some(part.columns.iter().map(|name| name.to_string()).collect()) },
         log_returns: true,

@@ -1,0 +1,115 @@
+//! A backtest whose windows may be forecast anywhere: here, in other processes, on other machines.
+
+use levytilt_cli::backtest::score::Line;
+use levytilt_cli::backtest::{Plan, tell};
+use levytilt_cli::input;
+use levytilt_cli::journal::Journal;
+use levytilt_cli::output::check_directory;
+use pyo3::prelude::*;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use crate::errors::{ComputationError, InputError, raised};
+use crate::flags::expect_command;
+use crate::table::Table;
+use crate::work::pooled;
+
+/// A journal, and the lines in it.
+type Open = (Journal, Vec<Line>);
+
+/// Windows and models, and the journal once it is open.
+#[pyclass(frozen, module = "levytilt._levytilt")]
+pub struct Backtest {
+    plan: Arc<Plan>,
+    table: Arc<input::Table>,
+    journal: Mutex<Option<Open>>,
+}
+
+#[pymethods]
+impl Backtest {
+    /// The backtest that a command line of the program describes, without the program's name; of `table`, or of the
+    /// data that the command line names.
+    #[new]
+    #[pyo3(signature = (line, table=None))]
+    fn new(py: Python<'_>, line: Vec<String>, table: Option<&Table>) -> PyResult<Self> {
+        let args = expect_command!(Backtest, &[], &line);
+        let given = table.map(|table| table.0.clone());
+        py.detach(|| {
+            check_directory(&args.out)?;
+            let read = || input::read(&args.source, &args.data.chosen()).map(Arc::new);
+            let table = given.map_or_else(read, Ok)?;
+            let plan = Plan::new(&args, || Ok(input::Table::clone(&table)))?;
+            Ok(Self { plan: Arc::new(plan), table, journal: Mutex::new(None) })
+        })
+        .map_err(raised)
+    }
+
+    /// The record.
+    #[getter]
+    fn table(&self) -> Table {
+        Table(self.table.clone())
+    }
+
+    /// Forecasts in all.
+    fn __len__(&self) -> usize {
+        self.plan.size()
+    }
+
+    /// Open the journal of the results; what is not in it yet, as window and model.
+    fn open(&self) -> PyResult<Vec<(usize, String)>> {
+        let (journal, lines) = self.plan.open().map_err(raised)?;
+        let missing = self.plan.missing(&lines).iter().map(|task| (task.id().0, task.id().1.to_string())).collect();
+        *self.journal()? = Some((journal, lines));
+        Ok(missing)
+    }
+
+    /// Forecast one window with one model, on one thread, and score it: a line for the journal.
+    fn line(&self, py: Python<'_>, window: usize, model: &str) -> PyResult<String> {
+        let task = self.plan.task(window, model).map_err(raised)?;
+        let line = py.detach(|| pooled(Some(1), || self.plan.line(&task))).map_err(raised)?;
+        serde_json::to_string(&line).map_err(|error| ComputationError::new_err(error.to_string()))
+    }
+
+    /// Put a line into the journal, unless the same window and model are there; whether it was new.
+    fn append(&self, line: &str) -> PyResult<bool> {
+        let line: Line = serde_json::from_str(line).map_err(|error| InputError::new_err(error.to_string()))?;
+        let mut open = self.journal()?;
+        let Some((journal, lines)) = open.as_mut() else {
+            return Err(InputError::new_err("the journal is not open"));
+        };
+        if lines.iter().any(|known| known.window == line.window && known.model == line.model) {
+            return Ok(false);
+        }
+        journal.append(&line).map_err(raised)?;
+        lines.push(line);
+        Ok(true)
+    }
+
+    /// Close the journal and keep what is in it for later.
+    fn close(&self) -> PyResult<()> {
+        *self.journal()? = None;
+        Ok(())
+    }
+
+    /// Write scores.json, scores.md and the report, and close the journal; the content of scores.json and scores.md.
+    /// With `say`, print what the program prints.
+    fn finish(&self, py: Python<'_>, say: bool) -> PyResult<(String, String)> {
+        let Some((journal, lines)) = self.journal()?.take() else {
+            return Err(InputError::new_err("the journal is not open"));
+        };
+        let work = || {
+            let scores = self.plan.finish(lines)?;
+            drop(journal);
+            if say {
+                tell(self.plan.args(), &scores)?;
+            }
+            Ok((serde_json::to_string(&scores)?, scores.to_markdown()))
+        };
+        py.detach(work).map_err(raised)
+    }
+}
+
+impl Backtest {
+    fn journal(&self) -> PyResult<MutexGuard<'_, Option<Open>>> {
+        self.journal.lock().map_err(|_| ComputationError::new_err("a thread failed while writing the journal"))
+    }
+}

@@ -1,0 +1,119 @@
+//! Fit a model to a table, and hand out what was found.
+
+use levytilt_cli::fit::{Outcome, analyse, entries};
+use levytilt_cli::forecast::Origin;
+use levytilt_cli::input;
+use levytilt_cli::output::save;
+use numpy::ndarray::{Array2, Array3};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::errors::{ComputationError, raised};
+use crate::flags::expect_command;
+use crate::forecast::{Ahead, Source, look};
+use crate::table::Table;
+use crate::work::patiently;
+
+/// A fit and its record, with the settings that made it.
+#[pyclass(frozen, module = "levytilt._levytilt")]
+pub struct Run {
+    outcome: Arc<Outcome>,
+    table: Arc<input::Table>,
+    origin: Arc<Origin>,
+}
+
+/// Fit the model that `flags` of `levytilt fit` describe; `progress(iteration, most, bound, error)` is told of steps.
+#[pyfunction]
+pub fn fit(py: Python<'_>, table: &Table, flags: Vec<String>, progress: Option<Py<PyAny>>) -> PyResult<Run> {
+    let args = expect_command!(Fit, &["fit", &table.0.source], &flags);
+    let settings = args.settings().with_config(args.record.config.as_deref()).map_err(raised)?;
+    let (table, threads) = (table.0.clone(), settings.solve.threads);
+    patiently(py, threads, progress, move |heed| {
+        let outcome = analyse(settings, &table, heed)?;
+        let origin = Arc::new(Origin::of(&outcome, &table)?);
+        Ok(Run { outcome: Arc::new(outcome), table, origin })
+    })
+}
+
+#[pymethods]
+impl Run {
+    /// The content of summary.json.
+    fn summary_json(&self) -> PyResult<String> {
+        let json = serde_json::to_string_pretty(&self.outcome.summary);
+        json.map_err(|error| ComputationError::new_err(error.to_string()))
+    }
+
+    /// The lines that the program prints.
+    fn text(&self) -> String {
+        self.outcome.summary.to_text()
+    }
+
+    /// The content of settings.toml.
+    fn settings(&self) -> PyResult<String> {
+        self.outcome.settings.to_toml().map_err(raised)
+    }
+
+    /// The record.
+    #[getter]
+    fn table(&self) -> Table {
+        Table(self.table.clone())
+    }
+
+    /// Latent times, and arrays (time, dimension) by the names of posterior.csv.
+    fn posterior<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let fit = &self.outcome.fit;
+        let column = |pick: &dyn Fn(&levytilt::posterior::Marginal) -> f64| -> Bound<'py, PyArray2<f64>> {
+            let shape = (fit.times.len(), fit.marginals.len());
+            Array2::from_shape_fn(shape, |(j, i)| pick(&fit.marginals[i][j])).into_pyarray(py)
+        };
+        let found = PyDict::new(py);
+        found.set_item("time", PyArray1::from_slice(py, &fit.times))?;
+        found.set_item("mean", column(&|m| m.mean))?;
+        found.set_item("sd", column(&|m| m.sd))?;
+        for (k, name) in ["q05", "q25", "q50", "q75", "q95"].into_iter().enumerate() {
+            found.set_item(name, column(&|m| m.quantiles[k]))?;
+        }
+        found.set_item("jump_probability", column(&|m| m.jump_probability))?;
+        Ok(found)
+    }
+
+    /// Posterior paths (path, time, dimension), handed over without a further copy.
+    fn paths<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray3<f64>> {
+        let paths = &self.outcome.fit.paths;
+        let mut states = Array3::zeros((paths.len(), paths.times(), paths.dim()));
+        for j in 0..paths.times() {
+            for i in 0..paths.dim() {
+                for (path, x) in paths.column(i, j).enumerate() {
+                    states[(path, j, i)] = x;
+                }
+            }
+        }
+        states.into_pyarray(py)
+    }
+
+    /// Weights of the paths, with sum 1.
+    fn weights<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, &self.outcome.fit.weights)
+    }
+
+    /// ln p(x, y) − ln q(x) of the paths, behind the bound, the effective sample size and k̂.
+    fn log_weights<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.outcome.fit.paths.log_weights().into_pyarray(py)
+    }
+
+    /// Write the files of a run.
+    fn save(&self, py: Python<'_>, dir: PathBuf) -> PyResult<()> {
+        let write = || save(&dir, &entries(&self.outcome, &self.table, &self.outcome.summary, None)?);
+        py.detach(write).map_err(raised)
+    }
+
+    /// Look ahead; see `Ahead`.
+    #[pyo3(signature = (flags, at=None))]
+    fn forecast(&self, py: Python<'_>, flags: Vec<String>, at: Option<Vec<String>>) -> PyResult<Ahead> {
+        let source = Source::Fresh(self.outcome.clone(), self.table.clone());
+        look(py, self.origin.clone(), source, &flags, at)
+    }
+}

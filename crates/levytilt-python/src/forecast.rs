@@ -1,0 +1,155 @@
+//! Look ahead from a fit, fresh or read back from its directory.
+
+use levytilt_cli::fit::Outcome;
+use levytilt_cli::forecast::{Origin, View};
+use levytilt_cli::input;
+use levytilt_cli::report::{self, Material, fit_page};
+use numpy::ndarray::Array3;
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::errors::{InputError, raised};
+use crate::flags::expect_command;
+use crate::work::patiently;
+
+/// Where the page of the fit comes from, whose end the page of a forecast shows.
+pub enum Source {
+    /// From the fit.
+    Fresh(Arc<Outcome>, Arc<input::Table>),
+    /// From its directory.
+    Saved(PathBuf),
+}
+
+/// Predictive paths.
+#[pyclass(frozen, module = "levytilt._levytilt")]
+pub struct Ahead {
+    origin: Arc<Origin>,
+    view: View,
+    source: Source,
+}
+
+/// Simulate from `origin` as `flags` of `levytilt forecast` say, to a horizon among them or to the times `at`.
+pub fn look(
+    py: Python<'_>,
+    origin: Arc<Origin>,
+    source: Source,
+    flags: &[String],
+    at: Option<Vec<String>>,
+) -> PyResult<Ahead> {
+    let words: &[&str] = if at.is_some() { &["forecast", "RUN", "--at=times"] } else { &["forecast", "RUN"] };
+    let args = expect_command!(Forecast, words, flags);
+    let times = match (&at, &args.horizon) {
+        (Some(at), _) => origin.at(at).map_err(raised)?,
+        (None, Some(horizon)) => origin.until(horizon).map_err(raised)?,
+        (None, None) => return Err(InputError::new_err("forecast needs a horizon or times")),
+    };
+    patiently(py, args.effort.threads, None, move |_| {
+        let view = origin.look(&times, args.effort.paths, args.seed)?;
+        Ok(Ahead { origin, view, source })
+    })
+}
+
+#[pymethods]
+impl Ahead {
+    /// Names of the dimensions.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        self.origin.names().to_vec()
+    }
+
+    /// Nanoseconds from 1970 to the first timestamp of the record; nothing where times are numbers.
+    #[getter]
+    fn origin(&self) -> Option<i128> {
+        self.origin.calendar().origin()
+    }
+
+    /// Times as the computation sees them.
+    #[getter]
+    fn times<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, &self.view.ahead.times)
+    }
+
+    /// States (path, time, dimension).
+    fn paths<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        let ahead = &self.view.ahead;
+        PyArray1::from_slice(py, &ahead.states).reshape([ahead.paths(), ahead.times.len(), ahead.dim])
+    }
+
+    /// Means (time, dimension).
+    fn mean<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let ahead = &self.view.ahead;
+        let places = (0..ahead.times.len()).flat_map(|j| (0..ahead.dim).map(move |i| (i, j)));
+        let means: Vec<f64> = places.map(|(i, j)| ahead.marginal(i, j, &[]).mean).collect();
+        means.into_pyarray(py).reshape([ahead.times.len(), ahead.dim])
+    }
+
+    /// Quantiles (time, dimension, level), as in forecast.csv.
+    fn quantile<'py>(&self, py: Python<'py>, levels: Vec<f64>) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        if let Some(level) = levels.iter().find(|level| !(0.0..=1.0).contains(*level)) {
+            return Err(InputError::new_err(format!("quantile level {level} is not allowed: must lie in [0, 1]")));
+        }
+        let ahead = &self.view.ahead;
+        let mut found = Array3::zeros((ahead.times.len(), ahead.dim, levels.len()));
+        for j in 0..ahead.times.len() {
+            for i in 0..ahead.dim {
+                for (k, quantile) in ahead.marginal(i, j, &levels).quantiles.into_iter().enumerate() {
+                    found[(j, i, k)] = quantile;
+                }
+            }
+        }
+        Ok(found.into_pyarray(py))
+    }
+
+    /// The content of summary.json.
+    fn summary_json(&self) -> PyResult<String> {
+        self.view.summary_json().map_err(raised)
+    }
+
+    /// Write the files of a forecast.
+    fn save(&self, py: Python<'_>, dir: PathBuf) -> PyResult<()> {
+        let write = || {
+            let page = match &self.source {
+                Source::Fresh(outcome, table) => Some(fit_page(&Material { outcome, table, rival: None })?),
+                Source::Saved(run) => report::read(run).ok(),
+            };
+            self.origin.save(&dir, &self.view, page.as_ref())
+        };
+        py.detach(write).map_err(raised)
+    }
+}
+
+/// A run that was saved: what a forecast needs of it.
+#[pyclass(frozen, module = "levytilt._levytilt")]
+pub struct SavedRun {
+    dir: PathBuf,
+    origin: Arc<Origin>,
+}
+
+#[pymethods]
+impl SavedRun {
+    #[new]
+    fn new(dir: PathBuf) -> PyResult<Self> {
+        let origin = Arc::new(Origin::read(&dir).map_err(raised)?);
+        Ok(Self { dir, origin })
+    }
+
+    /// Names of the dimensions.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        self.origin.names().to_vec()
+    }
+
+    /// Nanoseconds from 1970 to the first timestamp of the record; nothing where times are numbers.
+    #[getter]
+    fn origin(&self) -> Option<i128> {
+        self.origin.calendar().origin()
+    }
+
+    /// Look ahead; see `Ahead`.
+    #[pyo3(signature = (flags, at=None))]
+    fn forecast(&self, py: Python<'_>, flags: Vec<String>, at: Option<Vec<String>>) -> PyResult<Ahead> {
+        look(py, self.origin.clone(), Source::Saved(self.dir.clone()), &flags, at)
+    }
+}

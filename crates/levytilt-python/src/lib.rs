@@ -1,0 +1,39 @@
+//! The program's own code for Python: tables in, results as NumPy arrays and the program's files out.
+//!
+//! Options come as the program's flags, so that names, checks and messages are the program's.
+
+mod backtest;
+mod errors;
+mod fit;
+mod flags;
+mod forecast;
+mod once;
+mod scores;
+mod table;
+mod work;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _levytilt {
+    #[pymodule_export]
+    use super::backtest::Backtest;
+    #[pymodule_export]
+    use super::errors::{ComputationError, InputError};
+    #[pymodule_export]
+    use super::fit::{Run, fit};
+    #[pymodule_export]
+    use super::flags::{check, cluster_of, main};
+    #[pymodule_export]
+    use super::forecast::{Ahead, SavedRun};
+    #[pymodule_export]
+    use super::once::{exact, simulate};
+    #[pymodule_export]
+    use super::scores::{crps, energy_score, k_hat, stable_law, tail_crps};
+    #[pymodule_export]
+    use super::table::Table;
+
+    /// The version of the program.
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+}

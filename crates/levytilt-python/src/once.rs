@@ -1,0 +1,47 @@
+//! The commands that need no fit: exact evidence and synthetic data.
+
+use levytilt_cli::exact::analyse;
+use levytilt_cli::simulate::draw;
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::{ComputationError, raised};
+use crate::flags::expect_command;
+use crate::table::Table;
+use crate::work::patiently;
+
+/// Exact evidence and smoother, as `flags` of `levytilt exact` say: summary.json and columns of posterior.csv.
+#[pyfunction]
+pub fn exact<'py>(py: Python<'py>, table: &Table, flags: Vec<String>) -> PyResult<(String, Bound<'py, PyDict>)> {
+    let args = expect_command!(Exact, &["exact", &table.0.source], &flags);
+    let settings = args.record.settings().with_config(args.record.config.as_deref()).map_err(raised)?;
+    let table = table.0.clone();
+    let outcome = patiently(py, None, None, move |_| analyse(settings, &table))?;
+    let summary = serde_json::to_string_pretty(&outcome.summary);
+    let summary = summary.map_err(|error| ComputationError::new_err(error.to_string()))?;
+    let (found, smoothed) = (PyDict::new(py), outcome.smoothed);
+    found.set_item("time", smoothed.times.into_pyarray(py))?;
+    found.set_item("mean", smoothed.mean.into_pyarray(py))?;
+    found.set_item("sd", smoothed.sd.into_pyarray(py))?;
+    for (name, quantile) in ["q05", "q25", "q50", "q75", "q95"].into_iter().zip(smoothed.quantiles) {
+        found.set_item(name, quantile.into_pyarray(py))?;
+    }
+    Ok((summary, found))
+}
+
+/// A data set, as `flags` of `levytilt simulate` say: truth.json, and times, observations and states.
+#[pyfunction]
+pub fn simulate<'py>(py: Python<'py>, flags: Vec<String>) -> PyResult<(String, Bound<'py, PyDict>)> {
+    let args = expect_command!(Simulate, &["simulate", "--out=unused"], &flags);
+    let settings = args.settings().with_config(args.config.as_deref()).map_err(raised)?;
+    let drawn = patiently(py, None, None, move |_| draw(settings))?;
+    let truth = drawn.truth_json().map_err(raised)?;
+    let seen = |values: &[f64]| -> Vec<f64> { values.iter().copied().step_by(drawn.every()).collect() };
+    let found = PyDict::new(py);
+    found.set_item("times", seen(&drawn.times).into_pyarray(py))?;
+    found.set_item("values", seen(&drawn.series.observations).into_pyarray(py))?;
+    found.set_item("latent_times", PyArray1::from_slice(py, &drawn.times))?;
+    found.set_item("path", PyArray1::from_slice(py, &drawn.series.path))?;
+    Ok((truth, found))
+}

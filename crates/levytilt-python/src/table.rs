@@ -1,0 +1,91 @@
+//! A record of observations, from a file or from arrays; it can be sent to other processes.
+
+use levytilt_cli::input::{self, from_columns};
+use levytilt_cli::output::number;
+use levytilt_cli::time::Calendar;
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+use std::sync::Arc;
+
+use crate::errors::raised;
+use crate::flags::expect_command;
+
+/// Times, and one column of values per dimension, in the order of time.
+#[pyclass(frozen, module = "levytilt._levytilt")]
+pub struct Table(pub Arc<input::Table>);
+
+/// Times as numbers, or as they are written.
+#[derive(FromPyObject)]
+pub enum Times<'py> {
+    Numbers(PyReadonlyArray1<'py, f64>),
+    Texts(Vec<String>),
+}
+
+/// How a table is sent: what makes it again.
+type Parts<'py> = (String, Vec<String>, Bound<'py, PyAny>, Vec<Bound<'py, PyArray1<f64>>>);
+
+#[pymethods]
+impl Table {
+    /// A table of columns called `names`; `source` names it in messages.
+    #[new]
+    fn new(source: &str, names: Vec<String>, times: Times, columns: Vec<PyReadonlyArray1<f64>>) -> PyResult<Self> {
+        let texts = match times {
+            Times::Texts(texts) => texts,
+            Times::Numbers(times) => times.as_array().iter().map(|&time| text(time)).collect(),
+        };
+        let columns: Vec<Vec<f64>> = columns.iter().map(|column| column.as_array().to_vec()).collect();
+        let table = from_columns(source, names, &texts, &columns).map_err(raised)?;
+        Ok(Self(Arc::new(table)))
+    }
+
+    /// Read a CSV file; `flags` of `levytilt fit` say which columns.
+    #[staticmethod]
+    fn read(source: &str, flags: Vec<String>) -> PyResult<Self> {
+        let args = expect_command!(Fit, &["fit", source], &flags);
+        let settings = args.settings().with_config(args.record.config.as_deref()).map_err(raised)?;
+        let table = input::read(source, &settings.data.chosen()).map_err(raised)?;
+        Ok(Self(Arc::new(table)))
+    }
+
+    /// Names of the dimensions.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        self.0.names.clone()
+    }
+
+    /// Times as the computation sees them: numbers, or days since the first timestamp.
+    #[getter]
+    fn times<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, &self.0.times)
+    }
+
+    /// Nanoseconds from 1970 to the first timestamp; nothing where times are numbers.
+    #[getter]
+    fn origin(&self) -> Option<i128> {
+        self.0.calendar.origin()
+    }
+
+    /// Values, one array per dimension; NaN where nothing was seen.
+    #[getter]
+    fn columns<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyArray1<f64>>> {
+        self.0.columns.iter().map(|column| PyArray1::from_slice(py, column)).collect()
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.times.len()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyType>, Parts<'py>)> {
+        let times = match self.0.calendar {
+            Calendar::Numbers => self.times(py).into_any(),
+            Calendar::Days(_) => self.0.time_texts().into_pyobject(py)?.into_any(),
+        };
+        Ok((py.get_type::<Self>(), (self.0.source.clone(), self.names(), times, self.columns(py))))
+    }
+}
+
+/// A number that reads back as the same; what is not finite keeps its name for the message.
+fn text(time: f64) -> String {
+    if time.is_finite() { number(time) } else { time.to_string() }
+}

@@ -1,0 +1,41 @@
+"""Inference for systems that jump: dX = f(X) dt + dL, with heavy-tailed noise L, seen through noisy observations.
+
+>>> import levytilt as lt
+>>> fit = lt.Model(drift="ou", noise="stable").fit(times, values, seed=1)      # doctest: +SKIP
+>>> fit.forecast(horizon=2.5).quantile([0.05, 0.5, 0.95])                      # doctest: +SKIP
+
+The engine is that of the program `levytilt`: the same seed gives the same numbers, bit for bit.
+"""
+
+from ._backtest import Scores, backtest
+from ._fit import Fit, load
+from ._forecast import Forecast
+from ._levytilt import VERSION as __version__
+from ._levytilt import ComputationError, InputError
+from ._model import Model
+from ._once import Exact, Simulation, exact, simulate
+from ._scores import crps, energy_score, k_hat, stable_cdf, stable_pdf, tail_crps
+from .forecaster import LevyTiltForecaster
+
+__all__ = [
+    "ComputationError",
+    "Exact",
+    "Fit",
+    "Forecast",
+    "InputError",
+    "LevyTiltForecaster",
+    "Model",
+    "Scores",
+    "Simulation",
+    "__version__",
+    "backtest",
+    "crps",
+    "energy_score",
+    "exact",
+    "k_hat",
+    "load",
+    "simulate",
+    "stable_cdf",
+    "stable_pdf",
+    "tail_crps",
+]

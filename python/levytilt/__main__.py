@@ -1,0 +1,37 @@
+"""The program `levytilt`, as the package brings it: the same code, and windows on a cluster."""
+
+from __future__ import annotations
+
+import sys
+
+from . import _levytilt
+from ._backtest import run
+
+
+def main() -> None:
+    """Run the command line."""
+    line = sys.argv[1:]
+    cluster = _levytilt.cluster_of(line)
+    if cluster is None:
+        sys.exit(_levytilt.main(line))
+    try:
+        run(_levytilt.Backtest(line), line, cluster=cluster, progress=_progress(line), say=True)
+    except _levytilt.InputError as error:
+        sys.exit(_fail(error, 2))
+    except _levytilt.ComputationError as error:
+        sys.exit(_fail(error, 1))
+    except KeyboardInterrupt:
+        sys.exit(_fail("stopped; finished windows are kept, and the same command goes on from there", 1))
+
+
+def _progress(line: list[str]) -> bool | None:
+    return False if "--quiet" in line or "--json" in line else None
+
+
+def _fail(error: object, code: int) -> int:
+    print(f"error: {error}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    main()

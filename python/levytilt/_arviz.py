@@ -1,0 +1,85 @@
+"""Give a fit to ArviZ."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._extras import need
+from ._levytilt import InputError
+
+if TYPE_CHECKING:
+    from ._fit import Fit
+
+
+def to_arviz(fit: Fit, chains: int = 4) -> Any:
+    """InferenceData with independent posterior draws, equally weighted.
+
+    `x` are posterior paths at the estimated parameters; where paths have weights they are resampled in proportion. Draws are
+    independent, so that chains are only parts of them, for the diagnostics that compare chains. Observations lie in one
+    dimension `observation` with coordinates for their times and names.
+    """
+    arviz = need("arviz", "arviz")
+    seen = fit._observations()
+    if seen is None:
+        raise InputError("to_arviz needs the record, which a run read back does not hold: fit again, or use the arrays")
+    generator = np.random.default_rng(fit.summary["seed"])
+    latent = fit._run.posterior()["time"]
+    paths = _equal(fit.paths(), fit.weights, generator, chains)
+    place, dimension, values = _flat(latent, *seen)
+    errors = _errors(fit)[dimension]
+    at = paths[:, :, place, dimension]
+    log_likelihood = -0.5 * ((values - at) / errors) ** 2 - np.log(errors) - 0.5 * np.log(2 * np.pi)
+    coords = {
+        "time": fit.times,
+        "dimension": fit.names,
+        "observation": np.arange(len(values)),
+    }
+    attrs = {
+        "created_by": "levytilt",
+        "settings": fit.settings,
+        "summary": json.dumps(fit.summary),
+    }
+    found = arviz.from_dict(
+        posterior={"x": paths},
+        posterior_predictive={"y": at + errors * generator.standard_normal(at.shape)},
+        log_likelihood={"y": log_likelihood},
+        observed_data={"y": values},
+        coords=coords,
+        dims={"x": ["time", "dimension"], "y": ["observation"]},
+        attrs=attrs,
+    )
+    labels = {"observation_time": ("observation", fit.times[place])}
+    labels["observation_dimension"] = ("observation", np.asarray(fit.names)[dimension])
+    for group in ("posterior_predictive", "log_likelihood", "observed_data"):
+        found[group] = found[group].assign_coords(labels)
+    return found
+
+
+def _equal(paths: np.ndarray, weights: np.ndarray, generator: np.random.Generator, chains: int) -> np.ndarray:
+    """Paths (chain, draw, time, dimension), all of the same weight."""
+    count = len(weights) - len(weights) % chains
+    if count == 0:
+        raise InputError(f"{len(weights)} paths are too few for {chains} chains")
+    if np.ptp(weights) > 0:
+        # Systematic resampling; the order is mixed so that copies of a path do not lie side by side.
+        places = (np.arange(count) + generator.uniform()) / count
+        chosen = np.searchsorted(np.cumsum(weights), places).clip(max=len(weights) - 1)
+        paths = paths[generator.permutation(chosen)]
+    return paths[:count].reshape(chains, count // chains, *paths.shape[1:])
+
+
+def _flat(latent: np.ndarray, times: np.ndarray, columns: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Place in latent time, dimension and value of everything that was seen."""
+    table = np.column_stack(columns)
+    row, dimension = np.nonzero(~np.isnan(table))
+    return np.searchsorted(latent, times)[row], dimension, table[row, dimension]
+
+
+def _errors(fit: Fit) -> np.ndarray:
+    """Standard deviation of the observation error of each dimension."""
+    values = fit.parameters
+    one = values.get("observation_std")
+    return np.array([values.get(f"observation_std[{name}]", one) for name in fit.names], dtype=float)

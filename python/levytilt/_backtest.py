@@ -1,0 +1,288 @@
+"""Rolling windows, every model on the same ones, here or on many machines."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pickle
+import sys
+import tempfile
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Callable, Iterator, Sequence
+
+from ._data import record
+from ._extras import need
+from ._flags import flags, length
+from ._levytilt import Backtest, ComputationError, Table
+from ._progress import Bar
+
+#: Windows in flight per worker: enough that none waits for work, few enough that little is lost with one.
+AHEAD = 4
+#: How often an executor that broke is made anew, where that is possible.
+REVIVALS = 5
+
+Window = tuple  # (number, models that are missing)
+
+
+class Scores:
+    """What a backtest found."""
+
+    def __init__(self, content: dict[str, Any], table: str, path: str | None):
+        self.content = content
+        self.table = table
+        self.path = path
+
+    @property
+    def models(self) -> dict[str, dict[str, Any]]:
+        """The scores of each model, by its name."""
+        return {model["name"]: model for model in self.content["models"]}
+
+    def to_pandas(self) -> Any:
+        """A row per model."""
+        pandas = need("pandas", "pandas")
+        keys = ("crps", "energy_score", "tail_crps", "mse", "mae", "seconds_per_window")
+        rows = {name: {key: model[key] for key in keys} for name, model in self.models.items()}
+        return pandas.DataFrame.from_dict(rows, orient="index")
+
+    def __repr__(self) -> str:
+        return self.table
+
+
+def backtest(
+    data: Any,
+    train: Any = "30d",
+    horizon: Any = "2d",
+    stride: Any = None,
+    models: Sequence[str] | None = None,
+    *,
+    executor: Executor | Callable[[], Executor] | None = None,
+    cluster: str | None = None,
+    out: str | os.PathLike[str] | None = None,
+    log_returns: bool = False,
+    column: str | None = None,
+    columns: Sequence[str] | None = None,
+    paths: int | None = None,
+    seed: int | None = None,
+    threads: int = 0,
+    progress: bool | None = None,
+    **options: Any,
+) -> Scores:
+    """Score models on rolling windows of a record.
+
+    data is what `Model.fit` takes in one argument. Windows are done by threads of this process; by any
+    ``concurrent.futures.Executor``; by one that is made anew when a worker's death has broken it, where `executor` is a
+    function that makes it; or on a Dask cluster, by its address or its ``Client.get_executor()``. No figure depends on where
+    or in which order windows are done.
+
+    With `out`, results are written there as by ``levytilt backtest``, and a second call, also one of the program, goes on
+    where the first stopped. Further options (least, reference, to, ...) are the program's flags; `from_` is its `from`.
+    """
+    if "from_" in options:
+        options["from"] = options.pop("from_")
+    words = flags(
+        train=length(train), horizon=length(horizon), stride=length(stride), models=models and list(models),
+        log_returns=log_returns, paths=paths, seed=seed, **options,
+    )  # fmt: skip
+    with _directory(out) as target:
+        if isinstance(data, (str, os.PathLike)):
+            source, table = os.fspath(data), None
+            words += flags(column=column, columns=columns and list(columns))
+        else:
+            source, table = "data", record(data, None, column, columns).table
+        line = ["backtest", source, f"--out={target}", *words]
+        content, text = run(Backtest(line, table), line, executor, cluster, threads, progress)
+    return Scores(json.loads(content), text, None if out is None else os.fspath(out))
+
+
+def run(
+    plan: Backtest,
+    line: list[str],
+    executor: Any = None,
+    cluster: str | None = None,
+    threads: int = 0,
+    progress: bool | None = None,
+    say: bool = False,
+) -> tuple[str, str]:
+    """Do what is missing in the journal of a plan, made from a command line, and finish it."""
+    missing = plan.open()
+    bar = Bar(progress, len(plan), "forecasts", len(plan) - len(missing))
+    try:
+        with _workers(plan, line, executor, cluster, threads) as workers:
+            for lines in workers.results(_by_window(missing)):
+                bar.step(sum(plan.append(text) for text in lines))
+        return plan.finish(say)
+    finally:
+        plan.close()
+        bar.close()
+
+
+def window_lines(plan: Backtest, window: int, models: Sequence[str]) -> list[str]:
+    """Lines of one window: the task that is sent around."""
+    return [plan.line(window, model) for model in models]
+
+
+def _by_window(missing: list[tuple[int, str]]) -> list[Window]:
+    windows: dict[int, list[str]] = {}
+    for number, model in missing:
+        windows.setdefault(number, []).append(model)
+    return list(windows.items())
+
+
+class _directory:
+    """The directory of the results: the one given, or one that is removed in the end."""
+
+    def __init__(self, out: Any):
+        self.out = out
+        self.made: tempfile.TemporaryDirectory[str] | None = None
+
+    def __enter__(self) -> str:
+        if self.out is not None:
+            return os.fspath(self.out)
+        self.made = tempfile.TemporaryDirectory(prefix="levytilt-")
+        return self.made.name
+
+    def __exit__(self, *_: Any) -> None:
+        if self.made is not None:
+            self.made.cleanup()
+
+
+def _workers(plan: Backtest, line: list[str], executor: Any, cluster: str | None, threads: int) -> Any:
+    if cluster is not None:
+        from ._dask import DaskWorkers
+
+        return DaskWorkers(line, plan.table, address=cluster)
+    if executor is None:
+        return Local(plan, threads or os.cpu_count() or 1)
+    if type(executor).__module__.startswith("distributed"):
+        from ._dask import DaskWorkers
+
+        return DaskWorkers(line, plan.table, client=executor._client)
+    return Remote(plan, line, executor)
+
+
+class Pool:
+    """Windows through an executor, few at a time, results as they come."""
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        pass
+
+    def submit(self, window: Window) -> Future[list[str]]:
+        raise NotImplementedError
+
+    def revive(self) -> bool:
+        """Make the executor anew after a worker's death; whether that was possible."""
+        return False
+
+    def results(self, windows: list[Window]) -> Iterator[list[str]]:
+        waiting = list(reversed(windows))
+        flying: dict[Future[list[str]], Window] = {}
+        most = AHEAD * self.width()
+        while waiting or flying:
+            try:
+                while waiting and len(flying) < most:
+                    flying[self.submit(waiting[-1])] = waiting[-1]
+                    waiting.pop()
+                for future in wait(flying, return_when=FIRST_COMPLETED).done:
+                    lines = future.result()
+                    del flying[future]
+                    yield lines
+            except BrokenExecutor as error:
+                # Finished windows are not lost with the worker that died after them.
+                for future, window in flying.items():
+                    if future.done() and not future.cancelled() and future.exception() is None:
+                        yield future.result()
+                    else:
+                        waiting.append(window)
+                flying.clear()
+                if not self.revive():
+                    raise ComputationError(
+                        f"a worker died: {error}; finished windows are kept, and the same call with the same out goes on "
+                        "from there. A function that makes the executor, in its place, would be called again"
+                    ) from error
+
+    def width(self) -> int:
+        return os.cpu_count() or 1
+
+
+class Local(Pool):
+    """Threads of this process."""
+
+    def __init__(self, plan: Backtest, threads: int):
+        self.plan = plan
+        self.threads = threads
+
+    def __enter__(self) -> Local:
+        self.executor = ThreadPoolExecutor(self.threads, thread_name_prefix="levytilt")
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.executor.shutdown(wait=False, cancel_futures=True)
+
+    def submit(self, window: Window) -> Future[list[str]]:
+        return self.executor.submit(window_lines, self.plan, *window)
+
+    def width(self) -> int:
+        return self.threads
+
+
+class Remote(Pool):
+    """Any executor. The record lies in a file that the workers read once; a task is its name and a number."""
+
+    def __init__(self, plan: Backtest, line: list[str], executor: Any):
+        self.key, self.payload = packed(line, plan.table)
+        self.out = next(Path(word[len("--out=") :]) for word in line if word.startswith("--out="))
+        self.make = executor if callable(executor) and not isinstance(executor, Executor) else None
+        self.executor: Executor = self.make() if self.make else executor
+        self.revivals = 0
+
+    def __enter__(self) -> Remote:
+        self.out.mkdir(parents=True, exist_ok=True)
+        # The same call has the same name, so that it replaces what a driver left that died.
+        self.file = self.out / f".plan.{self.key}.pickle"
+        self.file.write_bytes(self.payload)
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if self.make:
+            self.executor.shutdown(wait=False, cancel_futures=True)
+        self.file.unlink(missing_ok=True)
+
+    def submit(self, window: Window) -> Future[list[str]]:
+        return self.executor.submit(_from_file, str(self.file), *window)
+
+    def revive(self) -> bool:
+        if self.make is None or self.revivals == REVIVALS:
+            return False
+        self.revivals += 1
+        print(f"levytilt: a worker died; starting workers again ({self.revivals} of {REVIVALS})", file=sys.stderr)
+        self.executor = self.make()
+        return True
+
+    def width(self) -> int:
+        return getattr(self.executor, "_max_workers", None) or os.cpu_count() or 1
+
+
+def _from_file(file: str, window: int, models: list[str]) -> list[str]:
+    return window_lines(_plan_in(file), window, models)
+
+
+@lru_cache(maxsize=1)
+def _plan_in(file: str) -> Backtest:
+    return unpacked(Path(file).read_bytes())
+
+
+def packed(line: list[str], table: Table) -> tuple[str, bytes]:
+    """What a worker needs once, and a name for it."""
+    payload = pickle.dumps((line, table))
+    return hashlib.sha256(payload).hexdigest()[:16], payload
+
+
+def unpacked(payload: bytes) -> Backtest:
+    """The plan that a worker makes once and keeps."""
+    return Backtest(*pickle.loads(payload))

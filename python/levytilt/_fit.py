@@ -1,0 +1,162 @@
+"""What a fit found: in memory, or read back from its directory."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ._data import Clock, time_texts
+from ._flags import flags, length
+from ._forecast import Forecast
+from ._levytilt import InputError, Run, SavedRun
+
+STATISTICS = ("mean", "sd", "q05", "q25", "q50", "q75", "q95", "jump_probability")
+
+
+class Fit:
+    """A model fitted to a record: figures, posterior, paths, and a look ahead."""
+
+    def __init__(self, run: Run | Saved, clock: Clock):
+        self._run = run
+        self._clock = clock
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The content of summary.json."""
+        return json.loads(self._run.summary_json())
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The values of all parameters, given or learned."""
+        return {name: found["estimate"] for name, found in self.summary["parameters"].items()}
+
+    @property
+    def settings(self) -> str:
+        """The content of settings.toml."""
+        return self._run.settings()
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the dimensions."""
+        return self._run.names if isinstance(self._run, Saved) else self._run.table.names
+
+    def posterior(self) -> Any:
+        """Posterior law of the state at every latent time: mean, sd, quantiles, jump probability.
+
+        A frame where the record was one; for arrays and files a dictionary of arrays, (time) or (time, dimension).
+        """
+        found = dict(self._run.posterior())
+        return self._clock.frame(found.pop("time"), self._origin(), self.names, found)
+
+    def paths(self) -> np.ndarray:
+        """Posterior paths (path, time, dimension); their weights are `weights`, their times those of `posterior`."""
+        return self._run.paths()
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Weights of the paths, with sum 1."""
+        return self._run.weights()
+
+    @property
+    def times(self) -> np.ndarray:
+        """Latent times."""
+        return self._clock.times(self._run.posterior()["time"], self._origin())
+
+    def forecast(
+        self,
+        horizon: Any = None,
+        *,
+        at: Any = None,
+        seed: int | None = None,
+        paths: int | None = None,
+        threads: int = 0,
+    ) -> Forecast:
+        """Predictive paths up to a horizon (2.5, "2D", a timedelta) or at given times; paths and seed of the fit."""
+        if (horizon is None) == (at is None):
+            raise InputError("forecast needs a horizon or the times to look at, and not both")
+        words = flags(horizon=length(horizon), seed=seed, paths=paths, threads=threads or None)
+        return Forecast(self._run.forecast(words, None if at is None else time_texts(at)), self._clock)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the run directory of the program: summary.json, posterior.csv, paths.npz, report.html and more."""
+        self._run.save(os.fspath(path))
+
+    def to_arviz(self, chains: int = 4) -> Any:
+        """ArviZ InferenceData: posterior, posterior_predictive, log_likelihood, observed_data; settings in attrs."""
+        from ._arviz import to_arviz
+
+        return to_arviz(self, chains)
+
+    def plot(self) -> Any:
+        """Draw record, posterior, jumps and parameters with matplotlib; the figure."""
+        from ._plot import plot
+
+        return plot(self)
+
+    def _origin(self) -> int | None:
+        return self._run.origin if isinstance(self._run, Saved) else self._run.table.origin
+
+    def _observations(self) -> tuple[np.ndarray, list[np.ndarray]] | None:
+        """Times and columns of the record; nothing for a run read back, whose directory does not hold them."""
+        return None if isinstance(self._run, Saved) else (self._run.table.times, self._run.table.columns)
+
+    def __repr__(self) -> str:
+        return self._run.text()
+
+
+class Saved:
+    """A run directory, which the program or `Fit.save` wrote."""
+
+    def __init__(self, path: str | os.PathLike[str]):
+        self.path = Path(path)
+        self.engine = SavedRun(self.path)
+        self.names = self.engine.names
+        self.origin = self.engine.origin
+
+    def summary_json(self) -> str:
+        return (self.path / "summary.json").read_text(encoding="utf-8")
+
+    def settings(self) -> str:
+        return (self.path / "settings.toml").read_text(encoding="utf-8")
+
+    def text(self) -> str:
+        found = json.loads(self.summary_json())
+        values = ", ".join(f"{name} {value['estimate']:.4g}" for name, value in found["parameters"].items())
+        return f"Fit of {self.path}: log evidence {found['log_evidence']:.2f}, {values}"
+
+    def posterior(self) -> dict[str, np.ndarray]:
+        with open(self.path / "posterior.csv", newline="", encoding="utf-8") as file:
+            rows = csv.reader(file)
+            next(rows)
+            # A field that is empty is a figure that does not exist.
+            table = np.array([[float(field or "nan") for field in row[2:]] for row in rows])
+        arrays = table.reshape(-1, len(self.names), len(STATISTICS))
+        with np.load(self.path / "paths.npz") as archive:
+            times = archive["times"]
+        return {"time": times, **{name: arrays[:, :, k] for k, name in enumerate(STATISTICS)}}
+
+    def paths(self) -> np.ndarray:
+        with np.load(self.path / "paths.npz") as archive:
+            return archive["paths"]
+
+    def weights(self) -> np.ndarray:
+        with np.load(self.path / "paths.npz") as archive:
+            return archive["weights"]
+
+    def forecast(self, words: list[str], at: list[str] | None) -> Any:
+        return self.engine.forecast(words, at)
+
+    def save(self, path: str) -> None:
+        if Path(path).resolve() != self.path.resolve():
+            shutil.copytree(self.path, path, dirs_exist_ok=True)
+
+
+def load(path: str | os.PathLike[str]) -> Fit:
+    """Read the directory of a run back, whether the program or `Fit.save` wrote it."""
+    return Fit(Saved(path), Clock())

@@ -1,0 +1,80 @@
+"""Describe a model, and fit it."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from . import _levytilt
+from ._data import record
+from ._fit import Fit
+from ._flags import flags, sets
+from ._progress import learning
+
+
+class Model:
+    """Drift, noise, observation and start. A parameter given a value is held fixed; one left out is learned.
+
+    drift: "ou" (theta, mu), "double-well" (theta1, theta2), "linear" (slope, offset), "neural" (width, depth), "none".
+    noise: "stable" (alpha, scale), "truncated-stable", "tempered-stable", "variance-gamma", "nig", "student",
+    "compound-poisson", "gaussian", or "auto", which fits them all and keeps the one with the most evidence.
+    Others: observation_std, brownian, x0, x0_std. `parameters` holds values of single dimensions, such as
+    ``{"theta[NVDA]": 3.0}``. Names and meaning are those of ``levytilt fit --help``.
+    """
+
+    def __init__(
+        self,
+        drift: str = "ou",
+        noise: str = "stable",
+        *,
+        parameters: dict[str, float] | None = None,
+        **fixed: float,
+    ):
+        self.drift = drift
+        self.noise = noise
+        self.parameters = dict(parameters or {})
+        self.fixed = fixed
+        _levytilt.check(["fit", "data", *self.flags()])
+
+    def flags(self) -> list[str]:
+        """The flags of the program that say the same."""
+        return flags(drift=self.drift, noise=self.noise, **self.fixed) + sets(self.parameters)
+
+    def fit(
+        self,
+        times: Any,
+        values: Any = None,
+        *,
+        seed: int = 1,
+        paths: int | None = None,
+        method: str | None = None,
+        threads: int = 0,
+        steps: int | None = None,
+        column: str | None = None,
+        columns: list[str] | None = None,
+        progress: bool | Callable[[int, int, float, float], None] | None = None,
+        **options: Any,
+    ) -> Fit:
+        """Learn the open parameters and the hidden path.
+
+        times and values are arrays; or times alone is a pandas Series or DataFrame (index = time), a polars DataFrame
+        (first column = time), or the path of a CSV or Parquet file. NaN is a missing value. Results are the same for any
+        number of threads (0 = all cores). progress: True for a bar, False for none, or a function of
+        (iteration, most, bound, error). Further options, such as init or iterations, are flags of ``levytilt fit``.
+        """
+        found = record(times, values, column, columns)
+        words = self.flags() + flags(
+            seed=seed, paths=paths, method=method, threads=threads or None, steps=steps, **options
+        )
+        if isinstance(times, str) and values is None:
+            words += flags(column=column, columns=columns)
+        tell, bar = learning(progress)
+        try:
+            return Fit(_levytilt.fit(found.table, words, tell), found.clock)
+        finally:
+            bar.close()
+
+    def __repr__(self) -> str:
+        given = [f"drift={self.drift!r}", f"noise={self.noise!r}"] + [f"{k}={v!r}" for k, v in self.fixed.items()]
+        if self.parameters:
+            given.append(f"parameters={self.parameters!r}")
+        return f"Model({', '.join(given)})"

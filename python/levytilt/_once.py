@@ -1,0 +1,76 @@
+"""Exact evidence, and synthetic data."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from . import _levytilt
+from ._data import record
+from ._flags import flags
+
+
+class Exact:
+    """Exact evidence and smoother of a one-dimensional record."""
+
+    def __init__(self, summary: dict[str, Any], posterior: Any):
+        self.summary = summary
+        self._posterior = posterior
+
+    @property
+    def log_evidence(self) -> float:
+        """Log density of all observations."""
+        return self.summary["log_evidence"]
+
+    def posterior(self) -> Any:
+        """Mean, standard deviation and quantiles of the state at every latent time, as `Fit.posterior` gives them."""
+        return self._posterior
+
+
+def exact(
+    times: Any,
+    values: Any = None,
+    *,
+    drift: str = "ou",
+    noise: str = "stable",
+    steps: int | None = None,
+    column: str | None = None,
+    **fixed: float,
+) -> Exact:
+    """Evidence and posterior on a grid, without sampling; every parameter must be given."""
+    found = record(times, values, column)
+    summary, columns = _levytilt.exact(found.table, flags(drift=drift, noise=noise, steps=steps, **fixed))
+    times_found = columns.pop("time")
+    frame = found.clock.frame(
+        times_found, found.table.origin, found.table.names, {name: value[:, None] for name, value in columns.items()}
+    )
+    return Exact(json.loads(summary), frame)
+
+
+class Simulation:
+    """A synthetic data set and its truth."""
+
+    def __init__(self, truth: dict[str, Any], arrays: dict[str, np.ndarray]):
+        self.truth = truth
+        self.times = arrays["times"]
+        self.values = arrays["values"]
+        self.latent_times = arrays["latent_times"]
+        self.path = arrays["path"]
+
+
+def simulate(
+    drift: str = "ou",
+    noise: str = "stable",
+    *,
+    steps: int = 1000,
+    span: float = 10.0,
+    every: int = 1,
+    seed: int = 1,
+    **fixed: float,
+) -> Simulation:
+    """Draw a path and its observations; every parameter must be given."""
+    words = flags(drift=drift, noise=noise, steps=steps, span=float(span), every=every, seed=seed, **fixed)
+    truth, arrays = _levytilt.simulate(words)
+    return Simulation(json.loads(truth), arrays)

@@ -1,0 +1,47 @@
+"""Draw a fit with matplotlib: what the top of its report shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._extras import need
+
+if TYPE_CHECKING:
+    from ._fit import Fit
+
+#: Jumps at least this probable are marked, as in the report.
+PROBABLE = 0.5
+
+
+def plot(fit: Fit) -> Any:
+    """Per dimension the record, the posterior and probable jumps; below, what was learned."""
+    pyplot = need("matplotlib.pyplot", "plot")
+    names, found, times = fit.names, fit._run.posterior(), fit.times
+    learned = [(name, p) for name, p in fit.summary["parameters"].items() if not p["fixed"]]
+    rows = len(names) + bool(learned)
+    figure, axes = pyplot.subplots(rows, 1, figsize=(9, 2.8 * rows), squeeze=False, layout="constrained")
+    seen = fit._observations()
+    for i, (name, axis) in enumerate(zip(names, axes[:, 0])):
+        axis.fill_between(times, found["q05"][:, i], found["q95"][:, i], alpha=0.25, label="90% of the posterior")
+        axis.plot(times, found["q50"][:, i], label="median")
+        if seen is not None:
+            stamps = fit._clock.times(seen[0], fit._origin())
+            axis.plot(stamps, seen[1][i], ".", color="black", markersize=2, label="observed")
+        jumps = found["jump_probability"][:, i] > PROBABLE
+        axis.plot(times[jumps], found["q50"][jumps, i], "v", color="tab:red", label="probable jump")
+        axis.set_ylabel(name)
+        axis.legend(loc="best", fontsize="small")
+    if learned:
+        _parameters(axes[-1, 0], learned)
+    summary = fit.summary
+    figure.suptitle(f"log evidence {summary['log_evidence']:.2f} ± {summary['log_evidence_std_error']:.2f}")
+    return figure
+
+
+def _parameters(axis: Any, learned: list[tuple[str, dict[str, Any]]]) -> None:
+    """Estimates with two standard errors."""
+    for k, (name, parameter) in enumerate(learned):
+        error = parameter["std_error"]
+        axis.errorbar(parameter["estimate"], k, xerr=None if error is None else 2 * error, fmt="o", color="tab:blue")
+    axis.set_yticks(range(len(learned)), [name for name, _ in learned])
+    axis.set_xlabel("estimate, two standard errors")

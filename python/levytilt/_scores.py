@@ -1,0 +1,74 @@
+"""Scores of forecasts; smaller is better."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import _levytilt
+
+
+def crps(draws: Any, truth: Any, *, fair: bool = True) -> Any:
+    """Continuous ranked probability score of draws (..., draw) against truth (...).
+
+    fair: the mean over pairs of different draws, whose expectation is the score of the law behind the draws; otherwise
+    the draws are the whole forecast.
+    """
+    cases, truth, shape = _cases(draws, truth)
+    return _shaped(_levytilt.crps(cases, truth, fair), shape)
+
+
+def tail_crps(draws: Any, truth: Any, *, above: float | None = None, below: float | None = None, fair: bool = True) -> Any:
+    """Threshold-weighted CRPS: the part of the CRPS above or below a threshold."""
+    if (above is None) == (below is None):
+        raise _levytilt.InputError("tail_crps needs a threshold above or below, and not both")
+    cases, truth, shape = _cases(draws, truth)
+    threshold = float(above if above is not None else below)  # type: ignore[arg-type]
+    return _shaped(_levytilt.tail_crps(cases, truth, threshold, above is not None, fair), shape)
+
+
+def energy_score(points: Any, truth: Any, *, fair: bool = True) -> Any:
+    """Energy score of points (..., point, coordinate) against truth (..., coordinate)."""
+    points, truth = np.asarray(points, dtype=float), np.asarray(truth, dtype=float)
+    shape = truth.shape[:-1]
+    if points.ndim < 2 or points.shape[:-2] + points.shape[-1:] != truth.shape:
+        raise _levytilt.InputError(
+            f"energy_score: points of shape {points.shape} and truth of shape {truth.shape}; expected (..., point, "
+            "coordinate) and (..., coordinate)"
+        )
+    scores = _levytilt.energy_score(points.reshape(-1, *points.shape[-2:]), truth.reshape(-1, truth.shape[-1]), fair)
+    return _shaped(scores, shape)
+
+
+def k_hat(log_weights: Any) -> float:
+    """Pareto shape of the largest weights; above 0.7 they cannot be trusted, minus infinity where there is no tail."""
+    return _levytilt.k_hat(np.ascontiguousarray(log_weights, dtype=float))
+
+
+def stable_pdf(x: Any, alpha: float, scale: float = 1.0) -> Any:
+    """Density of the symmetric stable law with characteristic function exp(-|scale u|^alpha)."""
+    return _law("pdf", x, alpha, scale) / scale
+
+
+def stable_cdf(x: Any, alpha: float, scale: float = 1.0) -> Any:
+    """Distribution function of the symmetric stable law."""
+    return _law("cdf", x, alpha, scale)
+
+
+def _law(what: str, x: Any, alpha: float, scale: float) -> Any:
+    points = np.asarray(x, dtype=float) / scale
+    return _shaped(_levytilt.stable_law(what, points.ravel(), float(alpha)), points.shape)
+
+
+def _cases(draws: Any, truth: Any) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
+    draws, truth = np.asarray(draws, dtype=float), np.asarray(truth, dtype=float)
+    if draws.shape[:-1] != truth.shape or draws.ndim == 0:
+        raise _levytilt.InputError(
+            f"crps: draws of shape {draws.shape} and truth of shape {truth.shape}; expected (..., draw) and (...)"
+        )
+    return draws.reshape(-1, draws.shape[-1]), truth.ravel(), truth.shape
+
+
+def _shaped(scores: np.ndarray, shape: tuple[int, ...]) -> Any:
+    return float(scores[0]) if shape == () else scores.reshape(shape)

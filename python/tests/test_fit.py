@@ -1,0 +1,129 @@
+"""Fits: saving, loading, progress, threads, and Ctrl-C."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import levytilt as lt
+from levytilt._levytilt import Table
+
+
+def test_identity_threads_do_not_matter(made, fit):
+    again = lt.Model(theta=3.0, mu=1.0).fit(made.times, made.values, seed=1, paths=100, threads=3)
+    np.testing.assert_array_equal(again.paths(), fit.paths())
+    other = lt.Model(theta=3.0, mu=1.0).fit(made.times, made.values, seed=2, paths=100)
+    assert not np.array_equal(other.paths(), fit.paths())
+
+
+def test_identity_a_run_comes_back(fit, tmp_path):
+    fit.save(tmp_path / "run")
+    back = lt.load(tmp_path / "run")
+    assert back.summary == fit.summary and back.settings == fit.settings and back.names == fit.names
+    for name, expected in fit.posterior().items():
+        np.testing.assert_array_equal(back.posterior()[name], expected, err_msg=name)
+    np.testing.assert_array_equal(back.paths(), fit.paths())
+    np.testing.assert_array_equal(back.weights, fit.weights)
+    np.testing.assert_array_equal(back.forecast(horizon=1).paths(), fit.forecast(horizon=1).paths())
+    back.save(tmp_path / "copy")
+    assert lt.load(tmp_path / "copy").summary == fit.summary
+    assert "log evidence" in repr(back) and "log evidence" in repr(fit)
+
+
+def test_what_is_no_run(tmp_path):
+    with pytest.raises(ValueError, match="expected a directory of `levytilt fit --out`"):
+        lt.load(tmp_path)
+
+
+def test_identity_posterior_is_that_of_the_paths(fit):
+    posterior = fit.posterior()
+    mean = np.einsum("p,pt->t", fit.weights, fit.paths()[:, :, 0])
+    # The posterior adds what is known beyond the paths; the means agree within their error.
+    spread = posterior["sd"] / np.sqrt(len(fit.weights))
+    assert np.mean(np.abs(mean - posterior["mean"]) < 5 * spread) > 0.95
+    assert posterior["time"].shape == mean.shape == posterior["jump_probability"].shape
+
+
+def test_progress_is_told(made):
+    heard = []
+    lt.Model(mu=1.0).fit(made.times, made.values, paths=50, progress=lambda *step: heard.append(step))
+    assert len(heard) > 1 and all(len(step) == 4 and 0 <= step[0] <= step[1] for step in heard)
+
+
+def test_a_progress_that_fails_ends_the_fit(made):
+    def fail(*_):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        lt.Model(mu=1.0).fit(made.times, made.values, paths=50, progress=fail)
+
+
+def test_a_bar_can_be_asked_for(made, capsys):
+    lt.Model(mu=1.0).fit(made.times, made.values, paths=50, progress=True)
+    assert "steps" in capsys.readouterr().err
+
+
+def test_the_lock_is_released(made):
+    """Another thread counts while a fit works: far more often than the switches of a fit that held the lock would allow."""
+    counted, stop = [0], threading.Event()
+
+    def count():
+        while not stop.is_set():
+            counted[0] += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    before = counted[0]
+    lt.Model().fit(made.times, made.values, paths=300)
+    during = counted[0] - before
+    stop.set()
+    thread.join()
+    assert during > 10
+
+
+LONG = """
+import numpy as np, levytilt as lt
+made = lt.simulate(steps=200_000, span=2000.0, theta=3.0, mu=1.0, alpha=1.5, scale=2.0, observation_std=0.1)
+print("begins", flush=True)
+try:
+    lt.Model().fit(made.times, made.values, paths=500)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+else:
+    print("finished", flush=True)
+import os; os._exit(0)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
+def test_ctrl_c_ends_a_long_fit():
+    child = subprocess.Popen([sys.executable, "-c", LONG], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "begins\n"
+    time.sleep(1.0)
+    child.send_signal(signal.SIGINT)
+    # The fit would take minutes. How soon it ends is printed by benches/overhead.py.
+    assert child.communicate(timeout=20)[0] == "interrupted\n"
+
+
+def test_identity_a_table_travels(made):
+    table = Table("values", ["value"], made.times, [made.values])
+    again = pickle.loads(pickle.dumps(table))
+    np.testing.assert_array_equal(again.times, table.times)
+    np.testing.assert_array_equal(again.columns[0], made.values)
+    stamps = Table("values", ["value"], ["2024-03-31T00:00[Europe/Berlin]", "2024-04-01T00:00[Europe/Berlin]"], [np.ones(2)])
+    again = pickle.loads(pickle.dumps(stamps))
+    assert again.times.tolist() == stamps.times.tolist() == [0.0, 23 / 24] and again.origin == stamps.origin
+
+
+def test_models_say_what_they_are():
+    model = lt.Model("none", "gaussian", scale=1.0, parameters={"scale[a]": 2.0})
+    assert repr(model) == "Model(drift='none', noise='gaussian', scale=1.0, parameters={'scale[a]': 2.0})"
+    with pytest.raises(ValueError, match="unexpected argument '--sclae'"):
+        lt.Model(sclae=1.0)
