@@ -148,6 +148,24 @@ impl Canvas {
         self.add(&format!("<path d=\"{d}\" fill=\"none\" stroke=\"{colour}\" stroke-dasharray=\"4 2\"/>"));
     }
 
+    /// A line.
+    #[allow(dead_code)] // Pictures differ in what they need.
+    pub fn line(&mut self, panel: &Panel, xs: &[f64], ys: &[f64], colour: &str) {
+        let points: Vec<(f64, f64)> = xs.iter().copied().zip(ys.iter().copied()).collect();
+        let d = line(panel, &points);
+        self.add(&format!("<path d=\"{d}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.3\"/>"));
+    }
+
+    /// Names in the colours of their lines, below a panel, four to a row.
+    #[allow(dead_code)] // Pictures differ in what they need.
+    pub fn names(&mut self, panel: &Panel, entries: &[(&str, &str)]) {
+        for (k, (name, colour)) in entries.iter().enumerate() {
+            let x = panel.left + (k % 4) as f64 * panel.width / 4.0;
+            let y = panel.bottom() + 42.0 + 18.0 * (k / 4) as f64;
+            self.text(x, y, &format!("fill=\"{colour}\""), name);
+        }
+    }
+
     /// A stretch of the horizontal axis, tinted.
     pub fn shade(&mut self, panel: &Panel, (from, to): (f64, f64)) {
         let (x, width) = (panel.x(from), panel.x(to) - panel.x(from));
