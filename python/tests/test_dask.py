@@ -15,7 +15,7 @@ import levytilt as lt
 from test_backtest import FLAGS, SPANS, expected, lines, same, walk  # noqa: F401
 
 distributed = pytest.importorskip("distributed")
-QUICK = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "10s", "DASK_LOGGING__DISTRIBUTED": "critical"}
+QUICK = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "10s", "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "false"}
 
 
 class Cluster:
