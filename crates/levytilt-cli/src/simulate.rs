@@ -8,8 +8,9 @@ use std::io::Write;
 
 use crate::args::SimulateArgs;
 use crate::build_model::build;
+use crate::claim::Claim;
 use crate::failure::bad;
-use crate::output::{Entry, check_directory, number, save, say};
+use crate::output::{Entry, number, say};
 use crate::settings::{DriftKind, NoiseKind, Settings};
 
 /// More steps than this would not fit into memory together with their files.
@@ -33,7 +34,7 @@ struct Truth {
 
 /// Draw, write, report.
 pub fn run(args: &SimulateArgs) -> Result<()> {
-    check_directory(&args.out)?;
+    let claim = Claim::new(&args.out)?;
     let mut settings = args.settings().with_config(args.config.as_deref())?;
     settle(&mut settings);
     let truth = check(&settings)?;
@@ -41,15 +42,12 @@ pub fn run(args: &SimulateArgs) -> Result<()> {
     let times: Vec<f64> = (0..=truth.steps).map(|k| k as f64 * truth.span / truth.steps as f64).collect();
     let drawn = simulate(&built.model, &times, truth.seed)?;
     let truth = Truth { parameters: built.parameters.into_iter().collect(), ..truth };
-    save(
-        &args.out,
-        &[
-            Entry::new("data.csv", |out| write_series(out, &times, &drawn.observations, truth.every)),
-            Entry::new("truth.csv", |out| write_series(out, &times, &drawn.path, 1)),
-            Entry::json("truth.json", &truth),
-            Entry::text("settings.toml", settings.to_toml()?),
-        ],
-    )?;
+    claim.save(&[
+        Entry::new("data.csv", |out| write_series(out, &times, &drawn.observations, truth.every)),
+        Entry::new("truth.csv", |out| write_series(out, &times, &drawn.path, 1)),
+        Entry::json("truth.json", &truth),
+        Entry::text("settings.toml", settings.to_toml()?),
+    ])?;
     if args.report.json {
         say(&serde_json::to_string_pretty(&truth)?);
     } else if !args.report.quiet {

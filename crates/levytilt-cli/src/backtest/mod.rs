@@ -15,14 +15,18 @@ use crate::backtest::args::BacktestArgs;
 use crate::backtest::score::{Line, Protocol, identity};
 use crate::backtest::summary::{Judged, Scores, summarise};
 use crate::backtest::windows::{Case, Cut, cut};
+use crate::claim::Claim;
 use crate::failure::bad;
 use crate::input::{self, Table};
 use crate::journal::Journal;
-use crate::output::{Entry, check_directory, save, say};
+use crate::output::{Entry, say};
 use crate::progress::Progress;
 use crate::report;
 use crate::resume::work_through;
 use crate::threads::with_threads;
+
+/// Most paths of a forecast.
+const MOST_PATHS: usize = 1_000_000;
 
 /// Backtest and report.
 pub fn run(args: &BacktestArgs) -> Result<()> {
@@ -41,7 +45,7 @@ pub fn run(args: &BacktestArgs) -> Result<()> {
 
 /// Read, cut, forecast and score what is not finished yet, and write.
 pub fn backtest(args: &BacktestArgs) -> Result<Scores> {
-    check_directory(&args.out)?;
+    let claim = Claim::new(&args.out)?;
     check_counts(args)?;
     let options = ForecasterOptions { steps: args.training_steps };
     let models: Vec<(&str, Box<dyn Forecaster>)> = (args.models.iter())
@@ -75,13 +79,13 @@ pub fn backtest(args: &BacktestArgs) -> Result<Scores> {
     };
     let [page, content] = report::entries(&report::backtest_page(&serde_json::to_value(&scores)?)?)?;
     let table = Entry::text("scores.md", scores.to_markdown());
-    save(&args.out, &[Entry::json("scores.json", &scores), table, page, content])?;
+    claim.save(&[Entry::json("scores.json", &scores), table, page, content])?;
     Ok(scores)
 }
 
 fn check_counts(args: &BacktestArgs) -> Result<()> {
-    if args.paths < 2 {
-        return Err(bad(format!("--paths {}: expected at least 2", args.paths)));
+    if !(2..=MOST_PATHS).contains(&args.paths) {
+        return Err(bad(format!("--paths {}: expected at least 2 and at most {MOST_PATHS}", args.paths)));
     }
     match (1..args.models.len()).find(|&k| args.models[..k].contains(&args.models[k])) {
         Some(twice) => Err(bad(format!("--models: {} is named twice; expected each once", args.models[twice]))),

@@ -7,14 +7,16 @@ use levytilt::forecast::{Forecast, ForecastOptions, forecast};
 use levytilt::posterior::Marginal;
 use serde::Serialize;
 use std::io::Write;
+use std::path::Path;
 
 use crate::args::ForecastArgs;
 use crate::build_model::closed_model;
 use crate::bytes::{display_name, read_text};
+use crate::claim::Claim;
 use crate::failure::{bad, quoted};
 use crate::npz::{self, Array};
 use crate::one_or_many::OneOrMany;
-use crate::output::{Entry, check_directory, number, save, say};
+use crate::output::{Entry, number, say};
 use crate::report::{self, Outlook, forecast_page};
 use crate::rows::split;
 use crate::state::State;
@@ -48,7 +50,8 @@ struct Summary {
 
 /// Read, simulate, write, report.
 pub fn run(args: &ForecastArgs) -> Result<()> {
-    args.out.as_deref().map_or(Ok(()), check_directory)?;
+    refuse_own_run(args)?;
+    let claim = args.out.as_deref().map(Claim::new).transpose()?;
     let (state, settings) = State::read(&args.run)?;
     let calendar = state.calendar()?;
     let names: Vec<String> = state.dimension.iter().cloned().collect();
@@ -69,7 +72,7 @@ pub fn run(args: &ForecastArgs) -> Result<()> {
     let ahead = with_threads(args.effort.threads, || forecast(&model, ends, &times, &options))??;
     let has_variance = model.dimensions.iter().all(|dimension| dimension.noise.has_variance());
     let summary = summarise(&ahead, &state, &calendar, options.seed, has_variance);
-    if let Some(dir) = &args.out {
+    if let Some(claim) = claim {
         let fit = report::read(&args.run).ok();
         let [page, content] = report::entries(&forecast_page(&Outlook {
             ahead: &ahead,
@@ -80,16 +83,13 @@ pub fn run(args: &ForecastArgs) -> Result<()> {
             warnings: &summary.warnings,
             version: summary.version,
         }))?;
-        save(
-            dir,
-            &[
-                page,
-                content,
-                Entry::new("forecast.csv", |out| write_table(out, &ahead, &calendar, &names, has_variance)),
-                Entry::new("paths.npz", |out| write_paths(out, &ahead)),
-                Entry::json("summary.json", &summary),
-            ],
-        )?;
+        claim.save(&[
+            page,
+            content,
+            Entry::new("forecast.csv", |out| write_table(out, &ahead, &calendar, &names, has_variance)),
+            Entry::new("paths.npz", |out| write_paths(out, &ahead)),
+            Entry::json("summary.json", &summary),
+        ])?;
     }
     if args.report.json {
         say(&serde_json::to_string_pretty(&summary).context("summary")?);
@@ -104,6 +104,17 @@ pub fn run(args: &ForecastArgs) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// A forecast has files of the same names as a fit, and would replace those it was made from.
+fn refuse_own_run(args: &ForecastArgs) -> Result<()> {
+    let place = |path: &Path| path.canonicalize().ok();
+    match &args.out {
+        Some(out) if place(out).is_some() && place(out) == place(&args.run) => {
+            Err(bad(format!("--out {}: holds the fit itself, which must stay; use another directory", out.display())))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Refuse work that would not end.
