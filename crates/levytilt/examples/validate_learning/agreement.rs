@@ -9,14 +9,17 @@ use levytilt::solve::{LearnOptions, Method, SweepOptions, learn, parameters};
 const STEPS: usize = 1000;
 const PATHS: usize = 500;
 
-/// Distances from the maximum, in standard errors of the exact evidence, for each drift and index.
-pub fn agreement(seeds: u64) -> Result<()> {
+/// Distances from the maximum, in standard errors of the exact evidence, for each drift and index, or for one row alone.
+pub fn agreement(seeds: u64, only: Option<(&str, f64)>) -> Result<()> {
     println!(
-        "| drift | α | learned | drift parameters: rms | worst | alpha | scale | observation_std | std error, learned / exact |"
+        "| drift | α | learned | drift parameters: rms | worst | alpha | scale | observation_std | std error, learned / exact | mean of the first: learned, maximum |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|");
     for drift in ["ou", "double-well"] {
         for alpha in [1.2, 1.5, 1.8] {
+            if only.is_some_and(|only| only != (drift, alpha)) {
+                continue;
+            }
             for all in [false, true] {
                 row(drift, alpha, all, seeds)?;
             }
@@ -29,6 +32,7 @@ fn row(drift: &'static str, alpha: f64, all: bool, seeds: u64) -> Result<()> {
     let truth = Truth { drift, alpha, ..Truth::default() };
     let mut off: Vec<Vec<f64>> = Vec::new();
     let mut ratios = Vec::new();
+    let mut first = [0.0; 2];
     for seed in 1..=seeds {
         let (times, values) = observations(&truth, STEPS, seed)?;
         let grid = TimeGrid::new(&times, Some(STEPS))?;
@@ -43,6 +47,8 @@ fn row(drift: &'static str, alpha: f64, all: bool, seeds: u64) -> Result<()> {
         let options = LearnOptions { method: Method::Sweep, sweep, ..LearnOptions::default() };
         let learned = learn(truth.model()?, &start, &grid, &[&values], &options)?;
         let best = maximum(&learned.model, &learned.parameters, &learned.std_errors, &grid, &values)?;
+        first[0] += learned.parameters[0].value / seeds as f64;
+        first[1] += best.values[0] / seeds as f64;
         let free = || (0..start.len()).filter(|&i| !start[i].fixed);
         off.push(free().map(|i| (learned.parameters[i].value - best.values[i]) / best.std_errors[i]).collect());
         ratios.extend(free().map(|i| learned.std_errors[i] / best.std_errors[i]));
@@ -55,12 +61,14 @@ fn row(drift: &'static str, alpha: f64, all: bool, seeds: u64) -> Result<()> {
     let rest = |i: usize| if all { format!("{:.3}", rms(i..i + 1)) } else { String::new() };
     let (least, most) = ratios.iter().fold((f64::INFINITY, 0.0), |(a, b): (f64, f64), r| (a.min(*r), b.max(*r)));
     println!(
-        "| {drift} | {alpha} | {} | {:.3} | {worst:.3} | {} | {} | {} | {least:.2} – {most:.2} |",
+        "| {drift} | {alpha} | {} | {:.3} | {worst:.3} | {} | {} | {} | {least:.2} – {most:.2} | {:.3}, {:.3} |",
         if all { "all" } else { "drift" },
         rms(0..2),
         rest(2),
         rest(3),
-        rest(4)
+        rest(4),
+        first[0],
+        first[1]
     );
     Ok(())
 }

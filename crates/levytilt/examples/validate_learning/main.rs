@@ -2,7 +2,7 @@
 //!
 //! | table | arguments | says |
 //! |---|---|---|
-//! | `agreement` | data sets | learned parameters against the maximum of the exact evidence |
+//! | `agreement` | data sets, and drift and α of one row | learned parameters against the maximum of the exact evidence |
 //! | `recovery` | data sets | bias and coverage against the truth |
 //! | `gaussian` | data sets | Gaussian noise: learned parameters against the Kalman likelihood |
 //! | `speed` | data sets | seconds of a whole fit |
@@ -21,7 +21,11 @@ fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let number = |i: usize, default: usize| words.get(i).and_then(|w| w.parse().ok()).unwrap_or(default);
     match words.first().map(String::as_str) {
-        Some("agreement") => agreement::agreement(number(1, 5) as u64),
+        Some("agreement") => {
+            let only =
+                words.get(2).map(|drift| (drift.as_str(), words.get(3).and_then(|w| w.parse().ok()).unwrap_or(1.5)));
+            agreement::agreement(number(1, 5) as u64, only)
+        }
         Some("recovery") => recovery::recovery(number(1, 20) as u64),
         Some("gaussian") => gaussian::gaussian(number(1, 5) as u64),
         Some("speed") => speed::whole_fit(number(1, 5) as u64),

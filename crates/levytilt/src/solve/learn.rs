@@ -279,6 +279,10 @@ impl Task<'_> {
     /// set would have found by itself. Ends with a set at the last parameters, from which no step is taken; if the bound
     /// is lower there than at the first, with one at those.
     fn average(&self, search: &mut Search) -> Result<()> {
+        if search.iterations >= self.options.iterations && self.options.sweep.paths <= EARLY_PATHS {
+            // No step is left to take, and all paths are at the place already.
+            return Ok(());
+        }
         let mut seeds = stream(self.options.sweep.seed, u64::MAX - 2);
         let mut first: Option<(Vec<f64>, f64, f64)> = None;
         let mut sets = 0;

@@ -7,6 +7,9 @@
 //! 3. merge bumps that look alike and pull each back through the drift's flow, to second order where it matters;
 //! 4. polish the few that are left: Gauss–Newton steps bring the logarithm of their sum to that of step 2, at states chosen
 //!    by what the past and the future say, roughly. So neither merging nor a bent flow leaves an error that adds up.
+//!
+//! Through a bent flow that rough idea is what limits the filter. There a first filter with half the bumps sends scouts
+//! ahead, a few paths, and a second one is polished where they went.
 
 mod bumps;
 mod flow;
@@ -18,7 +21,7 @@ mod tests;
 
 use super::robust::{Robust, robust_smooth};
 use crate::error::{check, positive};
-use crate::posterior::Potentials;
+use crate::posterior::{Potentials, WeightSummary, walk};
 use crate::potential::{GaussianSum, Potential, Quadratic};
 use crate::{Chain, Result};
 use bumps::{Bump, log_sum, spread};
@@ -50,17 +53,45 @@ pub fn gaussian_sum(chain: &Chain, options: &GaussianSumOptions) -> Result<Poten
     positive("width", options.width)?;
     check("bumps", options.bumps as f64, options.bumps >= 4, "must be at least 4")?;
     let robust = robust_smooth(chain)?;
-    (0..chain.dim()).map(|i| filter(chain, i, &robust, options)).collect()
+    let rough = |options: &GaussianSumOptions| filter(chain, &robust, options, |i| Regions::new(chain, i, &robust));
+    if chain.drift().is_affine() {
+        return rough(options);
+    }
+    let first = rough(&GaussianSumOptions { bumps: (options.bumps / 2).max(4), ..*options })?;
+    let scouts = walk(chain, &first, SCOUTS, SCOUT_SEED);
+    let second = filter(chain, &robust, options, |i| Regions::new(chain, i, &robust).scouted(&scouts, i))?;
+    let bound = WeightSummary::new(&walk(chain, &second, SCOUTS, SCOUT_SEED).log_weights()).elbo;
+    // Scouts that lost their way would lead the second filter astray.
+    if bound >= WeightSummary::new(&scouts.log_weights()).elbo { Ok(second) } else { rough(options) }
 }
 
-fn filter(chain: &Chain, i: usize, robust: &Robust, options: &GaussianSumOptions) -> Result<Vec<Potential>> {
-    let regions = Regions::new(chain, i, robust);
+/// Paths sent ahead, and the seed of their random numbers.
+const SCOUTS: usize = 64;
+const SCOUT_SEED: u64 = 0;
+
+/// The potentials of every dimension, polished in its region.
+fn filter<'a>(
+    chain: &Chain,
+    robust: &Robust,
+    options: &GaussianSumOptions,
+    region: impl Fn(usize) -> Regions<'a>,
+) -> Result<Potentials> {
+    (0..chain.dim()).map(|i| filter_one(chain, i, robust, &region(i), options)).collect()
+}
+
+fn filter_one(
+    chain: &Chain,
+    i: usize,
+    robust: &Robust,
+    regions: &Regions,
+    options: &GaussianSumOptions,
+) -> Result<Vec<Potential>> {
     let mut message = vec![Bump { log_weight: 0.0, a: 0.0, c: 0.0 }];
     let mut potentials = Vec::with_capacity(chain.len());
     for j in (0..chain.len()).rev() {
         if j + 1 < chain.len() {
             let wide = spread(&message, chain.nodes(i, j + 1));
-            message = pull_back(&wide, &mut OwnFlow::new(chain, i, j, robust), &regions, j, options);
+            message = pull_back(&wide, &mut OwnFlow::new(chain, i, j, robust), regions, j, options);
         }
         if let Some((firmness, y)) = chain.observation(i, j) {
             message.iter_mut().for_each(|bump| *bump = bump.times(firmness, y));

@@ -1,20 +1,24 @@
-//! Where the state may be: what the past says, roughly, and the states at which a message has to be right.
+//! Where the state may be: what the past says, roughly, or where paths went; and the states at which a message has to be
+//! right.
 
 use super::bumps::{Bump, log_sum};
 use super::flow::OwnFlow;
 use super::polish::{Target, turn_into_shares};
 use crate::Chain;
+use crate::posterior::Paths;
 use crate::solve::robust::Robust;
 
 /// A rough idea of one coordinate at every time.
-pub(super) struct Regions {
+pub(super) struct Regions<'a> {
     /// The last value seen (or the start), moved along the drift; at an observed time the value itself.
     pub ahead: Vec<f64>,
     observed: Vec<bool>,
-    /// Mean and standard deviation of the robust smoother.
+    /// Mean and standard deviation of the robust smoother, or middle and spread of the scouts.
     pub means: Vec<f64>,
     pub sds: Vec<f64>,
     observation_std: f64,
+    /// Paths that have been here before, and the coordinate that this is about.
+    scouts: Option<(&'a Paths, usize)>,
 }
 
 /// States on either side of a centre; their distances in units of its scale are sinh of numbers up to 4.
@@ -27,8 +31,10 @@ const FAR: i32 = 10;
 /// Weight of two neighbours above which a state is put between them, and how often.
 const HEAVY: f64 = 0.08;
 const REFINEMENTS: usize = 2;
+/// States taken from the scouts, at even shares of them.
+const QUANTILES: usize = 40;
 
-impl Regions {
+impl<'a> Regions<'a> {
     pub fn new(chain: &Chain, i: usize, robust: &Robust) -> Self {
         let dimension = &chain.model().dimensions[i];
         let mut ahead = Vec::with_capacity(chain.len());
@@ -44,7 +50,19 @@ impl Regions {
         // A state known exactly still needs states around it to compare bumps at.
         let sds = robust.sds[i].iter().map(|sd| sd.max(0.1 * observation_std)).collect();
         let observed = chain.values(i).iter().map(|y| !y.is_nan()).collect();
-        Self { ahead, observed, means: robust.means[i].clone(), sds, observation_std }
+        Self { ahead, observed, means: robust.means[i].clone(), sds, observation_std, scouts: None }
+    }
+
+    /// Where `scouts` went in coordinate `i`, in place of a rough idea.
+    pub fn scouted(mut self, scouts: &'a Paths, i: usize) -> Self {
+        for j in 0..self.means.len() {
+            let here = sorted(scouts, i, j);
+            let at = |share: f64| here[(share * (here.len() - 1) as f64) as usize];
+            self.means[j] = at(0.5);
+            self.sds[j] = (0.5 * (at(0.84) - at(0.16))).max(0.1 * self.observation_std);
+        }
+        self.scouts = Some((scouts, i));
+        self
     }
 
     /// Firmness below which a bump is level over all states that matter at time `j`, if the future wants `centre`.
@@ -60,12 +78,16 @@ impl Regions {
         for middle in [self.ahead[j], centre, self.means[j]] {
             states.extend((-SIDE..=SIDE).map(|u| middle + scale * (4.0 * f64::from(u) / f64::from(SIDE)).sinh()));
         }
+        let visited = self.scouts.map(|(scouts, i)| sorted(scouts, i, j));
+        if let Some(here) = &visited {
+            states.extend((0..=QUANTILES).map(|k| here[k * (here.len() - 1) / QUANTILES]));
+        }
         states.sort_by(f64::total_cmp);
         states.dedup_by(|x, y| (*x - *y).abs() < 0.02 * scale);
         let mut log_message = |x: f64| (x, log_sum(wide, flow.value(x), space));
         let mut points: Vec<(f64, f64)> = states.into_iter().map(&mut log_message).collect();
         for _ in 0..REFINEMENTS {
-            let weights = self.weights(j, &points);
+            let weights = self.weights(j, &points, visited.as_deref());
             let heavy = (1..points.len()).filter(|&k| weights[k - 1] + weights[k] > HEAVY);
             let between: Vec<f64> = heavy.map(|k| 0.5 * (points[k - 1].0 + points[k].0)).collect();
             insert(&mut points, between.into_iter().map(&mut log_message));
@@ -74,7 +96,7 @@ impl Regions {
         let (first, last) = (points[0].0, points[points.len() - 1].0);
         let beyond = |k: i32| (last - first) * 2f64.powi(k);
         insert(&mut points, (0..FAR).flat_map(|k| [first - beyond(k), last + beyond(k)]).map(log_message));
-        let mut weights = self.weights(j, &points);
+        let mut weights = self.weights(j, &points, visited.as_deref());
         weights.iter_mut().for_each(|w| *w *= 1.0 - EVEN);
         let mut ceilings = vec![even; points.len()];
         for k in (0..points.len()).filter(|&k| (first..=last).contains(&points[k].0)) {
@@ -85,8 +107,12 @@ impl Regions {
         Target { states, log_values, weights, ceilings }
     }
 
-    /// Rough posterior probability of the surroundings of each state, given with the logarithm of the message there.
-    fn weights(&self, j: usize, points: &[(f64, f64)]) -> Vec<f64> {
+    /// Posterior probability of the surroundings of each state: of the `visited` ones, or roughly from the logarithm of the
+    /// message there, which is given with it.
+    fn weights(&self, j: usize, points: &[(f64, f64)], visited: Option<&[f64]>) -> Vec<f64> {
+        if let Some(visited) = visited {
+            return shares(visited, points);
+        }
         let last = points.len() - 1;
         let mut weights: Vec<f64> = (0..points.len())
             .map(|k| {
@@ -113,4 +139,27 @@ impl Regions {
 fn insert(points: &mut Vec<(f64, f64)>, more: impl Iterator<Item = (f64, f64)>) {
     points.extend(more);
     points.sort_by(|x, y| x.0.total_cmp(&y.0));
+}
+
+/// States of all paths at time `j`, in order.
+fn sorted(paths: &Paths, i: usize, j: usize) -> Vec<f64> {
+    let mut states: Vec<f64> = paths.column(i, j).collect();
+    states.sort_by(f64::total_cmp);
+    states
+}
+
+/// Share of the `visited` states that belongs to each point: every one is split between the two points around it.
+fn shares(visited: &[f64], points: &[(f64, f64)]) -> Vec<f64> {
+    let mut shares = vec![0.0; points.len()];
+    let each = 1.0 / visited.len() as f64;
+    let mut k = 0;
+    for &x in visited {
+        while k + 2 < points.len() && points[k + 1].0 < x {
+            k += 1;
+        }
+        let along = ((x - points[k].0) / (points[k + 1].0 - points[k].0)).clamp(0.0, 1.0);
+        shares[k] += each * (1.0 - along);
+        shares[k + 1] += each * along;
+    }
+    shares
 }

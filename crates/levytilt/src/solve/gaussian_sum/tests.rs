@@ -1,6 +1,6 @@
 //! Without merging, and through a linear flow, the filter is exact: hold it to a sum over all sequences of nodes.
 
-use super::{GaussianSumOptions, filter};
+use super::{GaussianSumOptions, Regions, filter_one};
 use crate::drift::Ou;
 use crate::exact::kalman::{self, Step};
 use crate::noise::CompoundPoisson;
@@ -31,7 +31,8 @@ fn identity_unmerged_message_is_the_sum_over_sequences_of_nodes() {
     let grid = TimeGrid::new(&times, Some(3)).unwrap();
     let chain = Chain::new(&model, &grid, &[&[0.2, f64::NAN, 0.9, 0.7]]).unwrap();
     let options = GaussianSumOptions { width: 1e-9, bumps: usize::MAX };
-    let potential = &filter(&chain, 0, &robust_smooth(&chain).unwrap(), &options).unwrap()[0];
+    let robust = robust_smooth(&chain).unwrap();
+    let potential = &filter_one(&chain, 0, &robust, &Regions::new(&chain, 0, &robust), &options).unwrap()[0];
     let decay = (-0.3f64).exp();
     let difference = |x: f64| potential.log_value(x) - by_sequences(&chain, x, decay);
     let constant = difference(0.2);
