@@ -4,10 +4,12 @@
 //! moving its files to their places is only tidying, which whoever comes next finishes.
 
 use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{BufWriter, ErrorKind};
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use crate::output::{Content, Entry};
 
@@ -85,6 +87,31 @@ fn move_all(dir: &Path, done: &Path) -> Result<()> {
     Ok(gone_is_fine(fs::remove_dir(done))?)
 }
 
+/// What `read` finds in the result in `dir`, all of it from the same result: if another process replaced that meanwhile,
+/// it is read again.
+pub fn steady<T>(dir: &Path, read: impl Fn() -> Result<T>) -> Result<T> {
+    for _ in 0..100 {
+        finish(dir)?;
+        let before = look(dir);
+        let found = read();
+        if before == look(dir) && !dir.join(DONE).exists() {
+            return found;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    bail!("{}: changes all the time; another process writes there", dir.display())
+}
+
+/// Files of a directory with length and time of writing: enough to see that one was replaced.
+fn look(dir: &Path) -> BTreeMap<OsString, (u64, Option<SystemTime>)> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let file = |entry: fs::DirEntry| {
+        let about = entry.metadata().ok().filter(fs::Metadata::is_file)?;
+        Some((entry.file_name(), (about.len(), about.modified().ok())))
+    };
+    entries.filter_map(file).collect()
+}
+
 /// Another process may have been faster.
 fn gone_is_fine(result: std::io::Result<()>) -> std::io::Result<()> {
     result.or_else(|error| if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) })
@@ -108,7 +135,6 @@ fn sync(dir: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
 
     /// The files of a directory and what they hold.
     fn content(dir: &Path) -> BTreeMap<String, String> {
@@ -168,6 +194,26 @@ mod tests {
         assert!(write(root.path(), &failing).is_err());
         assert_eq!(content(root.path()), BTreeMap::from([("x.txt".into(), "old".into())]));
         assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn identity_a_reader_never_sees_two_results() {
+        // One thread replaces a result of two files again and again, another reads them.
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path();
+        let save = |k: usize| write(dir, &texts(&[("a.txt", &"x".repeat(k)), ("b.txt", &"x".repeat(k))])).unwrap();
+        save(0);
+        let length = |name: &str| Ok(fs::metadata(dir.join(name))?.len());
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| (1..40).for_each(save));
+            while !writer.is_finished() {
+                // Too busy a writer is an error, never a mixture.
+                if let Ok((a, b)) = steady(dir, || Ok((length("a.txt")?, length("b.txt")?))) {
+                    assert_eq!(a, b);
+                }
+            }
+        });
+        assert_eq!(steady(dir, || length("b.txt")).unwrap(), 39);
     }
 
     #[cfg(unix)]

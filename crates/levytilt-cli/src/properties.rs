@@ -25,6 +25,25 @@ fn soup(pieces: &'static [&'static str], most: usize) -> impl Strategy<Value = S
     prop::collection::vec(piece, 0..most).prop_map(|pieces| pieces.concat())
 }
 
+const ZONES: &[&str] =
+    &["", "Z", "+00:00", "-00:00", "+01:00", "-05:30", "+25:59", "[Europe/Berlin]", "[America/New_York]", "[UTC]"];
+
+/// Timestamps, most of them right, many near the ends of days, months, years and the changes of clocks.
+fn stamp() -> impl Strategy<Value = String> {
+    let date = (prop_oneof![4 => 2015..2026, 1 => -9999..=9999], 1..=13u8, 1..=32u8);
+    let clock = (0..=24u8, 0..=60u8, 0..=61u8, 0..10_000u32);
+    (date, clock, select(ZONES), 0..4u8).prop_map(|((y, m, d), (h, min, s, f), zone, shape)| {
+        let year = if (0..=9999).contains(&y) { format!("{y:04}") } else { format!("{y:+07}") };
+        let date = format!("{year}-{m:02}-{d:02}");
+        match shape {
+            0 => date,
+            1 => format!("{date}T{h:02}:{min:02}{zone}"),
+            2 => format!("{date} {h:02}:{min:02}:{s:02}{zone}"),
+            _ => format!("{date}T{h:02}:{min:02}:{s:02}.{f:04}{zone}"),
+        }
+    })
+}
+
 /// A good file with some bytes changed, taken out or put in, and perhaps cut.
 fn damaged(good: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
     let edit = (any::<prop::sample::Index>(), 0..4u8, any::<u8>());
@@ -210,7 +229,7 @@ proptest! {
     }
 
     #[test]
-    fn identity_times(text in soup(TIME, 12)) {
+    fn identity_times(text in prop_oneof![soup(TIME, 12), stamp()]) {
         match time::parse(&text) {
             Ok(Written::Number(number)) => prop_assert!(number.is_finite()),
             Ok(Written::Stamp(stamp)) => {

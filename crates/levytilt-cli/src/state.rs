@@ -8,7 +8,6 @@ use levytilt::drift::Neural;
 
 use crate::bytes::{open_result, read_json, read_settings};
 use crate::claim;
-use crate::commit;
 use crate::failure::{bad, brief};
 use crate::networks;
 use crate::one_or_many::OneOrMany;
@@ -46,7 +45,6 @@ pub struct State {
 impl State {
     /// Read the state and the model of the run in `dir`.
     pub fn read(dir: &Path) -> Result<(Self, Settings)> {
-        commit::finish(dir)?;
         let missing = |name: &str, e: std::io::Error| {
             let path = dir.join(name);
             bad(format!("{}: cannot be read ({e}); expected a directory of `levytilt fit --out`", path.display()))

@@ -126,6 +126,9 @@ impl Tensors {
         }
         let mut header = Vec::new();
         from.by_ref().take(length).read_to_end(&mut header)?;
+        if header.len() as u64 != length {
+            bail!("is cut short");
+        }
         let mut header: Map<String, Value> = serde_json::from_slice(&header).context("has no safetensors header")?;
         let mut numbers = Vec::new();
         from.take(MOST_NUMBERS + 1).read_to_end(&mut numbers)?;

@@ -4,7 +4,6 @@ use anyhow::Result;
 use std::path::Path;
 
 use crate::bytes::{open_result, read_text};
-use crate::commit;
 use crate::failure::{bad, quoted};
 use crate::npz_read;
 use crate::rows::split;
@@ -29,7 +28,6 @@ pub struct Ahead {
 impl Ahead {
     /// Read forecast.csv (times and names) and paths.npz (states).
     pub fn read(dir: &Path) -> Result<Self> {
-        commit::finish(dir)?;
         let source = dir.display().to_string();
         let (table, archive) = (dir.join("forecast.csv"), dir.join("paths.npz"));
         let expected = "expected a directory of `levytilt forecast --out`";

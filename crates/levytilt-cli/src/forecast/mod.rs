@@ -13,6 +13,7 @@ use crate::args::ForecastArgs;
 use crate::build_model::closed_model;
 use crate::bytes::{display_name, read_text};
 use crate::claim::Claim;
+use crate::commit;
 use crate::failure::{bad, quoted};
 use crate::npz::{self, Array};
 use crate::one_or_many::OneOrMany;
@@ -52,10 +53,14 @@ struct Summary {
 pub fn run(args: &ForecastArgs) -> Result<()> {
     refuse_own_run(args)?;
     let claim = args.out.as_deref().map(Claim::new).transpose()?;
-    let (state, settings) = State::read(&args.run)?;
+    let ((state, settings), network) = commit::steady(&args.run, || {
+        let (state, settings) = State::read(&args.run)?;
+        let network = State::read_network(&args.run, &settings)?;
+        Ok(((state, settings), network))
+    })?;
     let calendar = state.calendar()?;
     let names: Vec<String> = state.dimension.iter().cloned().collect();
-    let model = closed_model(&settings, &names, State::read_network(&args.run, &settings)?, "forecast")?;
+    let model = closed_model(&settings, &names, network, "forecast")?;
     let times = match (&args.horizon, &args.at) {
         (Some(horizon), _) => horizon_times(horizon, &state, &calendar)?,
         (None, Some(file)) => file_times(file, &calendar)?,

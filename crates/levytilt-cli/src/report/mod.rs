@@ -80,7 +80,10 @@ fn file_name(figure: &Figure) -> Result<String> {
 
 /// The content of a run's report; of a backtest, made from its scores.
 pub fn read(dir: &Path) -> Result<Page> {
-    commit::finish(dir)?;
+    commit::steady(dir, || read_once(dir))
+}
+
+fn read_once(dir: &Path) -> Result<Page> {
     let path = dir.join(CONTENT);
     if let (false, Ok(scores)) = (path.exists(), read_json(&dir.join("scores.json"))) {
         let damaged =

@@ -8,6 +8,7 @@ use levytilt::score::{Cloud, Estimator, Sample, ScoredWindow, Tail, histogram, j
 
 use crate::args::ScoreArgs;
 use crate::claim::Claim;
+use crate::commit;
 use crate::failure::bad;
 use crate::forecast::files::Ahead;
 use crate::input::{self, Table};
@@ -28,7 +29,7 @@ const BINS: usize = 10;
 /// Read, align, score, write, report.
 pub fn run(args: &ScoreArgs) -> Result<()> {
     let claim = args.out.as_deref().map(Claim::new).transpose()?;
-    let ahead = Ahead::read(&args.forecast)?;
+    let ahead = commit::steady(&args.forecast, || Ahead::read(&args.forecast))?;
     if ahead.paths < 2 {
         return Err(bad(format!("{}: has {} path; scores need at least 2", ahead.source, ahead.paths)));
     }
