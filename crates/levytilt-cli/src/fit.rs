@@ -15,6 +15,7 @@ use std::time::Instant;
 
 use crate::args::{FitArgs, ReportArgs};
 use crate::build_model::open_model;
+use crate::claim::Claim;
 use crate::exact::locate;
 use crate::exact_report;
 use crate::exact_report::name_of;
@@ -23,7 +24,7 @@ use crate::fit_report::{NetworkRow, Summary, parameters, rows, write_paths, writ
 use crate::input::{self, Table};
 use crate::networks;
 use crate::one_or_many::OneOrMany;
-use crate::output::{Entry, check_directory, save, say};
+use crate::output::{Entry, say};
 use crate::report::{self, Material, Segment};
 use crate::settings::{DriftKind, Init, Method, NoiseKind, Settings, SolveSettings};
 use crate::state::{MODEL, NETWORK, STATE, State};
@@ -45,13 +46,13 @@ pub struct Outcome {
 
 /// Read, compute, write, report.
 pub fn run(args: &FitArgs) -> Result<()> {
-    args.out.as_deref().map_or(Ok(()), check_directory)?;
+    let claim = args.out.as_deref().map(Claim::new).transpose()?;
     let settings = args.settings().with_config(args.record.config.as_deref())?;
     let table = input::read(&args.record.source, &settings.data.chosen())?;
     let show = !args.report.quiet && !args.report.json;
     let outcome = with_threads(settings.solve.threads, || analyse(settings, &table, terminal(show)))??;
-    if let Some(dir) = &args.out {
-        save(dir, &entries(&outcome, &table, &outcome.summary, None)?)?;
+    if let Some(claim) = claim {
+        claim.save(&entries(&outcome, &table, &outcome.summary, None)?)?;
     }
     tell(&outcome.summary, args.out.as_deref(), &args.report)
 }
@@ -239,9 +240,10 @@ pub fn entries<'a>(
     ];
     entries.extend(report::entries(&page)?);
     let networks = networks::tensors(outcome.fit.network.as_ref().map(|n| &n.drift), outcome.fit.trained.as_ref())?;
-    if !networks.is_empty() {
-        entries.push(Entry::new(NETWORK, move |out| networks.write(out)));
-    }
+    entries.push(match networks.is_empty() {
+        true => Entry::gone(NETWORK),
+        false => Entry::new(NETWORK, move |out| networks.write(out)),
+    });
     Ok(entries)
 }
 

@@ -54,7 +54,7 @@ mod tests {
         let trained = Trained { potential: NeuralPotential::new(sizes, 1).unwrap(), frame, trace: vec![-1.5, -0.1] };
         let mut bytes = Vec::new();
         tensors(Some(&network), Some(&trained)).unwrap().write(&mut bytes).unwrap();
-        let read = Tensors::read(&bytes).unwrap();
+        let read = Tensors::read(&bytes[..]).unwrap();
         assert_eq!((drift(&read).unwrap(), potential(&read).unwrap()), (network, trained));
         assert!(tensors(None, None).unwrap().is_empty());
     }

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::failure::bad;
+use crate::bytes::read_settings;
+use crate::failure::{bad, brief};
 
 /// All settings. A value left out is `None`; what that means depends on the command.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -273,8 +274,8 @@ impl Settings {
             None => Ok(self),
             Some(path) => {
                 let name = path.display();
-                let text = std::fs::read_to_string(path).map_err(|e| bad(format!("{name}: cannot be read: {e}")))?;
-                let file = toml::from_str(&text).map_err(|error| bad(format!("{name}: {error}")))?;
+                let text = read_settings(path).map_err(|e| bad(format!("{name}: cannot be read: {e}")))?;
+                let file = toml::from_str(&text).map_err(|error| bad(format!("{name}: {}", brief(&error))))?;
                 self.over(file)
             }
         }

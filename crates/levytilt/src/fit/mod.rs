@@ -136,11 +136,12 @@ impl Fit {
 /// Values or parameters outside their domain; too little data to learn from (fewer than two values, or all equal); a
 /// result that is not finite.
 pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOptions) -> Result<Fit> {
-    if options.paths < 2 {
+    let numbers = options.paths as f64 * grid.times().len() as f64 * spec.dim() as f64;
+    if options.paths < 2 || numbers > MOST_NUMBERS {
         return Err(Error::Parameter {
             name: "paths".into(),
             value: options.paths as f64,
-            expected: "must be at least 2",
+            expected: "must be at least 2, and at most 2³² together with times and dimensions",
         });
     }
     check_columns(spec, grid, columns)?;
@@ -230,6 +231,8 @@ fn check_columns(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]]) -> Result<()>
     Ok(())
 }
 
+/// Most numbers in the paths of a fit: 32 GB.
+const MOST_NUMBERS: f64 = 4_294_967_296.0;
 /// Largest k̂ at which weighted means settle at a practical number of paths.
 const WORST_K: f64 = 0.7;
 /// Least effective share of the paths for which weights are used. Paths without weights miss posterior means by as little
