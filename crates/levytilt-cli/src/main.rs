@@ -35,6 +35,7 @@ mod state;
 mod tensors;
 mod threads;
 mod time;
+mod training;
 mod watch;
 
 use clap::Parser;

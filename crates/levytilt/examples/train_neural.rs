@@ -108,5 +108,13 @@ fn main() -> Result<()> {
         exact - last.elbo,
         exact - swept
     );
+    let mut jumps: Vec<usize> = (1..values.len()).collect();
+    jumps.sort_by(|i, j| (values[*j] - values[j - 1]).abs().total_cmp(&(values[*i] - values[i - 1]).abs()));
+    let jumps: Vec<f64> = jumps[..10].iter().map(|&j| times[j]).collect();
+    println!(
+        "references within 0.1 of the ten largest jumps: {:.2} times as dense as evenly spaced ones; sharpness {:.0}",
+        trainer.trained().crowding(&jumps, 0.1),
+        trainer.trained().potential.sharpness()
+    );
     Ok(())
 }

@@ -31,6 +31,10 @@ fn options(rule: Rule) -> TrainOptions {
     TrainOptions { iterations: 300, paths: 16, rule, ..Default::default() }
 }
 
+fn trainer<'a>(chain: &'a Chain<'a>, rule: Rule) -> Trainer<'a> {
+    Trainer::new(chain, spec(), options(rule)).unwrap()
+}
+
 /// Keeps checkpoints in memory.
 #[derive(Clone, Default)]
 struct Shelf(Rc<RefCell<Option<Checkpoint>>>);
@@ -52,7 +56,7 @@ fn train_kept(chain: &Chain, rule: Rule, shelf: &Shelf, most: usize) -> (Trained
         done += 1;
         done < most
     };
-    let trained = kept(Box::new(shelf.clone()), || train(chain, spec(), &options(rule), count).unwrap());
+    let trained = kept(Box::new(shelf.clone()), || train(trainer(chain, rule), count).unwrap());
     (trained, done)
 }
 
@@ -60,7 +64,7 @@ fn train_kept(chain: &Chain, rule: Rule, shelf: &Shelf, most: usize) -> (Trained
 fn identity_training_that_was_stopped_goes_on_as_if_it_had_not_been() {
     for rule in [Rule::Adam, Rule::RmsProp] {
         on_chain(1, |chain| {
-            let whole = train(chain, spec(), &options(rule), |_, _| true).unwrap();
+            let whole = train(trainer(chain, rule), |_, _| true).unwrap();
             let shelf = Shelf::default();
             let (first, _) = train_kept(chain, rule, &shelf, 170);
             assert_eq!(first.trace.len(), 170);
@@ -80,8 +84,7 @@ fn identity_checkpoints_of_other_work_are_left_alone() {
         let (_, done) = train_kept(chain, Rule::Adam, &shelf, 7);
         assert_eq!(done, 7);
         assert_eq!(shelf.0.borrow().as_ref().unwrap().trace.len(), 7);
-        let mut trainer = Trainer::new(chain, spec(), options(Rule::Adam)).unwrap();
-        let refused = trainer.resume(kept).unwrap_err().to_string();
+        let refused = trainer(chain, Rule::Adam).resume(kept).unwrap_err().to_string();
         assert!(refused.contains("another series"), "{refused}");
     });
     on_chain(1, |chain| {
@@ -91,4 +94,27 @@ fn identity_checkpoints_of_other_work_are_left_alone() {
         assert_eq!(print(TrainOptions { iterations: 7, ..options(Rule::Adam) }), usual);
         assert_ne!(print(TrainOptions { rate: 1e-4, ..options(Rule::Adam) }), usual);
     });
+}
+
+#[test]
+fn identity_trained_networks_speak_at_other_times() {
+    let trained = on_chain(1, |chain| train_kept(chain, Rule::Adam, &Shelf::default(), 20).0);
+    let model = model();
+    let coarse: Vec<f64> = (0..=20).map(|j| f64::from(j) * 0.03).collect();
+    let values = simulate(&model, &coarse, 1).unwrap().observations;
+    let grid = TimeGrid::new(&coarse, Some(20)).unwrap();
+    let chain = Chain::new(&model, &grid, &[&values]).unwrap();
+    let options = TrainOptions { iterations: 0, ..options(Rule::Adam) };
+    // No iterations: the networks as they are.
+    let same = train(Trainer::from_trained(&chain, trained.clone(), options).unwrap(), |_, _| true).unwrap();
+    assert_eq!((&same.potential, &same.frame), (&trained.potential, &trained.frame));
+    assert_eq!(same.potentials(&chain).unwrap()[0].len(), 21);
+}
+
+#[test]
+fn golden_crowding_is_the_density_of_references_over_an_even_one() {
+    let trained = on_chain(1, |chain| trainer(chain, Rule::Adam).into_trained());
+    // Six references at 0, 0.12, …, 0.6: one of six within 0.03 of 0.12 is a sixth of them on a tenth of the span.
+    assert!((trained.crowding(&[0.12], 0.03) - (1.0 / 6.0) / 0.1).abs() < 1e-3);
+    assert!((trained.crowding(&[0.3], 1.0) - 1.0).abs() < 1e-12);
 }

@@ -186,6 +186,11 @@ impl<T: RealField + Copy> NeuralPotential<T> {
         self.parameters[..self.spec.references].iter().map(|&t| start + (end - start) * real(t)).collect()
     }
 
+    /// Sharpness of the encoder, per span of time.
+    pub fn sharpness(&self) -> f64 {
+        real(self.parameters[self.spec.references]).exp()
+    }
+
     fn encoder(&self) -> Encoder {
         Encoder { references: self.spec.references, features: self.spec.features }
     }

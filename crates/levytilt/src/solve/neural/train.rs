@@ -4,6 +4,7 @@ use super::frame::frame;
 use super::keep::{self, Checkpoint};
 use super::optimiser::{Optimiser, Rule, rescale};
 use super::trained::Trained;
+use crate::error::expect_length;
 use crate::posterior::WeightSummary;
 use crate::potential::neural::{FrameKind, Group, NeuralPotential, NeuralPotentialSpec};
 use crate::{Chain, Error, Result};
@@ -64,18 +65,13 @@ pub struct Trainer<'a> {
     trained: Trained,
     optimiser: Optimiser<f32>,
     plateau: Plateau,
+    fingerprint: u64,
 }
 
 /// Train until the bound no longer climbs, or `tell`, which hears of every iteration, says no.
 ///
-/// Training begins at a cold start, or where the keeper of this thread ([`super::kept`]) has it from before.
-pub fn train(
-    chain: &Chain,
-    spec: NeuralPotentialSpec,
-    options: &TrainOptions,
-    mut tell: impl FnMut(usize, &WeightSummary) -> bool,
-) -> Result<Trained> {
-    let mut trainer = Trainer::new(chain, spec, options.clone())?;
+/// Training begins where `trainer` stands, or where the keeper of this thread ([`super::kept`]) has it from before.
+pub fn train(mut trainer: Trainer, mut tell: impl FnMut(usize, &WeightSummary) -> bool) -> Result<Trained> {
     if let Some(checkpoint) = keep::find(trainer.fingerprint()) {
         trainer.resume(checkpoint)?;
     }
@@ -98,10 +94,20 @@ impl<'a> Trainer<'a> {
         let times = chain.times();
         let spec = NeuralPotentialSpec { dim: chain.dim(), span: (times[0], times[times.len() - 1]), ..spec };
         let potential = NeuralPotential::new(spec, options.seed)?;
-        let optimiser = Optimiser::new(options.rule, potential.parameters().len());
         let frame = frame(chain, options.frame, potential.spec().least)?;
-        let trained = Trained { potential, frame, trace: Vec::new() };
-        Ok(Self { chain, options, trained, optimiser, plateau: Plateau::default() })
+        Self::from_trained(chain, Trained { potential, frame, trace: Vec::new() }, options)
+    }
+
+    /// Start with networks that were trained before, perhaps on other times.
+    ///
+    /// # Errors
+    /// Networks of another dimension than the chain's.
+    pub fn from_trained(chain: &'a Chain<'a>, trained: Trained, options: TrainOptions) -> Result<Self> {
+        expect_length("dimensions of the networks", trained.potential.spec().dim, chain.dim())?;
+        let trained = Trained { trace: Vec::new(), ..trained };
+        let optimiser = Optimiser::new(options.rule, trained.potential.parameters().len());
+        let fingerprint = fingerprint(chain, &trained, &options);
+        Ok(Self { chain, options, trained, optimiser, plateau: Plateau::default(), fingerprint })
     }
 
     /// Whether the iterations are used up, or the bound no longer climbs at any rate.
@@ -124,16 +130,10 @@ impl<'a> Trainer<'a> {
         self.trained
     }
 
-    /// A number that tells this training from others: of another chain, other sizes or other options. More iterations
-    /// are the same training for longer.
+    /// A number that tells this training from others: of another chain, from another start or with other options. More
+    /// iterations are the same training for longer.
     pub fn fingerprint(&self) -> u64 {
-        let options = TrainOptions { iterations: 0, ..self.options.clone() };
-        let mut hasher = DefaultHasher::new();
-        let Trained { potential, frame, .. } = &self.trained;
-        format!("{:?}{options:?}{:?}{frame:?}", potential.spec(), self.chain.model()).hash(&mut hasher);
-        let values = (0..self.chain.dim()).flat_map(|i| self.chain.values(i));
-        values.for_each(|value| value.to_bits().hash(&mut hasher));
-        hasher.finish()
+        self.fingerprint
     }
 
     /// Training as it stands.
@@ -197,6 +197,17 @@ impl<'a> Trainer<'a> {
         };
         self.options.rate * share * FALL.powi(self.plateau.falls as i32)
     }
+}
+
+fn fingerprint(chain: &Chain, first: &Trained, options: &TrainOptions) -> u64 {
+    let options = TrainOptions { iterations: 0, ..options.clone() };
+    let Trained { potential, frame, .. } = first;
+    let mut hasher = DefaultHasher::new();
+    format!("{:?}{options:?}{:?}{frame:?}", potential.spec(), chain.model()).hash(&mut hasher);
+    potential.parameters().iter().for_each(|p| p.to_bits().hash(&mut hasher));
+    let values = (0..chain.dim()).flat_map(|i| chain.values(i)).chain(chain.times());
+    values.for_each(|value| value.to_bits().hash(&mut hasher));
+    hasher.finish()
 }
 
 /// What is left of the rate when the bound no longer climbs.

@@ -18,6 +18,9 @@ pub struct Trained {
     pub trace: Vec<f64>,
 }
 
+/// Points that stand for the whole span.
+const FINE: usize = 20_000;
+
 impl Trained {
     /// The potentials at the times of a chain, which need not be those of the training.
     pub fn potentials(&self, chain: &Chain) -> Result<Potentials> {
@@ -37,6 +40,16 @@ impl Trained {
             from_natural(a + firmness, pull + firmness * y)
         };
         (0..chain.dim()).map(|i| (0..chain.len()).map(|j| one(i, j)).collect()).collect()
+    }
+
+    /// How crowded the reference times are within `reach` of some `times`: their share there over that of the span, so
+    /// that evenly spaced references give 1.
+    pub fn crowding(&self, times: &[f64], reach: f64) -> f64 {
+        let (start, end) = self.potential.spec().span;
+        let near = |t: f64| times.iter().any(|other| (t - other).abs() <= reach);
+        let share = |all: &[f64]| all.iter().filter(|t| near(**t)).count() as f64 / all.len() as f64;
+        let even: Vec<f64> = (0..FINE).map(|k| start + (end - start) * (k as f64 + 0.5) / FINE as f64).collect();
+        share(&self.potential.reference_times()) / share(&even)
     }
 
     /// The bound of `paths` paths, and its slopes in all parameters of the networks.
