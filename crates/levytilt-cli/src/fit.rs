@@ -7,7 +7,7 @@ use levytilt::fit::{AnyNoise, Fit, FitOptions, fit, fit_any_noise, rival_familie
 use levytilt::potential::neural::{FrameKind, NeuralPotentialSpec};
 use levytilt::progress::Watcher;
 use levytilt::series::{Observations, TimeGrid};
-use levytilt::solve::neural::TrainOptions;
+use levytilt::solve::neural::{TrainOptions, Trained};
 use levytilt::solve::{self, LearnOptions};
 use serde::Serialize;
 use std::path::Path;
@@ -28,8 +28,10 @@ use crate::output::{Entry, say};
 use crate::report::{self, Material, Segment};
 use crate::settings::{DriftKind, Init, Method, NoiseKind, Settings, SolveSettings};
 use crate::state::{MODEL, NETWORK, STATE, State};
+use crate::tensors::Tensors;
 use crate::threads::with_threads;
 use crate::time::Calendar;
+use crate::training::{self, kept_in};
 use crate::watch::{noted, terminal};
 
 /// What `fit` found, and for which settings.
@@ -50,9 +52,12 @@ pub fn run(args: &FitArgs) -> Result<()> {
     let settings = args.settings().with_config(args.record.config.as_deref())?;
     let table = input::read(&args.record.source, &settings.data.chosen())?;
     let show = !args.report.quiet && !args.report.json;
-    let outcome = with_threads(settings.solve.threads, || analyse(settings, &table, terminal(show)))??;
-    if let Some(claim) = claim {
+    let threads = settings.solve.threads;
+    let outcome =
+        with_threads(threads, || kept_in(args.out.as_deref(), || analyse(settings, &table, terminal(show))))??;
+    if let (Some(claim), Some(dir)) = (claim, &args.out) {
         claim.save(&entries(&outcome, &table, &outcome.summary, None)?)?;
+        training::settle(dir, show)?;
     }
     tell(&outcome.summary, args.out.as_deref(), &args.report)
 }
@@ -66,7 +71,8 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         paths: solve.paths.unwrap_or(FitOptions::default().paths),
         seed: solve.seed.unwrap_or(1),
         learn: LearnOptions { method: method(solve.method), ..LearnOptions::default() },
-        neural: (NeuralPotentialSpec::default(), training(solve)),
+        neural: (NeuralPotentialSpec::default(), train_options(solve)),
+        networks: networks_of(solve)?,
         ..FitOptions::default()
     };
     let started = Instant::now();
@@ -121,13 +127,28 @@ fn method(asked: Option<Method>) -> solve::Method {
 }
 
 /// How to train the networks of method neural.
-fn training(solve: &SolveSettings) -> TrainOptions {
+fn train_options(solve: &SolveSettings) -> TrainOptions {
     let usual = TrainOptions::default();
     let frame = match solve.init {
         Some(Init::Sweep) => FrameKind::Sweep,
-        Some(Init::Cold) | None => usual.frame,
+        Some(Init::Cold | Init::Run(_)) | None => usual.frame,
     };
     TrainOptions { frame, iterations: solve.iterations.unwrap_or(usual.iterations), ..usual }
+}
+
+/// The networks of the run that method neural begins at.
+fn networks_of(solve: &SolveSettings) -> Result<Option<Trained>> {
+    let Some(Init::Run(dir)) = &solve.init else { return Ok(None) };
+    let path = dir.join(NETWORK);
+    let file = std::fs::File::open(&path).map_err(|error| {
+        bad(format!(
+            "--init {}: {NETWORK} there cannot be read ({error}); give cold, sweep, or the directory of a run with \
+             --method neural",
+            dir.display()
+        ))
+    })?;
+    let networks = Tensors::read(std::io::BufReader::new(file)).and_then(|tensors| networks::potential(&tensors));
+    networks.map(Some).map_err(|error| bad(format!("{}: {error:#}", path.display())))
 }
 
 /// Write defaults into the settings, so that what is saved is what was computed, and refuse what cannot be done.

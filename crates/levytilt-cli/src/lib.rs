@@ -40,6 +40,7 @@ pub mod state;
 mod tensors;
 pub mod threads;
 pub mod time;
+mod training;
 pub mod watch;
 
 use anyhow::Result;

@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::bytes::read_settings;
 use crate::failure::{bad, brief};
@@ -257,14 +257,36 @@ pub enum Method {
     Neural,
 }
 
-/// Where the networks of method neural begin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
+/// Where the networks of method neural begin: cold, sweep, or the directory of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
 pub enum Init {
     /// At the message of a robust smoother
     Cold,
     /// At what sweeps found
     Sweep,
+    /// At the networks of another run
+    Run(PathBuf),
+}
+
+impl From<String> for Init {
+    fn from(text: String) -> Self {
+        match text.as_str() {
+            "cold" => Self::Cold,
+            "sweep" => Self::Sweep,
+            _ => Self::Run(text.into()),
+        }
+    }
+}
+
+impl From<Init> for String {
+    fn from(init: Init) -> Self {
+        match init {
+            Init::Cold => "cold".into(),
+            Init::Sweep => "sweep".into(),
+            Init::Run(dir) => dir.to_string_lossy().into_owned(),
+        }
+    }
 }
 
 impl Settings {

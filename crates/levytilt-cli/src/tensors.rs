@@ -83,7 +83,6 @@ impl Tensors {
     }
 
     /// A list of 32-bit numbers.
-    #[cfg(test)]
     pub fn singles(&self, name: &str) -> Result<&[f32]> {
         match self.lists.iter().find(|(found, _)| found == name) {
             Some((_, List::F32(values))) => Ok(values),
