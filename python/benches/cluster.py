@@ -23,7 +23,7 @@ from levytilt._levytilt import Table
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 MODELS = ["random-walk", "tilt"]
-ROUNDS = 3
+ROUNDS = 2
 
 
 def cut(source, column, windows):

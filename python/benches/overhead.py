@@ -18,19 +18,8 @@ from pathlib import Path
 
 import levytilt as lt
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 GIVEN = {"theta": 3.0, "mu": 1.0, "alpha": 1.5, "scale": 2.0, "observation_std": 0.1}
-
-LONG = """
-import levytilt as lt, time, os
-made = lt.simulate(steps=200_000, span=2000.0, theta=3.0, mu=1.0, alpha=1.5, scale=2.0, observation_std=0.1)
-print("begins", flush=True)
-try:
-    lt.Model().fit(made.times, made.values, paths=500)
-except KeyboardInterrupt:
-    print(time.time(), flush=True)
-os._exit(0)
-"""
-
 
 def user_seconds(who, work):
     before = resource.getrusage(who).ru_utime
@@ -40,12 +29,15 @@ def user_seconds(who, work):
 
 def interrupted():
     """Seconds from the signal to the exception in a fit that would take minutes."""
+    from test_fit import LONG
+
     child = subprocess.Popen([sys.executable, "-c", LONG], stdout=subprocess.PIPE, text=True)
     child.stdout.readline()
     time.sleep(2.0)
     sent = time.time()
     child.send_signal(signal.SIGINT)
-    return float(child.communicate()[0]) - sent
+    assert child.stdout.readline() == "interrupted\n"
+    return time.time() - sent
 
 
 def main():

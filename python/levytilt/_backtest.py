@@ -107,16 +107,17 @@ def run(
     say: bool = False,
 ) -> tuple[str, str]:
     """Do what is missing in the journal of a plan, made from a command line, and finish it."""
-    missing = plan.open()
-    bar = Bar(progress, len(plan), "forecasts", len(plan) - len(missing))
-    try:
-        with _workers(plan, line, executor, cluster, threads) as workers:
+    # Workers first: where there are none, nothing is begun.
+    with _workers(plan, line, executor, cluster, threads) as workers:
+        missing = plan.open()
+        bar = Bar(progress, len(plan), "forecasts", len(plan) - len(missing))
+        try:
             for lines in workers.results(_by_window(missing)):
                 bar.step(sum(plan.append(text) for text in lines))
-        return plan.finish(say)
-    finally:
-        plan.close()
-        bar.close()
+            return plan.finish(say)
+        finally:
+            plan.close()
+            bar.close()
 
 
 def window_lines(plan: Backtest, window: int, models: Sequence[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import CancelledError
 from typing import Any, Iterator
 
@@ -9,6 +10,8 @@ from ._backtest import AHEAD, Window, packed, unpacked, window_lines
 from ._extras import need
 from ._levytilt import Backtest, ComputationError, InputError
 
+#: Seconds after which the number of workers is looked at again.
+PATIENCE = 5.0
 _plans: dict[str, Backtest] = {}
 
 
@@ -42,10 +45,12 @@ class DaskWorkers:
         place = self.client.scatter(self.payload, broadcast=True, hash=False)
         waiting = list(reversed(windows))
         flying = self.distributed.as_completed([], loop=self.client.loop, raise_errors=False)
-        count = 0
+        count, most, looked = 0, 0, float("-inf")
         try:
             while waiting or count:
-                most = AHEAD * max(1, sum(self.client.nthreads().values()))
+                # Workers come and go; to ask after every window would cost as much as the window's own messages.
+                if time.monotonic() - looked > PATIENCE:
+                    most, looked = AHEAD * max(1, sum(self.client.nthreads().values())), time.monotonic()
                 while waiting and count < most:
                     flying.add(self._submit(place, *waiting.pop()))
                     count += 1

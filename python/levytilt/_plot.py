@@ -27,7 +27,7 @@ def plot(fit: Fit) -> Any:
         if seen is not None:
             stamps = fit._clock.times(seen[0], fit._origin())
             axis.plot(stamps, seen[1][i], ".", color="black", markersize=2, label="observed")
-        jumps = found["jump_probability"][:, i] > PROBABLE
+        jumps = found["jump_probability"][:, i] >= PROBABLE
         axis.plot(times[jumps], found["q50"][jumps, i], "v", color="tab:red", label="probable jump")
         axis.set_ylabel(name)
         axis.legend(loc="best", fontsize="small")

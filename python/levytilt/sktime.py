@@ -36,13 +36,8 @@ class LevyTiltSktimeForecaster(BaseForecaster):
         method: str = "auto",
         threads: int = 0,
     ):
-        self.drift = drift
-        self.noise = noise
-        self.fixed = fixed
-        self.seed = seed
-        self.paths = paths
-        self.method = method
-        self.threads = threads
+        # The signature is repeated because sktime reads it; keeping the arguments is the other's.
+        LevyTiltForecaster.__init__(self, drift, noise, fixed, seed, paths, method, threads)  # type: ignore[arg-type]
         super().__init__()
 
     def _fit(self, y: pd.Series, X: Any = None, fh: Any = None) -> LevyTiltSktimeForecaster:

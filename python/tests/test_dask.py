@@ -15,7 +15,7 @@ import levytilt as lt
 from test_backtest import FLAGS, SPANS, expected, lines, same, walk  # noqa: F401
 
 distributed = pytest.importorskip("distributed")
-QUICK = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "10s", "DASK_LOGGING__DISTRIBUTED": "critical"}
+QUICK = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "10s", "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "false"}
 
 
 class Cluster:
@@ -130,6 +130,7 @@ def test_no_scheduler_is_an_input_error(walk, tmp_path):  # noqa: F811
     with dask.config.set({"distributed.comm.timeouts.connect": "1s"}):
         with pytest.raises(ValueError, match="no scheduler answers"):
             lt.backtest(str(walk), out=tmp_path / "out", cluster=address, **SPANS)
+    assert not (tmp_path / "out").exists()
 
 
 def test_the_program_says_how_to_install(program, walk, tmp_path):  # noqa: F811
