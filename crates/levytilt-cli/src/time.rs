@@ -88,7 +88,9 @@ fn parse_stamp(text: &str) -> Option<Stamp> {
             PiecesOffset::Numeric(numeric) => numeric.offset(),
             _ => Offset::UTC,
         };
-        (offset.to_timestamp(civil).ok()?, Style::Offset(offset))
+        // No standard writes the seconds of an offset; times beside such a one are written in UTC.
+        let written = if offset.seconds() % 60 == 0 { offset } else { Offset::UTC };
+        (offset.to_timestamp(civil).ok()?, Style::Offset(written))
     } else {
         let style = if pieces.time().is_some() { Style::Naive } else { Style::Date };
         (Offset::UTC.to_timestamp(civil).ok()?, style)
