@@ -61,8 +61,9 @@ const STEPS: usize = 16;
 /// Times reach from 0 to this.
 const END: f64 = 0.8;
 
-/// Train small networks on a short series and compare at the start, half way and at the end.
-pub fn compare(effort: &Effort) -> Result<Vec<Row>> {
+/// Train small networks on a short series and compare at the start, at the end and half way; `tell` hears of every row
+/// as it is there.
+pub fn compare(effort: &Effort, tell: impl Fn(&Row)) -> Result<Vec<Row>> {
     let model = Model::new(Box::new(Ou::new(3.0, 1.0)?), Box::new(Stable::new(1.2, 2.0)?), 0.1, Start::Fixed(0.0))?;
     let times: Vec<f64> = (0..=STEPS).map(|j| END * j as f64 / STEPS as f64).collect();
     let values = simulate(&model, &times, 1)?.observations;
@@ -79,14 +80,16 @@ pub fn compare(effort: &Effort) -> Result<Vec<Row>> {
     };
     // With the data as frame there is much to learn.
     let options = TrainOptions { paths: 64, frame: FrameKind::Data, ..Default::default() };
-    let mut trainer = Trainer::new(&chain, spec, options)?;
     let exact = exact::log_evidence(&model, &grid, &values, &exact::Options::default())?;
     let mut rows = Vec::new();
-    for stage in [0, effort.iterations / 2, effort.iterations] {
+    for stage in [0, effort.iterations, effort.iterations / 2] {
+        let mut trainer = Trainer::new(&chain, spec.clone(), options.clone())?;
         while trainer.iteration() < stage {
             trainer.step()?;
         }
-        rows.extend(compare_at(trainer.trained(), &chain, effort, stage, exact)?);
+        let found = compare_at(trainer.trained(), &chain, effort, stage, exact)?;
+        found.iter().for_each(&tell);
+        rows.extend(found);
     }
     Ok(rows)
 }
@@ -174,7 +177,7 @@ fn changes(trained: &Trained, chain: &Chain, range: &Range<usize>, direction: &[
 /// Slopes of the bound in every a and c, batch by batch: (4D(h) − D(2h))/3 of the central differences
 /// D(h) = (bound(+h) − bound(−h))/2h, with the same random numbers.
 fn differences(chain: &Chain, coefficients: &[f64], paths: usize) -> Result<Vec<Vec<f64>>> {
-    let mut slopes = vec![Vec::with_capacity(coefficients.len()); BATCHES];
+    let mut slopes = vec![Vec::new(); BATCHES];
     for i in 0..coefficients.len() {
         // A fraction of a, or of the message's width: the bound is nearly a cubic there.
         let a = coefficients[i - i % 2];
