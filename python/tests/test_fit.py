@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -20,6 +21,18 @@ def test_identity_threads_do_not_matter(made, fit):
     np.testing.assert_array_equal(again.paths(), fit.paths())
     other = lt.Model(theta=3.0, mu=1.0).fit(made.times, made.values, seed=2, paths=100)
     assert not np.array_equal(other.paths(), fit.paths())
+
+
+def test_identity_sixty_four_fits_at_once(made):
+    def fitted(seed):
+        model = lt.Model(theta=3.0, mu=1.0, alpha=1.5)
+        return model.fit(made.times[:60], made.values[:60], seed=seed, paths=20, steps=59, threads=1)
+
+    with ThreadPoolExecutor(64) as pool:
+        together = list(pool.map(fitted, range(64)))
+    assert all(np.isfinite(fit.summary["elbo"]) for fit in together)
+    for seed in range(0, 64, 8):
+        np.testing.assert_array_equal(together[seed].paths(), fitted(seed).paths())
 
 
 def test_identity_a_run_comes_back(fit, tmp_path):

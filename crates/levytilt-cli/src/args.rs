@@ -158,7 +158,7 @@ pub struct FitArgs {
     /// Solver [default: auto]
     #[arg(long, value_name = "NAME", help_heading = "Solver")]
     pub method: Option<Method>,
-    /// Where the networks of method neural begin [default: cold]
+    /// Where the networks of method neural begin: cold, sweep, or the directory of a run [default: cold]
     #[arg(long, value_name = "WHERE", help_heading = "Solver")]
     pub init: Option<Init>,
     /// Most iterations of method neural [default: 3000]
@@ -341,7 +341,7 @@ impl FitArgs {
         let EffortArgs { paths, threads } = self.effort;
         let solve = SolveSettings {
             method: self.method,
-            init: self.init,
+            init: self.init.clone(),
             iterations: self.iterations,
             paths,
             threads,

@@ -5,12 +5,13 @@ use serde::Serialize;
 use std::io::Write;
 
 use crate::args::DemoArgs;
+use crate::claim::Claim;
 use crate::exact;
 use crate::exact_report::Summary;
 use crate::fit::{self, entries};
 use crate::fit_report;
 use crate::input::{self, Table};
-use crate::output::{Entry, check_directory, number, save, say};
+use crate::output::{Entry, number, say};
 use crate::time::Calendar;
 use crate::watch::terminal;
 
@@ -40,7 +41,7 @@ struct Comparison {
 
 /// Fit the model with jumps, compare it with its rival at its best, write the fit.
 pub fn run(args: &DemoArgs) -> Result<()> {
-    check_directory(&args.out)?;
+    let claim = Claim::new(&args.out)?;
     let table = record()?;
     let show = !args.report.quiet && !args.report.json;
     if show {
@@ -51,7 +52,7 @@ pub fn run(args: &DemoArgs) -> Result<()> {
     let summary = Comparison { jumps: jumps.summary.clone(), rival };
     let mut files = entries(&jumps, &table, &summary, Some(&summary.rival))?;
     files.push(Entry::new("data.csv", |out| write_data(out, &table)));
-    save(&args.out, &files)?;
+    claim.save(&files)?;
     if args.report.json {
         say(&serde_json::to_string_pretty(&summary)?);
     } else if !args.report.quiet {

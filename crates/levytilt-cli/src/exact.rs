@@ -9,10 +9,11 @@ use std::time::Instant;
 
 use crate::args::{ExactArgs, ReportArgs};
 use crate::build_model::{build, settle_start};
+use crate::claim::Claim;
 use crate::exact_report::{Parameter, Summary, write_posterior};
 use crate::failure::bad;
 use crate::input::{self, Table};
-use crate::output::{Entry, check_directory, save, say};
+use crate::output::{Entry, say};
 use crate::settings::{DriftKind, NoiseKind, Settings};
 
 /// What `exact` found, and for which settings.
@@ -27,12 +28,12 @@ pub struct Outcome {
 
 /// Read, compute, write, report.
 pub fn run(args: &ExactArgs) -> Result<()> {
-    args.out.as_deref().map_or(Ok(()), check_directory)?;
+    let claim = args.out.as_deref().map(Claim::new).transpose()?;
     let settings = args.record.settings().with_config(args.record.config.as_deref())?;
     let table = input::read(&args.record.source, &settings.data.chosen())?;
     let outcome = analyse(settings, &table)?;
-    if let Some(dir) = &args.out {
-        write(dir, &outcome, &table)?;
+    if let Some(claim) = claim {
+        write(claim, &outcome, &table)?;
     }
     report(&outcome.summary, args.out.as_deref(), &args.report)
 }
@@ -81,7 +82,7 @@ pub fn only_column<'a>(table: &'a Table, command: &str) -> Result<&'a [f64]> {
             "{}: has {} value columns ({}), and {command} explains one: choose it with --column",
             table.source,
             table.names.len(),
-            table.names.join(", ")
+            input::some_of(table.names.iter().cloned())
         ))),
     }
 }
@@ -108,16 +109,13 @@ pub fn locate(error: Error, table: &Table) -> anyhow::Error {
 }
 
 /// Write the files of a run.
-pub fn write(dir: &Path, outcome: &Outcome, table: &Table) -> Result<()> {
+pub fn write(claim: Claim, outcome: &Outcome, table: &Table) -> Result<()> {
     let Outcome { summary, smoothed, settings } = outcome;
-    save(
-        dir,
-        &[
-            Entry::json("summary.json", summary),
-            Entry::new("posterior.csv", |out| write_posterior(out, smoothed, &table.calendar, &table.names[0])),
-            Entry::text("settings.toml", settings.to_toml()?),
-        ],
-    )
+    claim.save(&[
+        Entry::json("summary.json", summary),
+        Entry::new("posterior.csv", |out| write_posterior(out, smoothed, &table.calendar, &table.names[0])),
+        Entry::text("settings.toml", settings.to_toml()?),
+    ])
 }
 
 fn report(summary: &Summary, dir: Option<&Path>, how: &ReportArgs) -> Result<()> {

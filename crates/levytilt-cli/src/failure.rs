@@ -26,6 +26,15 @@ pub fn quoted(text: &str) -> String {
     format!("\"{}{dots}\"", short.escape_debug())
 }
 
+/// A message of a parser that shows the line in question, which may be longer than anybody reads.
+pub fn brief(error: &dyn fmt::Display) -> String {
+    let cut = |line: &str| {
+        let short: String = line.chars().take(160).collect();
+        if short.len() < line.len() { short + "…" } else { short }
+    };
+    error.to_string().lines().take(8).map(cut).collect::<Vec<_>>().join("\n")
+}
+
 /// The exit code an error asks for: 2 for input, 1 for everything else.
 pub fn exit_code(error: &anyhow::Error) -> u8 {
     let is_input = error.chain().any(|cause| {
@@ -49,6 +58,7 @@ mod tests {
     fn quotes_stay_on_one_line() {
         assert_eq!(quoted("a\nb"), r#""a\nb""#);
         assert_eq!(quoted(&"x".repeat(50)).chars().count(), 43);
+        assert_eq!(brief(&format!("a\n{}", "x".repeat(999))).chars().count(), 163);
     }
 
     #[test]

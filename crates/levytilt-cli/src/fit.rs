@@ -7,7 +7,7 @@ use levytilt::fit::{AnyNoise, Fit, FitOptions, fit, fit_any_noise, rival_familie
 use levytilt::potential::neural::{FrameKind, NeuralPotentialSpec};
 use levytilt::progress::Watcher;
 use levytilt::series::{Observations, TimeGrid};
-use levytilt::solve::neural::TrainOptions;
+use levytilt::solve::neural::{TrainOptions, Trained};
 use levytilt::solve::{self, LearnOptions};
 use serde::Serialize;
 use std::path::Path;
@@ -15,6 +15,7 @@ use std::time::Instant;
 
 use crate::args::{FitArgs, ReportArgs};
 use crate::build_model::open_model;
+use crate::claim::Claim;
 use crate::exact::locate;
 use crate::exact_report;
 use crate::exact_report::name_of;
@@ -23,12 +24,14 @@ use crate::fit_report::{NetworkRow, Summary, parameters, rows, write_paths, writ
 use crate::input::{self, Table};
 use crate::networks;
 use crate::one_or_many::OneOrMany;
-use crate::output::{Entry, check_directory, save, say};
+use crate::output::{Entry, say};
 use crate::report::{self, Material, Segment};
 use crate::settings::{DriftKind, Init, Method, NoiseKind, Settings, SolveSettings};
 use crate::state::{MODEL, NETWORK, STATE, State};
+use crate::tensors::Tensors;
 use crate::threads::with_threads;
 use crate::time::Calendar;
+use crate::training::{self, kept_in};
 use crate::watch::{noted, terminal};
 
 /// What `fit` found, and for which settings.
@@ -45,13 +48,16 @@ pub struct Outcome {
 
 /// Read, compute, write, report.
 pub fn run(args: &FitArgs) -> Result<()> {
-    args.out.as_deref().map_or(Ok(()), check_directory)?;
+    let claim = args.out.as_deref().map(Claim::new).transpose()?;
     let settings = args.settings().with_config(args.record.config.as_deref())?;
     let table = input::read(&args.record.source, &settings.data.chosen())?;
     let show = !args.report.quiet && !args.report.json;
-    let outcome = with_threads(settings.solve.threads, || analyse(settings, &table, terminal(show)))??;
-    if let Some(dir) = &args.out {
-        save(dir, &entries(&outcome, &table, &outcome.summary, None)?)?;
+    let threads = settings.solve.threads;
+    let outcome =
+        with_threads(threads, || kept_in(args.out.as_deref(), || analyse(settings, &table, terminal(show))))??;
+    if let (Some(claim), Some(dir)) = (claim, &args.out) {
+        claim.save(&entries(&outcome, &table, &outcome.summary, None)?)?;
+        training::settle(dir, show)?;
     }
     tell(&outcome.summary, args.out.as_deref(), &args.report)
 }
@@ -65,7 +71,8 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         paths: solve.paths.unwrap_or(FitOptions::default().paths),
         seed: solve.seed.unwrap_or(1),
         learn: LearnOptions { method: method(solve.method), ..LearnOptions::default() },
-        neural: (NeuralPotentialSpec::default(), training(solve)),
+        neural: (NeuralPotentialSpec::default(), train_options(solve)),
+        networks: networks_of(solve)?,
         ..FitOptions::default()
     };
     let started = Instant::now();
@@ -120,13 +127,28 @@ fn method(asked: Option<Method>) -> solve::Method {
 }
 
 /// How to train the networks of method neural.
-fn training(solve: &SolveSettings) -> TrainOptions {
+fn train_options(solve: &SolveSettings) -> TrainOptions {
     let usual = TrainOptions::default();
     let frame = match solve.init {
         Some(Init::Sweep) => FrameKind::Sweep,
-        Some(Init::Cold) | None => usual.frame,
+        Some(Init::Cold | Init::Run(_)) | None => usual.frame,
     };
     TrainOptions { frame, iterations: solve.iterations.unwrap_or(usual.iterations), ..usual }
+}
+
+/// The networks of the run that method neural begins at.
+fn networks_of(solve: &SolveSettings) -> Result<Option<Trained>> {
+    let Some(Init::Run(dir)) = &solve.init else { return Ok(None) };
+    let path = dir.join(NETWORK);
+    let file = std::fs::File::open(&path).map_err(|error| {
+        bad(format!(
+            "--init {}: {NETWORK} there cannot be read ({error}); give cold, sweep, or the directory of a run with \
+             --method neural",
+            dir.display()
+        ))
+    })?;
+    let networks = Tensors::read(std::io::BufReader::new(file)).and_then(|tensors| networks::potential(&tensors));
+    networks.map(Some).map_err(|error| bad(format!("{}: {error:#}", path.display())))
 }
 
 /// Write defaults into the settings, so that what is saved is what was computed, and refuse what cannot be done.
@@ -239,9 +261,10 @@ pub fn entries<'a>(
     ];
     entries.extend(report::entries(&page)?);
     let networks = networks::tensors(outcome.fit.network.as_ref().map(|n| &n.drift), outcome.fit.trained.as_ref())?;
-    if !networks.is_empty() {
-        entries.push(Entry::new(NETWORK, move |out| networks.write(out)));
-    }
+    entries.push(match networks.is_empty() {
+        true => Entry::gone(NETWORK),
+        false => Entry::new(NETWORK, move |out| networks.write(out)),
+    });
     Ok(entries)
 }
 

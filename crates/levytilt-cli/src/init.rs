@@ -1,8 +1,8 @@
 //! Run `levytilt init`: write a settings file that explains itself.
 
 use anyhow::Result;
-use std::fs::OpenOptions;
-use std::io::Write;
+use std::fs;
+use std::path::Path;
 
 use crate::args::InitArgs;
 use crate::failure::bad;
@@ -18,10 +18,7 @@ pub fn run(args: &InitArgs) -> Result<()> {
         return Ok(());
     }
     let name = args.file.display();
-    let mut how = OpenOptions::new();
-    let how = if args.force { how.write(true).create(true).truncate(true) } else { how.write(true).create_new(true) };
-    let written = how.open(&args.file).and_then(|mut file| file.write_all(TEMPLATE.as_bytes()));
-    match written {
+    match write(&args.file, args.force) {
         Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
             Err(bad(format!("{name}: is there already; give --force to replace it, or another name")))
         }
@@ -31,6 +28,21 @@ pub fn run(args: &InitArgs) -> Result<()> {
             Ok(())
         }
     }
+}
+
+/// Write the whole file under another name first, so that a failure leaves what was there.
+fn write(file: &Path, replace: bool) -> std::io::Result<()> {
+    if !replace && file.exists() {
+        return Err(std::io::ErrorKind::AlreadyExists.into());
+    }
+    let mut name = file.as_os_str().to_owned();
+    name.push(format!(".{}.tmp", std::process::id()));
+    let temporary = Path::new(&name);
+    let written = fs::write(temporary, TEMPLATE).and_then(|()| fs::rename(temporary, file));
+    if written.is_err() {
+        drop(fs::remove_file(temporary));
+    }
+    written
 }
 
 #[cfg(test)]

@@ -129,17 +129,28 @@ fn check_header(header: &StringRecord, name: &str) -> Result<()> {
             quoted(&header[0])
         )));
     }
-    for column in 1..header.len() {
-        if (1..column).any(|other| column_name(header, other) == column_name(header, column)) {
-            let twice = column_name(header, column);
-            return Err(bad(format!("{name}, line 1: two columns are called \"{twice}\"; expected distinct names")));
+    let mut seen = std::collections::HashSet::new();
+    match (1..header.len()).map(|column| column_name(header, column)).find(|column| !seen.insert(column.clone())) {
+        Some(twice) => {
+            let twice = quoted(&twice);
+            Err(bad(format!("{name}, line 1: two columns are called {twice}; expected distinct names")))
         }
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn column_name(header: &StringRecord, column: usize) -> String {
     if header[column].is_empty() { format!("column {}", column + 1) } else { header[column].to_string() }
+}
+
+/// The first names of a list, for a message.
+pub fn some_of(mut names: impl Iterator<Item = String>) -> String {
+    let mut first: Vec<String> = names.by_ref().take(20).collect();
+    let more = names.count();
+    if more > 0 {
+        first.push(format!("and {more} more"));
+    }
+    first.join(", ")
 }
 
 /// Positions of the value columns to read.
@@ -152,8 +163,8 @@ fn choose_columns(header: &StringRecord, only: &[String], name: &str) -> Result<
     }
     let place = |wanted: &String| {
         (1..header.len()).find(|&column| column_name(header, column) == *wanted).ok_or_else(|| {
-            let known: Vec<_> = (1..header.len()).map(|column| column_name(header, column)).collect();
-            bad(format!("{name}: has no value column \"{wanted}\"; it has: {}", known.join(", ")))
+            let known = some_of((1..header.len()).map(|column| column_name(header, column)));
+            bad(format!("{name}: has no value column \"{wanted}\"; it has: {known}"))
         })
     };
     only.iter().map(place).collect()

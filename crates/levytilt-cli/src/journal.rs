@@ -13,7 +13,13 @@ use crate::failure::bad;
 
 /// A journal open for appending. Its first line holds the settings that all others were made with.
 pub struct Journal {
-    file: Mutex<File>,
+    whole: Mutex<Whole>,
+}
+
+/// The file, and how much of it is whole lines.
+struct Whole {
+    file: File,
+    length: u64,
 }
 
 impl Journal {
@@ -32,25 +38,44 @@ impl Journal {
         };
         // Only what ends with a line break was written whole.
         let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
-        let open = OpenOptions::new().create(true).write(true).truncate(false).open(path);
-        let mut file = open.with_context(|| format!("cannot write {}", path.display()))?;
-        file.set_len(whole.len() as u64).and_then(|()| file.seek(SeekFrom::End(0)).map(drop))?;
-        let journal = Self { file: Mutex::new(file) };
         let mut lines = whole.lines();
-        match lines.next() {
-            None => journal.append(settings)?,
-            Some(first) => same_settings(path, &parse(path, 1, first)?, settings)?,
+        let first = lines.next();
+        if let Some(first) = first {
+            same_settings(path, &parse(path, 1, first)?, settings)?;
         }
         let finished = lines.enumerate().map(|(i, line)| parse(path, i + 2, line)).collect::<Result<Vec<L>>>()?;
+        // Only now, when it is known to be ours, is it touched.
+        let open = OpenOptions::new().create(true).write(true).truncate(false).open(path);
+        let file = open.with_context(|| format!("cannot write {}", path.display()))?;
+        let mut whole = Whole { file, length: whole.len() as u64 };
+        whole.cut().with_context(|| format!("cannot write {}", path.display()))?;
+        let journal = Self { whole: Mutex::new(whole) };
+        if first.is_none() {
+            journal.append(settings)?;
+        }
         Ok((journal, finished))
     }
 
-    /// Append a line, whole or not at all as far as other writers of this program can see.
+    /// Append a line, whole or not at all: what a full disk left of it is cut off again.
     pub fn append(&self, line: &impl Serialize) -> Result<()> {
         let mut text = serde_json::to_string(line).context("journal line")?;
         text.push('\n');
-        let mut file = self.file.lock().map_err(|_| anyhow::anyhow!("a thread failed while writing"))?;
-        file.write_all(text.as_bytes()).context("cannot append to the journal")
+        let mut whole = self.whole.lock().map_err(|_| anyhow::anyhow!("a thread failed while writing"))?;
+        let written = whole.file.write_all(text.as_bytes());
+        match written {
+            Ok(()) => whole.length += text.len() as u64,
+            Err(_) => whole.cut().context("cannot mend the journal")?,
+        }
+        written
+            .context("cannot append to the journal; what is finished is kept, and the same command goes on from there")
+    }
+}
+
+impl Whole {
+    /// Leave only whole lines, and go to their end.
+    fn cut(&mut self) -> std::io::Result<()> {
+        self.file.set_len(self.length)?;
+        self.file.seek(SeekFrom::Start(self.length)).map(drop)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result};
 use levytilt::drift::{Neural, NeuralSpec};
-
-use levytilt::solve::neural::Trained;
+use levytilt::potential::neural::{Frame, NeuralPotential, NeuralPotentialSpec};
+use levytilt::solve::neural::{Checkpoint, Trained};
 
 use crate::tensors::{List, Tensors};
 
@@ -30,19 +30,54 @@ pub fn drift(tensors: &Tensors) -> Result<Neural> {
     Ok(Neural::from_parameters(spec, tensors.doubles("drift.parameters")?)?)
 }
 
+/// The potential's networks in a file.
+pub fn potential(tensors: &Tensors) -> Result<Trained> {
+    let spec: NeuralPotentialSpec =
+        serde_json::from_str(tensors.word("potential.spec")?).context("does not say the size of its networks")?;
+    let frame: Frame = serde_json::from_str(tensors.word("potential.frame")?).context("has no frame")?;
+    let parameters = tensors.singles("potential.parameters")?.to_vec();
+    let trace = tensors.doubles("potential.trace")?.to_vec();
+    Ok(Trained { potential: NeuralPotential::from_parameters(spec, parameters)?, frame, trace })
+}
+
+/// Training as it stands, as tensors.
+pub fn training(checkpoint: &Checkpoint) -> Tensors {
+    let mut tensors = Tensors::default();
+    let Checkpoint { fingerprint, parameters, moments: [first, second], trace } = checkpoint;
+    tensors.say("training.of", format!("{fingerprint:016x}"));
+    tensors.put("training.trace", List::F64(trace.clone()));
+    for (name, list) in [("parameters", parameters), ("first", first), ("second", second)] {
+        tensors.put(&format!("training.{name}"), List::F32(list.clone()));
+    }
+    tensors
+}
+
+/// The training in a file.
+pub fn checkpoint(tensors: &Tensors) -> Result<Checkpoint> {
+    let singles = |name: &str| tensors.singles(&format!("training.{name}")).map(<[f32]>::to_vec);
+    Ok(Checkpoint {
+        fingerprint: u64::from_str_radix(tensors.word("training.of")?, 16).context("training.of is no number")?,
+        parameters: singles("parameters")?,
+        moments: [singles("first")?, singles("second")?],
+        trace: tensors.doubles("training.trace")?.to_vec(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use levytilt::potential::neural::{Frame, NeuralPotential, NeuralPotentialSpec};
 
-    /// The potential's networks in a file.
-    fn potential(tensors: &Tensors) -> Result<Trained> {
-        let spec: NeuralPotentialSpec =
-            serde_json::from_str(tensors.word("potential.spec")?).context("does not say the size of its networks")?;
-        let frame: Frame = serde_json::from_str(tensors.word("potential.frame")?).context("has no frame")?;
-        let parameters = tensors.singles("potential.parameters")?.to_vec();
-        let trace = tensors.doubles("potential.trace")?.to_vec();
-        Ok(Trained { potential: NeuralPotential::from_parameters(spec, parameters)?, frame, trace })
+    #[test]
+    fn training_reads_back_bit_for_bit() {
+        let checkpoint = Checkpoint {
+            fingerprint: u64::MAX - 7,
+            parameters: vec![0.1, -3.0],
+            moments: [vec![], vec![1e-30, 2.0]],
+            trace: vec![-1.0 / 3.0],
+        };
+        let mut bytes = Vec::new();
+        training(&checkpoint).write(&mut bytes).unwrap();
+        assert_eq!(super::checkpoint(&Tensors::read(&bytes[..]).unwrap()).unwrap(), checkpoint);
     }
 
     #[test]
@@ -54,7 +89,7 @@ mod tests {
         let trained = Trained { potential: NeuralPotential::new(sizes, 1).unwrap(), frame, trace: vec![-1.5, -0.1] };
         let mut bytes = Vec::new();
         tensors(Some(&network), Some(&trained)).unwrap().write(&mut bytes).unwrap();
-        let read = Tensors::read(&bytes).unwrap();
+        let read = Tensors::read(&bytes[..]).unwrap();
         assert_eq!((drift(&read).unwrap(), potential(&read).unwrap()), (network, trained));
         assert!(tensors(None, None).unwrap().is_empty());
     }

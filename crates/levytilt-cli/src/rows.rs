@@ -13,6 +13,9 @@ pub struct Row {
     pub fields: StringRecord,
 }
 
+/// Most columns of a table.
+const MOST_COLUMNS: usize = 10_000;
+
 /// Header and rows of a CSV text; every row has as many fields as the header.
 pub fn split(text: &str, name: &str) -> Result<(StringRecord, Vec<Row>)> {
     let mut rows = read_rows(text, name)?.into_iter();
@@ -36,6 +39,10 @@ fn read_rows(text: &str, name: &str) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for record in reader.records() {
         let fields = record.map_err(|error| bad(format!("{name}: not readable as CSV: {error}")))?;
+        if fields.len() > MOST_COLUMNS {
+            let (line, count) = (rows.len() + 1, fields.len());
+            return Err(bad(format!("{name}, row {line}: has {count} columns; expected at most {MOST_COLUMNS}")));
+        }
         let start = fields.position().map_or(0, |position| position.byte() as usize);
         rows.push(Row { line: lines.at(start), fields });
     }

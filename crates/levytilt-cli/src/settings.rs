@@ -4,9 +4,10 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::failure::bad;
+use crate::bytes::read_settings;
+use crate::failure::{bad, brief};
 
 /// All settings. A value left out is `None`; what that means depends on the command.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -256,14 +257,36 @@ pub enum Method {
     Neural,
 }
 
-/// Where the networks of method neural begin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
+/// Where the networks of method neural begin: cold, sweep, or the directory of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
 pub enum Init {
     /// At the message of a robust smoother
     Cold,
     /// At what sweeps found
     Sweep,
+    /// At the networks of another run
+    Run(PathBuf),
+}
+
+impl From<String> for Init {
+    fn from(text: String) -> Self {
+        match text.as_str() {
+            "cold" => Self::Cold,
+            "sweep" => Self::Sweep,
+            _ => Self::Run(text.into()),
+        }
+    }
+}
+
+impl From<Init> for String {
+    fn from(init: Init) -> Self {
+        match init {
+            Init::Cold => "cold".into(),
+            Init::Sweep => "sweep".into(),
+            Init::Run(dir) => dir.to_string_lossy().into_owned(),
+        }
+    }
 }
 
 impl Settings {
@@ -273,8 +296,8 @@ impl Settings {
             None => Ok(self),
             Some(path) => {
                 let name = path.display();
-                let text = std::fs::read_to_string(path).map_err(|e| bad(format!("{name}: cannot be read: {e}")))?;
-                let file = toml::from_str(&text).map_err(|error| bad(format!("{name}: {error}")))?;
+                let text = read_settings(path).map_err(|e| bad(format!("{name}: cannot be read: {e}")))?;
+                let file = toml::from_str(&text).map_err(|error| bad(format!("{name}: {}", brief(&error))))?;
                 self.over(file)
             }
         }

@@ -4,7 +4,8 @@ use anyhow::{Context, Result};
 use clap::CommandFactory;
 
 use crate::args::{Cli, CompletionsArgs, ManArgs};
-use crate::output::{check_directory, say};
+use crate::claim::Claim;
+use crate::output::{Entry, say};
 
 /// Print the completions of a shell.
 pub fn completions(args: &CompletionsArgs) -> Result<()> {
@@ -23,9 +24,22 @@ pub fn man(args: &ManArgs) -> Result<()> {
         say(String::from_utf8(text)?.trim_end());
         return Ok(());
     };
-    check_directory(dir)?;
-    let written = std::fs::create_dir_all(dir).and_then(|()| clap_mangen::generate_to(cli, dir));
-    written.with_context(|| format!("cannot write into {}", dir.display()))?;
+    Claim::of_any_version(dir)?.save(&pages(cli)?)?;
     say(&format!("written: {}: levytilt.1 and a page per command; read one with man -l", dir.display()));
     Ok(())
+}
+
+/// The page of the program and those of its commands.
+fn pages<'a>(mut cli: clap::Command) -> Result<Vec<Entry<'a>>> {
+    cli.build();
+    let mut pages = Vec::new();
+    let commands: Vec<clap::Command> =
+        cli.get_subcommands().filter(|command| !command.is_hide_set()).cloned().collect();
+    for command in std::iter::once(cli).chain(commands) {
+        let page = clap_mangen::Man::new(command);
+        let mut text = Vec::new();
+        page.render(&mut text)?;
+        pages.push(Entry::text(page.get_filename(), String::from_utf8(text)?));
+    }
+    Ok(pages)
 }

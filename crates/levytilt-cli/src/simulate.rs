@@ -5,12 +5,12 @@ use levytilt::{Simulated, simulate};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::Path;
 
 use crate::args::SimulateArgs;
 use crate::build_model::build;
+use crate::claim::Claim;
 use crate::failure::bad;
-use crate::output::{Entry, check_directory, number, save, say};
+use crate::output::{Entry, number, say};
 use crate::settings::{DriftKind, NoiseKind, Settings};
 
 /// More steps than this would not fit into memory together with their files.
@@ -45,9 +45,9 @@ pub struct Drawn {
 
 /// Draw, write, report.
 pub fn run(args: &SimulateArgs) -> Result<()> {
-    check_directory(&args.out)?;
+    let claim = Claim::new(&args.out)?;
     let drawn = draw(args.settings().with_config(args.config.as_deref())?)?;
-    drawn.save(&args.out)?;
+    drawn.save(claim)?;
     let truth = &drawn.truth;
     if args.report.json {
         say(&drawn.truth_json()?);
@@ -82,17 +82,14 @@ impl Drawn {
     }
 
     /// Write the files of a data set.
-    pub fn save(&self, dir: &Path) -> Result<()> {
+    pub fn save(&self, claim: Claim) -> Result<()> {
         let Self { times, series, settings, truth } = self;
-        save(
-            dir,
-            &[
-                Entry::new("data.csv", |out| write_series(out, times, &series.observations, truth.every)),
-                Entry::new("truth.csv", |out| write_series(out, times, &series.path, 1)),
-                Entry::json("truth.json", truth),
-                Entry::text("settings.toml", settings.to_toml()?),
-            ],
-        )
+        claim.save(&[
+            Entry::new("data.csv", |out| write_series(out, times, &series.observations, truth.every)),
+            Entry::new("truth.csv", |out| write_series(out, times, &series.path, 1)),
+            Entry::json("truth.json", truth),
+            Entry::text("settings.toml", settings.to_toml()?),
+        ])
     }
 }
 

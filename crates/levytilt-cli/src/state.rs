@@ -6,7 +6,9 @@ use std::path::Path;
 
 use levytilt::drift::Neural;
 
-use crate::failure::bad;
+use crate::bytes::{open_result, read_json, read_settings};
+use crate::claim;
+use crate::failure::{bad, brief};
 use crate::networks;
 use crate::one_or_many::OneOrMany;
 use crate::settings::{DriftKind, Settings};
@@ -43,16 +45,38 @@ pub struct State {
 impl State {
     /// Read the state and the model of the run in `dir`.
     pub fn read(dir: &Path) -> Result<(Self, Settings)> {
-        let text = |name: &str| {
+        let missing = |name: &str, e: std::io::Error| {
             let path = dir.join(name);
-            std::fs::read_to_string(&path).map_err(|e| {
-                bad(format!("{}: cannot be read ({e}); expected a directory of `levytilt fit --out`", path.display()))
-            })
+            bad(format!("{}: cannot be read ({e}); expected a directory of `levytilt fit --out`", path.display()))
         };
-        let damaged = |name: &str, why: String| bad(format!("{}: {why}", dir.join(name).display()));
-        let state = serde_json::from_str(&text(STATE)?).map_err(|e| damaged(STATE, e.to_string()))?;
-        let settings = toml::from_str(&text(MODEL)?).map_err(|e| damaged(MODEL, e.to_string()))?;
+        let damaged =
+            |name: &str, why: String| bad(format!("{}: {why}{}", dir.join(name).display(), claim::made_by(dir)));
+        let state: Self =
+            read_json(&dir.join(STATE)).map_err(|e| missing(STATE, e))?.map_err(|e| damaged(STATE, e.to_string()))?;
+        state.check().map_err(|why| damaged(STATE, why))?;
+        let text = open_result(&dir.join(MODEL)).and_then(|_| read_settings(&dir.join(MODEL)));
+        let settings = toml::from_str(&text.map_err(|e| missing(MODEL, e))?).map_err(|e| damaged(MODEL, brief(&e)))?;
         Ok((state, settings))
+    }
+
+    /// What a forecast takes for granted.
+    fn check(&self) -> Result<(), String> {
+        let (dim, paths) = (self.dimension.iter().count(), self.weights.len());
+        if dim == 0 || paths == 0 || self.states.len() != dim * paths {
+            let states = self.states.len();
+            return Err(format!("has {states} states for {dim} dimensions and {paths} weights"));
+        }
+        if !(self.step > 0.0 && self.step.is_finite() && self.time.is_finite()) {
+            return Err(format!("step {} at time {}: expected a length above 0", self.step, self.time));
+        }
+        let total: f64 = self.weights.iter().sum();
+        if !(self.weights.iter().all(|weight| *weight >= 0.0) && total > 0.0 && total.is_finite()) {
+            return Err("weights: expected numbers, 0 or greater, and not all 0".into());
+        }
+        match self.states.iter().find(|state| !state.is_finite()) {
+            Some(odd) => Err(format!("states: {odd} is not a finite number")),
+            None => Ok(()),
+        }
     }
 
     /// Read the drift network of the run in `dir`, if `settings` say that there is one.
@@ -61,8 +85,8 @@ impl State {
             return Ok(None);
         }
         let path = dir.join(NETWORK);
-        let bytes = std::fs::read(&path).map_err(|e| bad(format!("{}: cannot be read ({e})", path.display())))?;
-        Tensors::read(&bytes)
+        let file = open_result(&path).map_err(|e| bad(format!("{}: cannot be read ({e})", path.display())))?;
+        Tensors::read(std::io::BufReader::new(file))
             .and_then(|t| networks::drift(&t))
             .map(Some)
             .map_err(|e| bad(format!("{}: {e:#}", path.display())))

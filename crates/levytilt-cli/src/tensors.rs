@@ -2,7 +2,12 @@
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
-use std::io::Write;
+use std::io::{Read, Write};
+
+/// Longest header.
+const MOST_HEADER: u64 = 1 << 20;
+/// Most bytes of numbers: some hundred times the largest networks there are.
+const MOST_NUMBERS: u64 = 32 << 20;
 
 /// Named lists of numbers, and words about them.
 #[derive(Debug, Default, PartialEq)]
@@ -78,7 +83,6 @@ impl Tensors {
     }
 
     /// A list of 32-bit numbers.
-    #[cfg(test)]
     pub fn singles(&self, name: &str) -> Result<&[f32]> {
         match self.lists.iter().find(|(found, _)| found == name) {
             Some((_, List::F32(values))) => Ok(values),
@@ -100,6 +104,9 @@ impl Tensors {
         let mut header = Value::from(header).to_string();
         // The numbers begin at a multiple of eight bytes.
         header.push_str(&" ".repeat((8 - header.len() % 8) % 8));
+        if header.len() as u64 > MOST_HEADER || end as u64 > MOST_NUMBERS {
+            bail!("networks of {end} bytes are too large for a file that can be read back; use smaller ones");
+        }
         out.write_all(&(header.len() as u64).to_le_bytes())?;
         out.write_all(header.as_bytes())?;
         for (_, list) in &self.lists {
@@ -109,11 +116,24 @@ impl Tensors {
     }
 
     /// Read them all.
-    pub fn read(bytes: &[u8]) -> Result<Self> {
-        let (length, rest) = bytes.split_first_chunk::<8>().context("is shorter than a safetensors file")?;
-        let length = usize::try_from(u64::from_le_bytes(*length))?;
-        let Some((header, numbers)) = rest.split_at_checked(length) else { bail!("is cut short") };
-        let mut header: Map<String, Value> = serde_json::from_slice(header).context("has no safetensors header")?;
+    pub fn read(mut from: impl Read) -> Result<Self> {
+        let mut length = [0; 8];
+        from.read_exact(&mut length).context("is shorter than a safetensors file")?;
+        let length = u64::from_le_bytes(length);
+        if length > MOST_HEADER {
+            bail!("claims a header of {length} bytes; expected at most {MOST_HEADER}");
+        }
+        let mut header = Vec::new();
+        from.by_ref().take(length).read_to_end(&mut header)?;
+        if header.len() as u64 != length {
+            bail!("is cut short");
+        }
+        let mut header: Map<String, Value> = serde_json::from_slice(&header).context("has no safetensors header")?;
+        let mut numbers = Vec::new();
+        from.take(MOST_NUMBERS + 1).read_to_end(&mut numbers)?;
+        if numbers.len() as u64 > MOST_NUMBERS {
+            bail!("holds more than {} MB of numbers", MOST_NUMBERS >> 20);
+        }
         let words = match header.remove("__metadata__") {
             Some(Value::Object(words)) => words,
             _ => Map::new(),
@@ -141,7 +161,7 @@ mod tests {
         tensors.put("b", List::F32(vec![0.1, f32::MIN_POSITIVE]));
         let mut bytes = Vec::new();
         tensors.write(&mut bytes).unwrap();
-        assert_eq!(Tensors::read(&bytes).unwrap(), tensors);
+        assert_eq!(Tensors::read(&bytes[..]).unwrap(), tensors);
         assert!((bytes.len() - 3 * 8 - 2 * 4).is_multiple_of(8));
         for damaged in [&bytes[..5], &bytes[..40], &bytes[..bytes.len() - 8]] {
             assert!(Tensors::read(damaged).is_err());
@@ -149,6 +169,6 @@ mod tests {
         // A header that claims more than there is.
         let mut huge = bytes.clone();
         huge[..8].copy_from_slice(&(1u64 << 60).to_le_bytes());
-        assert!(Tensors::read(&huge).is_err());
+        assert!(Tensors::read(&huge[..]).unwrap_err().to_string().contains("1152921504606846976"));
     }
 }

@@ -3,8 +3,8 @@
 use crate::failure::{bad, quoted};
 use crate::output::number;
 use jiff::civil::{DateTime, Time};
-use jiff::fmt::temporal::{Pieces, PiecesOffset};
-use jiff::tz::{Offset, TimeZone};
+use jiff::fmt::temporal::{DateTimeParser, Pieces, PiecesOffset};
+use jiff::tz::{Disambiguation, Offset, TimeZone};
 use jiff::{SignedDuration, Timestamp, Unit};
 
 /// Nanoseconds of a day.
@@ -58,24 +58,39 @@ pub fn parse(text: &str) -> Result<Written, String> {
             Err(format!("expected a finite time, found {}", quoted(text)))
         };
     }
-    parse_stamp(text).map(Written::Stamp).ok_or_else(|| {
-        format!("expected a number or an ISO 8601 timestamp such as 2024-03-01T09:30:00Z, found {}", quoted(text))
+    if let Some(stamp) = parse_stamp(text) {
+        return Ok(Written::Stamp(stamp));
+    }
+    // A local time that the clocks skip or show twice is no instant; a guess would be an hour off.
+    Err(match text.parse::<jiff::Zoned>() {
+        Ok(_) => format!(
+            "{} is skipped or shown twice when clocks change there; give the offset too, such as \
+             2024-10-27T02:30+02:00[Europe/Berlin]",
+            quoted(text)
+        ),
+        Err(_) => {
+            format!("expected a number or an ISO 8601 timestamp such as 2024-03-01T09:30:00Z, found {}", quoted(text))
+        }
     })
 }
 
 fn parse_stamp(text: &str) -> Option<Stamp> {
+    /// Takes no local time that is not one instant.
+    static STRICT: DateTimeParser = DateTimeParser::new().disambiguation(Disambiguation::Reject);
     let pieces = Pieces::parse(text).ok()?;
     let civil = DateTime::from_parts(pieces.date(), pieces.time().unwrap_or(Time::midnight()));
     let (instant, style) = if pieces.time_zone_annotation().is_some() {
         // Checks that the offset, if there is one, is an offset of the named zone.
-        let zoned: jiff::Zoned = text.parse().ok()?;
+        let zoned = STRICT.parse_zoned(text).ok()?;
         (zoned.timestamp(), Style::Zone(zoned.time_zone().clone()))
     } else if let Some(offset) = pieces.offset() {
         let offset = match offset {
             PiecesOffset::Numeric(numeric) => numeric.offset(),
             _ => Offset::UTC,
         };
-        (offset.to_timestamp(civil).ok()?, Style::Offset(offset))
+        // No standard writes the seconds of an offset; times beside such a one are written in UTC.
+        let written = if offset.seconds() % 60 == 0 { offset } else { Offset::UTC };
+        (offset.to_timestamp(civil).ok()?, Style::Offset(written))
     } else {
         let style = if pieces.time().is_some() { Style::Naive } else { Style::Date };
         (Offset::UTC.to_timestamp(civil).ok()?, style)
@@ -128,8 +143,9 @@ pub fn length(flag: &str, text: &str, calendar: &Calendar) -> anyhow::Result<f64
             return Err(bad(format!("--{flag} {}: the record's times are numbers; give a number", quoted(text))));
         }
     };
-    match value.trim().parse::<f64>() {
-        Ok(value) if value > 0.0 && value.is_finite() => Ok(value * factor),
+    // In days: the largest number of weeks is no length any more.
+    match value.trim().parse::<f64>().map(|value| value * factor) {
+        Ok(length) if length > 0.0 && length.is_finite() => Ok(length),
         _ => Err(bad(format!("--{flag} {}: expected a length of time above 0, such as 2.5 or 2d", quoted(text)))),
     }
 }
@@ -217,6 +233,17 @@ mod tests {
         // Clocks go forward on 31 March 2024 in Berlin: that day has 23 hours.
         let before = stamp("2024-03-31T00:00[Europe/Berlin]");
         assert_eq!(stamp("2024-04-01T00:00[Europe/Berlin]").days_since(&before), 23.0 / 24.0);
+    }
+
+    #[test]
+    fn local_times_that_are_no_instant_are_refused() {
+        for text in ["2024-10-27T02:30[Europe/Berlin]", "2024-03-31T02:30[Europe/Berlin]"] {
+            assert!(parse(text).unwrap_err().contains("give the offset too"), "{text}");
+        }
+        let first = stamp("2024-10-27T02:30+02:00[Europe/Berlin]");
+        assert_eq!(stamp("2024-10-27T02:30+01:00[Europe/Berlin]").days_since(&first), 1.0 / 24.0);
+        // A leap second has no instant of its own: it is the second before.
+        assert_eq!(stamp("2016-12-31T23:59:60Z").days_since(&stamp("2016-12-31T23:59:59Z")), 0.0);
     }
 
     #[test]

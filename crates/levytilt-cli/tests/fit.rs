@@ -271,3 +271,30 @@ fn a_neural_potential_is_trained_and_kept() {
         no_nan(&at, &format!("{init}-networks"));
     }
 }
+
+/// Stopped by a kill, training goes on where it was kept; and a trained potential can be asked at other times.
+#[test]
+fn training_of_a_potential_goes_on_after_a_kill() {
+    let at = simulated();
+    let flags = format!("fit sim/data.csv {FIXED} --paths 8 --method neural");
+    at.ok(&format!("{flags} --steps 200 --iterations 70 --out whole"));
+    let mut child = at.spawn(&format!("{flags} --steps 200 --iterations 70 --out stopped"));
+    let (kept, end) = (at.path("stopped/training.safetensors"), at.path("stopped/summary.json"));
+    while !kept.exists() && !end.exists() {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(kept.exists() && !end.exists(), "killed after the first checkpoint, at iteration 50 of 70");
+    at.ok(&format!("{flags} --steps 200 --iterations 70 --out stopped"));
+    assert_eq!(at.list("stopped"), at.list("whole"));
+    for name in ["model.safetensors", "posterior.csv", "paths.npz", "state.json"] {
+        let bytes = |dir: &str| std::fs::read(at.path(dir).join(name)).unwrap();
+        assert!(bytes("stopped") == bytes("whole"), "{name}");
+    }
+    // The same networks on a grid twice as fine, with no training.
+    at.ok(&format!("{flags} --steps 400 --iterations 0 --init whole --out fine"));
+    assert_eq!(at.read("fine/posterior.csv").lines().count(), 402);
+    at.refused(&format!("{flags} --init nowhere"), &["--init nowhere", "cold, sweep"]);
+    no_nan(&at, "fine");
+}

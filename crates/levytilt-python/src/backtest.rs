@@ -2,9 +2,9 @@
 
 use levytilt_cli::backtest::score::Line;
 use levytilt_cli::backtest::{Plan, tell};
+use levytilt_cli::claim::Claim;
 use levytilt_cli::input;
 use levytilt_cli::journal::Journal;
-use levytilt_cli::output::check_directory;
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -13,8 +13,8 @@ use crate::flags::expect_command;
 use crate::table::Table;
 use crate::work::pooled;
 
-/// A journal, and the lines in it.
-type Open = (Journal, Vec<Line>);
+/// The directory, held against other processes; its journal, and the lines in it.
+type Open = (Claim, Journal, Vec<Line>);
 
 /// Windows and models, and the journal once it is open.
 #[pyclass(frozen, module = "levytilt._levytilt")]
@@ -34,7 +34,6 @@ impl Backtest {
         let args = expect_command!(Backtest, &[], &line);
         let given = table.map(|table| table.0.clone());
         py.detach(|| {
-            check_directory(&args.out)?;
             let read = || input::read(&args.source, &args.data.chosen()).map(Arc::new);
             let table = given.map_or_else(read, Ok)?;
             let plan = Plan::new(&args, || Ok(input::Table::clone(&table)))?;
@@ -56,9 +55,10 @@ impl Backtest {
 
     /// Open the journal of the results; what is not in it yet, as window and model.
     fn open(&self) -> PyResult<Vec<(usize, String)>> {
+        let claim = Claim::new(&self.plan.args().out).map_err(raised)?;
         let (journal, lines) = self.plan.open().map_err(raised)?;
         let missing = self.plan.missing(&lines).iter().map(|task| (task.id().0, task.id().1.to_string())).collect();
-        *self.journal()? = Some((journal, lines));
+        *self.journal()? = Some((claim, journal, lines));
         Ok(missing)
     }
 
@@ -73,7 +73,7 @@ impl Backtest {
     fn append(&self, line: &str) -> PyResult<bool> {
         let line: Line = serde_json::from_str(line).map_err(|error| InputError::new_err(error.to_string()))?;
         let mut open = self.journal()?;
-        let Some((journal, lines)) = open.as_mut() else {
+        let Some((_, journal, lines)) = open.as_mut() else {
             return Err(InputError::new_err("the journal is not open"));
         };
         if lines.iter().any(|known| known.window == line.window && known.model == line.model) {
@@ -93,11 +93,11 @@ impl Backtest {
     /// Write scores.json, scores.md and the report, and close the journal; the content of scores.json and scores.md.
     /// With `say`, print what the program prints.
     fn finish(&self, py: Python<'_>, say: bool) -> PyResult<(String, String)> {
-        let Some((journal, lines)) = self.journal()?.take() else {
+        let Some((claim, journal, lines)) = self.journal()?.take() else {
             return Err(InputError::new_err("the journal is not open"));
         };
         let work = || {
-            let scores = self.plan.finish(lines)?;
+            let scores = self.plan.finish(claim, lines)?;
             drop(journal);
             if say {
                 tell(self.plan.args(), &scores)?;

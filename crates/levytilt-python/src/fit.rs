@@ -1,9 +1,9 @@
 //! Fit a model to a table, and hand out what was found.
 
+use levytilt_cli::claim::Claim;
 use levytilt_cli::fit::{Outcome, analyse, entries};
 use levytilt_cli::forecast::Origin;
 use levytilt_cli::input;
-use levytilt_cli::output::save;
 use numpy::ndarray::{Array2, Array3};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3};
 use pyo3::prelude::*;
@@ -106,7 +106,7 @@ impl Run {
 
     /// Write the files of a run.
     fn save(&self, py: Python<'_>, dir: PathBuf) -> PyResult<()> {
-        let write = || save(&dir, &entries(&self.outcome, &self.table, &self.outcome.summary, None)?);
+        let write = || Claim::new(&dir)?.save(&entries(&self.outcome, &self.table, &self.outcome.summary, None)?);
         py.detach(write).map_err(raised)
     }
 

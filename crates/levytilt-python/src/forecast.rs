@@ -1,5 +1,6 @@
 //! Look ahead from a fit, fresh or read back from its directory.
 
+use levytilt_cli::claim::Claim;
 use levytilt_cli::fit::Outcome;
 use levytilt_cli::forecast::{Origin, View};
 use levytilt_cli::input;
@@ -114,7 +115,7 @@ impl Ahead {
                 Source::Fresh(outcome, table) => Some(fit_page(&Material { outcome, table, rival: None })?),
                 Source::Saved(run) => report::read(run).ok(),
             };
-            self.origin.save(&dir, &self.view, page.as_ref())
+            self.origin.save(Claim::new(&dir)?, &self.view, page.as_ref())
         };
         py.detach(write).map_err(raised)
     }

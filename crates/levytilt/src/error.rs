@@ -64,3 +64,11 @@ pub(crate) fn finite(name: &str, value: f64) -> Result<f64> {
 pub(crate) fn check(name: &str, value: f64, ok: bool, expected: &'static str) -> Result<f64> {
     if ok && value.is_finite() { Ok(value) } else { Err(Error::Parameter { name: name.to_string(), value, expected }) }
 }
+
+/// Check a number of values.
+pub(crate) fn expect_length(what: &'static str, got: usize, expected: usize) -> Result<()> {
+    if got == expected {
+        return Ok(());
+    }
+    Err(Error::Shape { what, got: format!("{got} values"), expected: format!("{expected}") })
+}

@@ -13,8 +13,9 @@ use anyhow::{Context, Result};
 use crate::backtest::args::BacktestArgs;
 use crate::backtest::score::Line;
 use crate::backtest::summary::Scores;
+use crate::claim::Claim;
 use crate::input;
-use crate::output::{check_directory, say};
+use crate::output::say;
 use crate::progress::Progress;
 use crate::resume::work_through;
 use crate::threads::with_threads;
@@ -45,10 +46,10 @@ pub fn tell(args: &BacktestArgs, scores: &Scores) -> Result<()> {
 
 /// Read, cut, forecast and score what is not finished yet, and write.
 pub fn backtest(args: &BacktestArgs) -> Result<Scores> {
-    check_directory(&args.out)?;
+    let claim = Claim::new(&args.out)?;
     let plan = Plan::new(args, || input::read(&args.source, &args.data.chosen()))?;
     let lines = with_threads(Some(args.threads), || forecasts(&plan))??;
-    plan.finish(lines)
+    plan.finish(claim, lines)
 }
 
 /// All lines of the models and windows, those of earlier runs included.

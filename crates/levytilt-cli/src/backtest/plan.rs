@@ -9,11 +9,15 @@ use crate::backtest::args::BacktestArgs;
 use crate::backtest::score::{Line, Protocol, identity};
 use crate::backtest::summary::{Judged, Scores, summarise};
 use crate::backtest::windows::{Case, Cut, cut};
+use crate::claim::Claim;
 use crate::failure::bad;
 use crate::input::Table;
 use crate::journal::Journal;
-use crate::output::{Entry, save};
+use crate::output::Entry;
 use crate::report;
+
+/// Most paths of a forecast.
+const MOST_PATHS: usize = 1_000_000;
 
 /// A backtest ready to run.
 pub struct Plan {
@@ -95,7 +99,7 @@ impl Plan {
     }
 
     /// Put all lines together, and write; lines of other models may be among them.
-    pub fn finish(&self, mut lines: Vec<Line>) -> Result<Scores> {
+    pub fn finish(&self, claim: Claim, mut lines: Vec<Line>) -> Result<Scores> {
         let Self { args, table, windows, models, reference, settings, .. } = self;
         lines.retain(|line| models.iter().any(|(name, _)| *name == line.model));
         let judged =
@@ -116,14 +120,14 @@ impl Plan {
         };
         let [page, content] = report::entries(&report::backtest_page(&serde_json::to_value(&scores)?)?)?;
         let table = Entry::text("scores.md", scores.to_markdown());
-        save(&args.out, &[Entry::json("scores.json", &scores), table, page, content])?;
+        claim.save(&[Entry::json("scores.json", &scores), table, page, content])?;
         Ok(scores)
     }
 }
 
 fn check_counts(args: &BacktestArgs) -> Result<()> {
-    if args.paths < 2 {
-        return Err(bad(format!("--paths {}: expected at least 2", args.paths)));
+    if !(2..=MOST_PATHS).contains(&args.paths) {
+        return Err(bad(format!("--paths {}: expected at least 2 and at most {MOST_PATHS}", args.paths)));
     }
     match (1..args.models.len()).find(|&k| args.models[..k].contains(&args.models[k])) {
         Some(twice) => Err(bad(format!("--models: {} is named twice; expected each once", args.models[twice]))),

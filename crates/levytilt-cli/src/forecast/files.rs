@@ -3,7 +3,7 @@
 use anyhow::Result;
 use std::path::Path;
 
-use crate::bytes::read_text;
+use crate::bytes::{open_result, read_text};
 use crate::failure::{bad, quoted};
 use crate::npz_read;
 use crate::rows::split;
@@ -41,17 +41,17 @@ impl Ahead {
         let parse = |text: &String| time::parse(text).map_err(|problem| bad(format!("{name}: {problem}")));
         let times = texts.iter().map(parse).collect::<Result<Vec<Written>>>()?;
         let name = archive.display().to_string();
-        let bytes = std::fs::read(&archive).map_err(|error| bad(format!("{name}: cannot be read: {error}")))?;
-        let found = npz_read::array(&bytes, "paths").map_err(|why| bad(format!("{name}: {why}")))?;
-        let (paths, shape) = (found.shape.first().copied().unwrap_or(0), found.shape.get(1..).unwrap_or_default());
-        if shape != [texts.len(), dimensions.len()] {
-            return Err(bad(format!(
-                "{name}: paths have shape {:?}, expected (paths, {}, {}) for the times and dimensions of forecast.csv",
-                found.shape,
-                texts.len(),
-                dimensions.len()
-            )));
-        }
+        let file = open_result(&archive).map_err(|error| bad(format!("{name}: cannot be read: {error}")))?;
+        let expected = [texts.len(), dimensions.len()];
+        let check = |shape: &[usize]| match shape {
+            [_, rest @ ..] if rest == expected => Ok(()),
+            _ => Err(format!(
+                "has shape {shape:?}, expected (paths, {}, {}) for the times and dimensions of forecast.csv",
+                expected[0], expected[1]
+            )),
+        };
+        let found = npz_read::array(file, "paths", check).map_err(|why| bad(format!("{name}: {why}")))?;
+        let paths = found.shape[0];
         Ok(Self { source, texts, times, dimensions, paths, states: found.values })
     }
 

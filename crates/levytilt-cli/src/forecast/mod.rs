@@ -14,12 +14,14 @@ use std::path::Path;
 use crate::args::ForecastArgs;
 use crate::build_model::closed_model;
 use crate::bytes::{display_name, read_text};
+use crate::claim::Claim;
+use crate::commit;
 use crate::failure::{bad, quoted};
 use crate::fit::{self, Outcome};
 use crate::input::Table;
 use crate::npz::{self, Array};
 use crate::one_or_many::OneOrMany;
-use crate::output::{Entry, check_directory, number, save, say};
+use crate::output::{Entry, number, say};
 use crate::report::page::Page;
 use crate::report::{self, Outlook, forecast_page};
 use crate::rows::split;
@@ -71,7 +73,8 @@ pub struct View {
 
 /// Read, simulate, write, report.
 pub fn run(args: &ForecastArgs) -> Result<()> {
-    args.out.as_deref().map_or(Ok(()), check_directory)?;
+    refuse_own_run(args)?;
+    let claim = args.out.as_deref().map(Claim::new).transpose()?;
     let origin = Origin::read(&args.run)?;
     let times = match (&args.horizon, &args.at) {
         (Some(horizon), _) => horizon_times(horizon, &origin.state, &origin.calendar)?,
@@ -79,8 +82,8 @@ pub fn run(args: &ForecastArgs) -> Result<()> {
         (None, None) => return Err(bad("forecast needs --horizon or --at")),
     };
     let view = with_threads(args.effort.threads, || origin.look(&times, args.effort.paths, args.seed))??;
-    if let Some(dir) = &args.out {
-        origin.save(dir, &view, report::read(&args.run).ok().as_ref())?;
+    if let Some(claim) = claim {
+        origin.save(claim, &view, report::read(&args.run).ok().as_ref())?;
     }
     if args.report.json {
         say(&view.summary_json()?);
@@ -100,8 +103,11 @@ pub fn run(args: &ForecastArgs) -> Result<()> {
 impl Origin {
     /// The end of the run in `dir`.
     pub fn read(dir: &Path) -> Result<Self> {
-        let (state, settings) = State::read(dir)?;
-        let network = State::read_network(dir, &settings)?;
+        let (state, settings, network) = commit::steady(dir, || {
+            let (state, settings) = State::read(dir)?;
+            let network = State::read_network(dir, &settings)?;
+            Ok((state, settings, network))
+        })?;
         Self::new(state, &settings, network)
     }
 
@@ -154,7 +160,7 @@ impl Origin {
     }
 
     /// Write the files of a forecast; `fit` is the page of the run, which shows the end of the record.
-    pub fn save(&self, dir: &Path, view: &View, fit: Option<&Page>) -> Result<()> {
+    pub fn save(&self, claim: Claim, view: &View, fit: Option<&Page>) -> Result<()> {
         let View { ahead, summary, has_variance } = view;
         let [page, content] = report::entries(&forecast_page(&Outlook {
             ahead,
@@ -165,16 +171,13 @@ impl Origin {
             warnings: &summary.warnings,
             version: summary.version,
         }))?;
-        save(
-            dir,
-            &[
-                page,
-                content,
-                Entry::new("forecast.csv", |out| write_table(out, ahead, &self.calendar, &self.names, *has_variance)),
-                Entry::new("paths.npz", |out| write_paths(out, ahead)),
-                Entry::json("summary.json", summary),
-            ],
-        )
+        claim.save(&[
+            page,
+            content,
+            Entry::new("forecast.csv", |out| write_table(out, ahead, &self.calendar, &self.names, *has_variance)),
+            Entry::new("paths.npz", |out| write_paths(out, ahead)),
+            Entry::json("summary.json", summary),
+        ])
     }
 }
 
@@ -182,6 +185,17 @@ impl View {
     /// The content of summary.json.
     pub fn summary_json(&self) -> Result<String> {
         serde_json::to_string_pretty(&self.summary).context("summary")
+    }
+}
+
+/// A forecast has files of the same names as a fit, and would replace those it was made from.
+fn refuse_own_run(args: &ForecastArgs) -> Result<()> {
+    let place = |path: &Path| path.canonicalize().ok();
+    match &args.out {
+        Some(out) if place(out).is_some() && place(out) == place(&args.run) => {
+            Err(bad(format!("--out {}: holds the fit itself, which must stay; use another directory", out.display())))
+        }
+        _ => Ok(()),
     }
 }
 

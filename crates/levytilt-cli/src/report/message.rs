@@ -1,19 +1,23 @@
-//! Show what networks were trained to say: the message φ(x) = A_t x² + B_t x of every time, and how training went.
+//! Show what networks were trained to say: the message φ(x) = A_t x² + B_t x of every time, how training went, and where
+//! the reference times of their encoder ended.
 
+use levytilt::Dimension;
+use levytilt::posterior::Marginal;
 use levytilt::potential::Potential;
 use levytilt::solve::neural::Trained;
 
 use super::compact::{pick, thin};
 use super::figure::{Axis, Figure, Layer};
 use super::fit_page::Scene;
+use super::histogram::histogram;
 use super::page::Block;
 
 /// Most times drawn.
 const MOST: usize = 3000;
 
-/// Training and, per dimension, A_t and B_t.
+/// Training, reference times and, per dimension, A_t and B_t.
 pub fn blocks(scene: &Scene, trained: &Trained) -> Vec<Block> {
-    let mut blocks = vec![Block::Figure(Box::new(training(trained)))];
+    let mut blocks = vec![Block::Pair(vec![training(trained), references(scene, trained)])];
     blocks.extend((0..scene.dim()).map(|i| Block::Pair(coefficients(scene, i))));
     blocks
 }
@@ -28,6 +32,45 @@ fn training(trained: &Trained) -> Figure {
     figure.caption = "Bound of the log evidence before every iteration, estimated with few paths.".into();
     figure.height = Some(260);
     figure
+}
+
+/// Where the reference times ended, beside the largest moves of the posterior mean.
+fn references(scene: &Scene, trained: &Trained) -> Figure {
+    let mut sorted = trained.potential.reference_times();
+    sorted.sort_by(f64::total_cmp);
+    let moves = largest_moves(scene);
+    let span = trained.potential.spec().span;
+    let mut figure = histogram("references", "Reference times".into(), "time", "references", &sorted, span)
+        .column("move_time", "time of move", moves.clone())
+        .column("move_height", "", vec![0.0; moves.len()])
+        .layer(Layer::points("largest moves of the path", "orange", "move_time", "move_height"));
+    let crowding = trained.crowding(&moves, REACH * (span.1 - span.0));
+    figure.caption = format!(
+        "Where the networks look closest: density of the encoder's learned reference times, which begin evenly spaced. \
+         Within a hundredth of the span of the {MOVES} largest moves they are {crowding:.2} times as dense as even ones."
+    );
+    (figure.x, figure.link, figure.height) = (scene.times.clone(), Some("time".into()), Some(260));
+    figure
+}
+
+/// Moves that are marked.
+const MOVES: usize = 10;
+/// What counts as near to one, in spans.
+const REACH: f64 = 0.01;
+
+/// Times of the largest moves of the posterior mean over one step, in errors of observation.
+fn largest_moves(scene: &Scene) -> Vec<f64> {
+    let fit = &scene.outcome.fit;
+    let size = |j: usize| {
+        let one = |(marginals, dimension): (&Vec<Marginal>, &Dimension)| {
+            (marginals[j].mean - marginals[j - 1].mean).abs() / dimension.observation_std
+        };
+        fit.marginals.iter().zip(&fit.model.dimensions).map(one).fold(0.0, f64::max)
+    };
+    let mut order: Vec<(f64, f64)> = (1..fit.times.len()).map(|j| (size(j), fit.times[j])).collect();
+    order.sort_by(|a, b| b.0.total_cmp(&a.0));
+    order.truncate(MOVES);
+    order.into_iter().map(|(_, time)| time).collect()
 }
 
 /// A_t and B_t of dimension `i`; times with another kind of message are left out.

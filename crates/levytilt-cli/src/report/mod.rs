@@ -22,12 +22,16 @@ mod svg;
 mod ticks;
 mod trace;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use std::path::Path;
 
 use crate::args::{PlotFormat, RenderArgs};
-use crate::failure::bad;
-use crate::output::{Entry, save, say};
+use crate::bytes::read_json;
+use crate::claim::{Claim, made_by};
+use crate::commit;
+use crate::failure::{bad, quoted};
+use crate::output::{Entry, say};
+use figure::Figure;
 use page::Page;
 
 pub use backtest_page::backtest_page;
@@ -49,12 +53,12 @@ pub fn entries<'a>(page: &Page) -> Result<[Entry<'a>; 2]> {
 /// Run `levytilt report`: render the report of a run again.
 pub fn run(args: &RenderArgs) -> Result<()> {
     let page = read(&args.run)?;
-    save(&args.run, &[Entry::text("report.html", page.to_html()?)])?;
+    Claim::of_any_version(&args.run)?.save(&[Entry::text("report.html", page.to_html()?)])?;
     if let Some(PlotFormat::Svg) = args.plots {
         let dir = args.run.join("plots");
-        for figure in page.figures() {
-            write_file(&dir, &format!("{}.svg", figure.id), &svg::draw(figure))?;
-        }
+        let plot = |figure: &Figure| Ok(Entry::text(file_name(figure)?, svg::draw(figure)));
+        let plots = page.figures().into_iter().map(plot).collect::<Result<Vec<_>>>()?;
+        Claim::of_any_version(&dir)?.save(&plots)?;
         if !args.quiet {
             say(&format!("written: {}: {} figures", dir.display(), page.figures().len()));
         }
@@ -65,24 +69,30 @@ pub fn run(args: &RenderArgs) -> Result<()> {
     Ok(())
 }
 
-fn write_file(dir: &Path, name: &str, text: &str) -> Result<()> {
-    let path = dir.join(name);
-    std::fs::create_dir_all(dir)
-        .and_then(|()| std::fs::write(&path, text))
-        .with_context(|| format!("cannot write {}", path.display()))
+/// The name of a figure's file. The figure's own comes from a file that anybody may have written.
+fn file_name(figure: &Figure) -> Result<String> {
+    let id = &figure.id;
+    if !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
+        return Ok(format!("{id}.svg"));
+    }
+    Err(bad(format!("{CONTENT}: {} is no name of a figure; expected letters, digits, - and _", quoted(id))))
 }
 
 /// The content of a run's report; of a backtest, made from its scores.
 pub fn read(dir: &Path) -> Result<Page> {
+    commit::steady(dir, || read_once(dir))
+}
+
+fn read_once(dir: &Path) -> Result<Page> {
     let path = dir.join(CONTENT);
-    if let (false, Ok(text)) = (path.exists(), std::fs::read_to_string(dir.join("scores.json"))) {
+    if let (false, Ok(scores)) = (path.exists(), read_json(&dir.join("scores.json"))) {
         let damaged =
             |e| bad(format!("{}: {e}; expected what `levytilt backtest` wrote", dir.join("scores.json").display()));
-        return backtest_page(&serde_json::from_str(&text).map_err(damaged)?);
+        return backtest_page(&scores.map_err(damaged)?);
     }
     let name = path.display();
-    let text = std::fs::read_to_string(&path).map_err(|e| {
+    let content = read_json(&path).map_err(|e| {
         bad(format!("{name}: cannot be read ({e}); expected a directory that fit, forecast or score wrote with --out"))
     })?;
-    serde_json::from_str(&text).map_err(|e| bad(format!("{name}: {e}; write the run again with this version")))
+    content.map_err(|e| bad(format!("{name}: {e}; write the run again with this version{}", made_by(dir))))
 }

@@ -7,15 +7,15 @@ pub mod synthetic;
 
 use anyhow::Result;
 
-use crate::output::check_directory;
+use crate::claim::Claim;
 use crate::reproduce::args::{ReproduceArgs, Study};
 
 /// Run the study asked for.
 pub fn run(args: &ReproduceArgs) -> Result<()> {
-    check_directory(&args.out)?;
+    let claim = Claim::new(&args.out)?;
     match args.study {
-        Study::Synthetic => synthetic::run(args),
-        Study::Univariate => prices::univariate(args),
-        Study::Multivariate => prices::multivariate(args),
+        Study::Synthetic => synthetic::run(args, claim),
+        Study::Univariate => prices::univariate(args, claim),
+        Study::Multivariate => prices::multivariate(args, claim),
     }
 }

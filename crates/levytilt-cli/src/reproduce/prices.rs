@@ -7,8 +7,9 @@ use crate::args::ReportArgs;
 use crate::backtest::args::BacktestArgs;
 use crate::backtest::backtest;
 use crate::backtest::summary::Scores;
+use crate::claim::Claim;
 use crate::failure::bad;
-use crate::output::{Entry, save, say};
+use crate::output::{Entry, say};
 use crate::reproduce::args::ReproduceArgs;
 use crate::reproduce::published::{GOOGL, NVDA, PublishedForecast, TEN};
 use crate::settings::DataSettings;
@@ -37,18 +38,18 @@ struct Beside {
 }
 
 /// NVDA and GOOGL, one at a time, over the spans of the paper.
-pub fn univariate(args: &ReproduceArgs) -> Result<()> {
+pub fn univariate(args: &ReproduceArgs, claim: Claim) -> Result<()> {
     let nvda = Part { name: "NVDA", columns: &["NVDA"], from: "2024-03-25", to: "2026-03-01", published: NVDA };
     let googl = Part { name: "GOOGL", columns: &["GOOGL"], from: "2024-04-15", to: "2026-03-01", published: GOOGL };
-    run(args, &[nvda, googl])
+    run(args, claim, &[nvda, googl])
 }
 
 /// Ten tickers together.
-pub fn multivariate(args: &ReproduceArgs) -> Result<()> {
-    run(args, &[Part { name: "ten", columns: &TICKERS, from: "2024-06-01", to: "2026-04-13", published: TEN }])
+pub fn multivariate(args: &ReproduceArgs, claim: Claim) -> Result<()> {
+    run(args, claim, &[Part { name: "ten", columns: &TICKERS, from: "2024-06-01", to: "2026-04-13", published: TEN }])
 }
 
-fn run(args: &ReproduceArgs, parts: &[Part]) -> Result<()> {
+fn run(args: &ReproduceArgs, claim: Claim, parts: &[Part]) -> Result<()> {
     let Some(data) = &args.data else {
         return Err(bad(
             "--data is missing: this study needs a CSV file of hourly prices; --help says how to make one",
@@ -60,7 +61,7 @@ fn run(args: &ReproduceArgs, parts: &[Part]) -> Result<()> {
         tables.push(Beside { name: part.name, scores, published: part.published });
     }
     let markdown: Vec<String> = tables.iter().map(to_markdown).collect();
-    save(&args.out, &[Entry::json("table.json", &tables), Entry::text("table.md", markdown.join("\n"))])?;
+    claim.save(&[Entry::json("table.json", &tables), Entry::text("table.md", markdown.join("\n"))])?;
     if args.report.json {
         say(&serde_json::to_string_pretty(&tables).context("table")?);
     } else if !args.report.quiet {

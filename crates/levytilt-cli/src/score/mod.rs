@@ -7,10 +7,12 @@ use anyhow::{Context, Result};
 use levytilt::score::{Cloud, Estimator, Sample, ScoredWindow, Tail, histogram, jump_crps, pits, reliability};
 
 use crate::args::ScoreArgs;
+use crate::claim::Claim;
+use crate::commit;
 use crate::failure::bad;
 use crate::forecast::files::Ahead;
 use crate::input::{self, Table};
-use crate::output::{Entry, check_directory, save, say};
+use crate::output::{Entry, say};
 use crate::report::{self, score_page};
 use crate::score::align::{Aligned, align};
 use crate::score::summary::{Coverage, DimensionScores, QuantileScore, Scores, TailScore, TimeScore};
@@ -26,17 +28,17 @@ const BINS: usize = 10;
 
 /// Read, align, score, write, report.
 pub fn run(args: &ScoreArgs) -> Result<()> {
-    args.out.as_deref().map_or(Ok(()), check_directory)?;
-    let ahead = Ahead::read(&args.forecast)?;
+    let claim = args.out.as_deref().map(Claim::new).transpose()?;
+    let ahead = commit::steady(&args.forecast, || Ahead::read(&args.forecast))?;
     if ahead.paths < 2 {
         return Err(bad(format!("{}: has {} path; scores need at least 2", ahead.source, ahead.paths)));
     }
     let truth = input::read_sparse(&args.truth)?;
     let aligned = align(&ahead, &truth)?;
     let scores = score(args, &ahead, &truth, &aligned)?;
-    if let Some(dir) = &args.out {
+    if let Some(claim) = claim {
         let [page, content] = report::entries(&score_page(&scores, &ahead, &truths(&truth, &aligned)?)?)?;
-        save(dir, &[page, content, Entry::json("scores.json", &scores)])?;
+        claim.save(&[page, content, Entry::json("scores.json", &scores)])?;
     }
     if args.report.json {
         say(&serde_json::to_string_pretty(&scores).context("scores")?);

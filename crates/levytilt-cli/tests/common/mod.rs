@@ -5,7 +5,7 @@ pub mod browser;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 /// Parameters of a model that every test can use.
 pub const OU_STABLE: &str = "--drift ou --theta 3 --mu 1 --noise stable --alpha 1.5 --scale 2 --observation-std 0.1";
@@ -59,6 +59,18 @@ impl Sandbox {
         // The program may end without reading its input; that is its right.
         drop(child.stdin.take().unwrap().write_all(input));
         Said::from(child.wait_with_output().unwrap())
+    }
+
+    /// Start with arguments separated by spaces, and do not wait.
+    pub fn spawn(&self, arguments: &str) -> Child {
+        Command::new(env!("CARGO_BIN_EXE_levytilt"))
+            .args(arguments.split_whitespace())
+            .current_dir(self.0.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
     }
 
     /// Run and expect success.

@@ -2,7 +2,7 @@
 //!
 //! A drift is one file that gives the flow and its derivatives; a flow that is known exactly is used exactly.
 
-use crate::error::non_negative;
+use crate::error::{expect_length, non_negative};
 use crate::{Error, Result};
 
 mod double_well;
@@ -234,14 +234,6 @@ fn pairs(names: [&str; 2], first: &[f64], second: &[f64]) -> Vec<(String, f64)> 
     let mut all = named(names[0], first);
     all.extend(named(names[1], second));
     all
-}
-
-/// Check a number of values.
-fn expect_length(what: &'static str, got: usize, expected: usize) -> Result<()> {
-    if got == expected {
-        return Ok(());
-    }
-    Err(Error::Shape { what, got: format!("{got} values"), expected: format!("{expected}") })
 }
 
 /// Check a count that must not be zero.

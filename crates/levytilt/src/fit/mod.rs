@@ -18,7 +18,7 @@ use crate::posterior::{Evidence, Marginal, Paths, Potentials, WeightSummary, mar
 use crate::potential::neural::NeuralPotentialSpec;
 use crate::progress::{self, Progress};
 use crate::series::{TimeGrid, check_values};
-use crate::solve::neural::{TrainOptions, Trained, train};
+use crate::solve::neural::{TrainOptions, Trained, Trainer, train};
 use crate::solve::{Choice, LearnOptions, Method, Regularisation, SweepOptions};
 use crate::{Chain, Dimension, Error, Model, Result, Start, stream};
 use find::{Found, find};
@@ -38,6 +38,8 @@ pub struct FitOptions {
     pub learn: LearnOptions,
     /// Sizes and training of the networks of [`Method::Neural`]; paths and seed are those above.
     pub neural: (NeuralPotentialSpec, TrainOptions),
+    /// Networks to begin with instead of new ones, perhaps trained on other times.
+    pub networks: Option<Trained>,
     /// Levels of the posterior quantiles.
     pub quantiles: Vec<f64>,
 }
@@ -50,6 +52,7 @@ impl Default for FitOptions {
             priors: true,
             learn: LearnOptions::default(),
             neural: Default::default(),
+            networks: None,
             quantiles: vec![0.05, 0.25, 0.5, 0.75, 0.95],
         }
     }
@@ -136,11 +139,12 @@ impl Fit {
 /// Values or parameters outside their domain; too little data to learn from (fewer than two values, or all equal); a
 /// result that is not finite.
 pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOptions) -> Result<Fit> {
-    if options.paths < 2 {
+    let numbers = options.paths as f64 * grid.times().len() as f64 * spec.dim() as f64;
+    if options.paths < 2 || numbers > MOST_NUMBERS {
         return Err(Error::Parameter {
             name: "paths".into(),
             value: options.paths as f64,
-            expected: "must be at least 2",
+            expected: "must be at least 2, and at most 2³² together with times and dimensions",
         });
     }
     check_columns(spec, grid, columns)?;
@@ -208,7 +212,11 @@ fn train_networks(chain: &Chain, options: &FitOptions, seed: u64) -> Result<Trai
     let (spec, train_options) = &options.neural;
     let train_options = TrainOptions { paths: options.paths, seed, ..train_options.clone() };
     let most = train_options.iterations;
-    train(chain, spec.clone(), &train_options, |iteration, summary| {
+    let trainer = match &options.networks {
+        Some(networks) => Trainer::from_trained(chain, networks.clone(), train_options)?,
+        None => Trainer::new(chain, spec.clone(), train_options)?,
+    };
+    train(trainer, |iteration, summary| {
         let WeightSummary { elbo, elbo_std_error, .. } = *summary;
         progress::tell(&Progress { iteration, most, elbo, elbo_std_error, parameters: &[], values: &[] })
     })
@@ -230,6 +238,8 @@ fn check_columns(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]]) -> Result<()>
     Ok(())
 }
 
+/// Most numbers in the paths of a fit: 32 GB.
+const MOST_NUMBERS: f64 = 4_294_967_296.0;
 /// Largest k̂ at which weighted means settle at a practical number of paths.
 const WORST_K: f64 = 0.7;
 /// Least effective share of the paths for which weights are used. Paths without weights miss posterior means by as little

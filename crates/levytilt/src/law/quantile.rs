@@ -7,6 +7,8 @@ const LN_LEAST: f64 = -744.0;
 const LN_LARGEST: f64 = 709.78;
 /// Newton's step in ln z after which the next one would be far below rounding; not below the spacing of f64 at 700.
 const SETTLED: f64 = 1e-12;
+/// Newton's method takes about 5 steps; after so many it goes round in circles, and every other step halves the bracket.
+const PATIENCE: usize = 20;
 
 /// The z ≥ 0 with P(Z > z) = `upper`, for 0 < `upper` ≤ 1/2; `central` is 1/2 − `upper`, given apart because one of the
 /// two is exact where the other is rounded.
@@ -23,8 +25,8 @@ pub(super) fn upper_quantile(law: &Standard, alpha: f64, upper: f64, central: f6
         if outer { (law.tail_coefficient() / upper).ln() / alpha } else { central.ln() - law.at(0.0).ln_density };
     // At α = 2 there is no tail to guess from; start from the middle of the law.
     let mut ln_z = if guess.is_finite() { guess.clamp(low, high) } else { 0.0 };
-    // Bisection of the whole range ends after some 60 halvings; Newton's method takes about 5 steps.
-    for _ in 0..200 {
+    // Bisection of the whole range ends after some 60 halvings.
+    for count in 0..200 {
         let z = ln_z.exp();
         let point = law.at(z);
         // z·f(z) stays moderate where f(z) alone overflows.
@@ -47,7 +49,8 @@ pub(super) fn upper_quantile(law: &Standard, alpha: f64, upper: f64, central: f6
             return z * step.exp();
         }
         // Written so that a step that is not a number bisects.
-        ln_z = if next > low && next < high { next } else { 0.5 * (low + high) };
+        let newton = next > low && next < high && (count < PATIENCE || count % 2 == 0);
+        ln_z = if newton { next } else { 0.5 * (low + high) };
         if high - low <= SETTLED {
             break;
         }

@@ -8,7 +8,7 @@ use super::log_law::Range;
 use super::quadrature::even_points;
 use super::{NodeDerivative, Nodes, Noise, wrong_count};
 use crate::error::{check, positive};
-use crate::{Result, StreamRng};
+use crate::{Error, Result, StreamRng};
 use rand_distr::{Distribution, Exp1};
 use spec_math::cephes64::{gamma, igamc};
 
@@ -26,6 +26,9 @@ pub struct TruncatedStable {
 
 /// Largest expected number of jumps in a step.
 const MOST_JUMPS: f64 = 1e9;
+
+/// Logarithm of the largest sum of jumps, in units of the smallest variance, with some room.
+const LN_LARGEST: f64 = 690.0;
 
 /// Between two convolutions.
 const BETWEEN: Layout =
@@ -191,6 +194,14 @@ impl Noise for TruncatedStable {
         let rho = 0.5 * alpha;
         // As far beyond a typical sum, Λ^{1/ρ}, as the stable noise reaches.
         let range = Range { low: 0.0, high: mean.ln().max(0.0) / rho + (11.5 / rho).max(31.0) }.checked()?;
+        // The farthest point stands for all beyond; so many of it must still be a number.
+        let farthest = range.high + 1.0 / rho + mean.max(1.0).ln();
+        if farthest > LN_LARGEST {
+            return Err(Error::Numerical {
+                what: "law of the step variance",
+                why: format!("jumps reach e^{farthest:.0} times the smallest, beyond all numbers; use a larger alpha"),
+            });
+        }
         let jump = jump_law(rho, range.high);
         // Very heavy tails need all the nodes for their length.
         let layout = if rho < 0.45 { Layout { most: 95, ..STANDARD } } else { FINAL };

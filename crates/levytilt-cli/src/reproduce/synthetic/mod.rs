@@ -8,9 +8,10 @@ use anyhow::{Context, Result};
 use serde_json::json;
 use std::collections::HashSet;
 
+use crate::claim::Claim;
 use crate::failure::bad;
 use crate::journal::Journal;
-use crate::output::{Entry, save, say};
+use crate::output::{Entry, say};
 use crate::progress::Progress;
 use crate::reproduce::args::ReproduceArgs;
 use crate::reproduce::synthetic::set::{DataSet, Line, System};
@@ -25,13 +26,16 @@ const QUICK: [f64; 3] = [1.2, 1.5, 1.8];
 /// Data sets per system, index and error.
 const REALISATIONS: usize = 50;
 
+/// More than anybody will wait for.
+const MOST_REALISATIONS: usize = 100_000;
+
 /// Simulate, infer and score what is not finished yet, write, report.
-pub fn run(args: &ReproduceArgs) -> Result<()> {
+pub fn run(args: &ReproduceArgs, claim: Claim) -> Result<()> {
     let sets = sets(args)?;
     let settings = json!({ "study": "synthetic", "seed": args.seed, "version": env!("CARGO_PKG_VERSION") });
     let lines = with_threads(Some(args.threads), || work(args, &sets, &settings))??;
     let table = Table::new(&lines, settings)?;
-    save(&args.out, &[Entry::json("table.json", &table), Entry::text("table.md", table.to_markdown())])?;
+    claim.save(&[Entry::json("table.json", &table), Entry::text("table.md", table.to_markdown())])?;
     if args.report.json {
         say(&serde_json::to_string_pretty(&table).context("table")?);
     } else if !args.report.quiet {
@@ -48,8 +52,8 @@ fn sets(args: &ReproduceArgs) -> Result<Vec<DataSet>> {
     if let Some(odd) = errors.iter().find(|error| !(**error > 0.0 && error.is_finite())) {
         return Err(bad(format!("--observation-std {odd}: expected numbers above 0")));
     }
-    if realisations == 0 {
-        return Err(bad("--realisations 0: expected at least 1"));
+    if !(1..=MOST_REALISATIONS).contains(&realisations) {
+        return Err(bad(format!("--realisations {realisations}: expected at least 1, at most {MOST_REALISATIONS}")));
     }
     let mut sets = Vec::new();
     for &observation_std in errors {

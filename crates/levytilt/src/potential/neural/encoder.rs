@@ -68,7 +68,10 @@ impl Encoder {
                 // Slope in the logit −s|t − τ|.
                 let slope = weights[i] * (column[i] - mean);
                 let distance = tape.times[j] - references[i];
-                by_times[i] += slope * sharpness * distance.signum();
+                // At its own reference a time sees a corner; 0 is the mean of the slopes on both sides.
+                if !distance.is_zero() {
+                    by_times[i] += slope * sharpness * distance.signum();
+                }
                 by_log_sharpness -= slope * sharpness * distance.abs();
                 column[i] = slope;
             }

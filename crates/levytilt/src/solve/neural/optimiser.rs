@@ -1,5 +1,7 @@
 //! Climb: RMSProp or Adam, with the paper's layerwise rescaling of gradients.
 
+use crate::Result;
+use crate::error::expect_length;
 use nalgebra::{RealField, convert};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -28,6 +30,19 @@ impl<T: RealField + Copy> Optimiser<T> {
     pub fn new(rule: Rule, count: usize) -> Self {
         let first = if rule == Rule::Adam { vec![T::zero(); count] } else { Vec::new() };
         Self { rule, first, second: vec![T::zero(); count], steps: 0 }
+    }
+
+    /// Running means of gradients (empty if the rule has none) and of their squares.
+    pub fn moments(&self) -> [&[T]; 2] {
+        [&self.first, &self.second]
+    }
+
+    /// Put running means back as they were after a number of steps.
+    pub fn restore(&mut self, [first, second]: [Vec<T>; 2], steps: usize) -> Result<()> {
+        expect_length("means of gradients", first.len(), self.first.len())?;
+        expect_length("means of squared gradients", second.len(), self.second.len())?;
+        (self.first, self.second, self.steps) = (first, second, steps as i32);
+        Ok(())
     }
 
     /// Take one step: each range of parameters at its own rate.

@@ -1,14 +1,15 @@
 //! Train a neural potential on the bound, one iteration at a time.
 
-use super::gradient::{BoundGradient, bound_gradient};
+use super::frame::frame;
+use super::keep::{self, Checkpoint};
 use super::optimiser::{Optimiser, Rule, rescale};
-use crate::posterior::{Potentials, WeightSummary};
-use crate::potential::Quadratic;
-use crate::potential::neural::{Frame, FrameKind, Group, NeuralPotential, NeuralPotentialSpec};
-use crate::solve::robust::{from_natural, interpolate, robust_start};
-use crate::solve::sweep::{SweepOptions, sweep};
-use crate::{Chain, Result};
+use super::trained::Trained;
+use crate::error::expect_length;
+use crate::posterior::WeightSummary;
+use crate::potential::neural::{FrameKind, Group, NeuralPotential, NeuralPotentialSpec};
+use crate::{Chain, Error, Result};
 use serde::{Deserialize, Serialize};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// How to train.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,8 +27,10 @@ pub struct TrainOptions {
     pub rate: f64,
     /// Times that the rate falls before training ends.
     pub falls: usize,
-    /// Rate of reference times, sharpness and embeddings, relative to `rate`.
+    /// Rate of sharpness and embeddings, relative to `rate`.
     pub encoder_rate: f64,
+    /// Rate of the reference times, in spans, relative to `rate`.
+    pub reference_rate: f64,
     /// Quantile of the layerwise rescaling; none, no rescaling.
     pub rescale: Option<f64>,
     /// Centre and unit of the networks' message.
@@ -46,43 +49,11 @@ impl Default for TrainOptions {
             rate: 1e-3,
             falls: 3,
             encoder_rate: 1.0,
+            reference_rate: 0.1,
             rescale: None,
             frame: FrameKind::Robust,
             ridge: 1e-5,
         }
-    }
-}
-
-/// A trained potential: networks, their frame, and how the bound climbed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Trained {
-    /// The networks.
-    pub potential: NeuralPotential,
-    /// Centre and unit of their message.
-    pub frame: Frame,
-    /// The bound before every iteration.
-    pub trace: Vec<f64>,
-}
-
-impl Trained {
-    /// The potentials at the times of a chain, which need not be those of the training.
-    pub fn potentials(&self, chain: &Chain) -> Result<Potentials> {
-        let all = self.quadratics(chain, &self.potential.evaluate(chain.times()).coefficients)?;
-        Ok(all.into_iter().map(|column| column.into_iter().map(Into::into).collect()).collect())
-    }
-
-    /// The message from the networks times the observation, per dimension and time.
-    fn quadratics(&self, chain: &Chain, coefficients: &[Vec<[f64; 2]>]) -> Result<Vec<Vec<Quadratic>>> {
-        let one = |i: usize, j: usize| {
-            let [a, b] = coefficients[j][i];
-            let (centre, unit) = self.frame.at(i, chain.times()[j]);
-            let (a, b) = (a / (unit * unit), b / unit);
-            // −a(x − m)² + b(x − m) has the natural parameters a and a·m + b/2.
-            let pull = a * centre + 0.5 * b;
-            let (firmness, y) = chain.observation(i, j).unwrap_or((0.0, 0.0));
-            from_natural(a + firmness, pull + firmness * y)
-        };
-        (0..chain.dim()).map(|i| (0..chain.len()).map(|j| one(i, j)).collect()).collect()
     }
 }
 
@@ -94,54 +65,28 @@ pub struct Trainer<'a> {
     trained: Trained,
     optimiser: Optimiser<f32>,
     plateau: Plateau,
+    fingerprint: u64,
 }
 
-/// Train from a cold start until the bound no longer climbs, or `tell`, which hears of every iteration, says no.
-pub fn train(
-    chain: &Chain,
-    spec: NeuralPotentialSpec,
-    options: &TrainOptions,
-    mut tell: impl FnMut(usize, &WeightSummary) -> bool,
-) -> Result<Trained> {
-    let mut trainer = Trainer::new(chain, spec, options.clone())?;
+/// Train until the bound no longer climbs, or `tell`, which hears of every iteration, says no.
+///
+/// Training begins where `trainer` stands, or where the keeper of this thread ([`super::kept`]) has it from before.
+pub fn train(mut trainer: Trainer, mut tell: impl FnMut(usize, &WeightSummary) -> bool) -> Result<Trained> {
+    if let Some(checkpoint) = keep::find(trainer.fingerprint()) {
+        trainer.resume(checkpoint)?;
+    }
     while !trainer.done() {
         let summary = trainer.step()?;
-        if !tell(trainer.iteration() - 1, &summary) {
+        let stopped = !tell(trainer.iteration() - 1, &summary);
+        if stopped || trainer.iteration().is_multiple_of(keep::EVERY) {
+            keep::keep(&trainer);
+        }
+        if stopped {
             break;
         }
     }
     Ok(trainer.into_trained())
 }
-
-/// The frame of a chain.
-fn frame(chain: &Chain, kind: FrameKind, least: f64) -> Result<Frame> {
-    let times = chain.times().to_vec();
-    let of_all = |value: &dyn Fn(usize, usize) -> f64| -> Vec<Vec<f64>> {
-        (0..chain.dim()).map(|i| (0..chain.len()).map(|j| value(i, j)).collect()).collect()
-    };
-    let std = |i: usize| chain.model().dimensions[i].observation_std;
-    let data: Vec<Vec<f64>> = (0..chain.dim()).map(|i| interpolate(chain, i)).collect();
-    let potentials = match kind {
-        FrameKind::None => return Frame::new(times, of_all(&|_, _| 0.0), of_all(&|_, _| 1.0)),
-        FrameKind::Data => return Frame::new(times, data, of_all(&|i, _| std(i))),
-        FrameKind::Robust => robust_start(chain)?,
-        FrameKind::Sweep => sweep(chain, robust_start(chain)?, &SweepOptions::default())?.potentials,
-    };
-    // The message without the observation, which the trainer multiplies in itself.
-    let message = |i: usize, j: usize| {
-        let (a, c) = potentials[i][j].quadratic().map_or((0.0, 0.0), |q| (q.a(), q.c()));
-        let (firmness, y) = chain.observation(i, j).unwrap_or((0.0, 0.0));
-        let kept = a - firmness;
-        // Where the future says next to nothing, neither does its centre.
-        (kept > 1e-6 * a).then(|| ((a * c - firmness * y) / kept, Frame::unit_of(kept, least)))
-    };
-    let centres = of_all(&|i, j| message(i, j).map_or(data[i][j], |(centre, _)| centre));
-    let units = of_all(&|i, j| message(i, j).map_or(FAINT * std(i), |(_, unit)| unit));
-    Frame::new(times, centres, units)
-}
-
-/// Unit of a message that says next to nothing, in errors of observation.
-const FAINT: f64 = 100.0;
 
 impl<'a> Trainer<'a> {
     /// Start with random networks of these sizes; dimension and span are those of the chain.
@@ -149,10 +94,20 @@ impl<'a> Trainer<'a> {
         let times = chain.times();
         let spec = NeuralPotentialSpec { dim: chain.dim(), span: (times[0], times[times.len() - 1]), ..spec };
         let potential = NeuralPotential::new(spec, options.seed)?;
-        let optimiser = Optimiser::new(options.rule, potential.parameters().len());
         let frame = frame(chain, options.frame, potential.spec().least)?;
-        let trained = Trained { potential, frame, trace: Vec::new() };
-        Ok(Self { chain, options, trained, optimiser, plateau: Plateau::default() })
+        Self::from_trained(chain, Trained { potential, frame, trace: Vec::new() }, options)
+    }
+
+    /// Start with networks that were trained before, perhaps on other times.
+    ///
+    /// # Errors
+    /// Networks of another dimension than the chain's.
+    pub fn from_trained(chain: &'a Chain<'a>, trained: Trained, options: TrainOptions) -> Result<Self> {
+        expect_length("dimensions of the networks", trained.potential.spec().dim, chain.dim())?;
+        let trained = Trained { trace: Vec::new(), ..trained };
+        let optimiser = Optimiser::new(options.rule, trained.potential.parameters().len());
+        let fingerprint = fingerprint(chain, &trained, &options);
+        Ok(Self { chain, options, trained, optimiser, plateau: Plateau::default(), fingerprint })
     }
 
     /// Whether the iterations are used up, or the bound no longer climbs at any rate.
@@ -175,14 +130,45 @@ impl<'a> Trainer<'a> {
         self.trained
     }
 
+    /// A number that tells this training from others: of another chain, from another start or with other options. More
+    /// iterations are the same training for longer.
+    pub fn fingerprint(&self) -> u64 {
+        self.fingerprint
+    }
+
+    /// Training as it stands.
+    pub fn checkpoint(&self) -> Checkpoint {
+        Checkpoint {
+            fingerprint: self.fingerprint(),
+            parameters: self.trained.potential.parameters().to_vec(),
+            moments: self.optimiser.moments().map(<[f32]>::to_vec),
+            trace: self.trained.trace.clone(),
+        }
+    }
+
+    /// Go on from a checkpoint of this training; every iteration that follows is as it would have been.
+    ///
+    /// # Errors
+    /// A checkpoint of another training, or of other sizes.
+    pub fn resume(&mut self, checkpoint: Checkpoint) -> Result<()> {
+        let Checkpoint { fingerprint, parameters, moments, trace } = checkpoint;
+        if fingerprint != self.fingerprint() {
+            let (what, got) = ("checkpoint", "one of another series, model or set of options".into());
+            return Err(Error::Shape { what, got, expected: "one of this training".into() });
+        }
+        let spec = self.trained.potential.spec().clone();
+        self.optimiser.restore(moments, trace.len())?;
+        self.trained.potential = NeuralPotential::from_parameters(spec, parameters)?;
+        self.plateau = Plateau::default();
+        (1..=trace.len()).for_each(|n| self.plateau.see(&trace[..n]));
+        self.trained.trace = trace;
+        Ok(())
+    }
+
     /// One iteration; the bound before it.
     pub fn step(&mut self) -> Result<WeightSummary> {
-        let evaluation = self.trained.potential.evaluate(self.chain.times());
-        let potentials = self.trained.quadratics(self.chain, &evaluation.coefficients)?;
         let seed = self.options.seed.wrapping_add((self.iteration() as u64 + 1) << 32);
-        let found = bound_gradient(self.chain, &potentials, self.options.paths, seed)?;
-        let slopes = self.slopes(&potentials, &found);
-        let mut gradient = self.trained.potential.gradient(&evaluation, &slopes);
+        let (found, mut gradient) = self.trained.gradient(self.chain, self.options.paths, seed)?;
         self.regularise(&mut gradient);
         if let Some(quantile) = self.options.rescale {
             rescale(&mut gradient, &self.trained.potential.layers(), quantile);
@@ -195,17 +181,6 @@ impl<'a> Trainer<'a> {
         Ok(found.summary)
     }
 
-    /// Slopes in the networks' coefficients from those in (a, c): c = (a_net·m + b/2 + …)/a.
-    fn slopes(&self, potentials: &[Vec<Quadratic>], found: &BoundGradient) -> Vec<Vec<[f64; 2]>> {
-        let one = |i: usize, j: usize| {
-            let (q, [by_a, by_c]) = (potentials[i][j], found.potentials[i][j]);
-            let (centre, unit) = self.trained.frame.at(i, self.chain.times()[j]);
-            let by_firmness = by_a + by_c * (centre - q.c()) / q.a();
-            [by_firmness / (unit * unit), 0.5 * by_c / q.a() / unit]
-        };
-        (0..self.chain.len()).map(|j| (0..self.chain.dim()).map(|i| one(i, j)).collect()).collect()
-    }
-
     fn regularise(&self, gradient: &mut [f32]) {
         let ridge = self.options.ridge as f32;
         let free = self.trained.potential.groups()[0].1.end;
@@ -216,11 +191,23 @@ impl<'a> Trainer<'a> {
 
     fn rate(&self, group: Group) -> f64 {
         let share = match group {
-            Group::References | Group::Sharpness | Group::Embeddings => self.options.encoder_rate,
+            Group::References => self.options.reference_rate,
+            Group::Sharpness | Group::Embeddings => self.options.encoder_rate,
             Group::Firmness | Group::Pull => 1.0,
         };
         self.options.rate * share * FALL.powi(self.plateau.falls as i32)
     }
+}
+
+fn fingerprint(chain: &Chain, first: &Trained, options: &TrainOptions) -> u64 {
+    let options = TrainOptions { iterations: 0, ..options.clone() };
+    let Trained { potential, frame, .. } = first;
+    let mut hasher = DefaultHasher::new();
+    format!("{:?}{options:?}{:?}{frame:?}", potential.spec(), chain.model()).hash(&mut hasher);
+    potential.parameters().iter().for_each(|p| p.to_bits().hash(&mut hasher));
+    let values = (0..chain.dim()).flat_map(|i| chain.values(i)).chain(chain.times());
+    values.for_each(|value| value.to_bits().hash(&mut hasher));
+    hasher.finish()
 }
 
 /// What is left of the rate when the bound no longer climbs.

@@ -1,0 +1,72 @@
+//! Keep the training of networks beside the results until it is finished, so that the same command goes on after a stop.
+
+use anyhow::Result;
+use levytilt::solve::neural::{Checkpoint, Keeper, kept};
+use std::io::{BufReader, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use crate::commit;
+use crate::interrupt;
+use crate::networks;
+use crate::output::Entry;
+use crate::tensors::Tensors;
+
+/// Name of the file.
+pub const TRAINING: &str = "training.safetensors";
+
+/// Compute with training kept in `dir`, if there is one.
+pub fn kept_in<T>(dir: Option<&Path>, compute: impl FnOnce() -> T) -> T {
+    match dir {
+        Some(dir) => kept(Box::new(Shelf { dir: dir.into() }), compute),
+        None => compute(),
+    }
+}
+
+/// Remove what was kept in `dir` once training is finished; after Ctrl-C say that it can go on.
+pub fn settle(dir: &Path, show: bool) -> Result<()> {
+    let path = dir.join(TRAINING);
+    if interrupt::asked() && path.exists() {
+        if show {
+            note(&format!("training was stopped and kept in {}: the same command goes on from there", path.display()));
+        }
+        return Ok(());
+    }
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// A directory for checkpoints.
+struct Shelf {
+    dir: PathBuf,
+}
+
+impl Keeper for Shelf {
+    fn find(&mut self, fingerprint: u64) -> Option<Checkpoint> {
+        let path = self.dir.join(TRAINING);
+        let why = match std::fs::File::open(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return None,
+            Err(error) => error.to_string(),
+            Ok(file) => match Tensors::read(BufReader::new(file)).and_then(|tensors| networks::checkpoint(&tensors)) {
+                Ok(checkpoint) if checkpoint.fingerprint == fingerprint => return Some(checkpoint),
+                Ok(_) => "is of other data or settings".into(),
+                Err(error) => format!("{error:#}"),
+            },
+        };
+        note(&format!("{}: {why}; training begins anew", path.display()));
+        None
+    }
+
+    fn keep(&mut self, checkpoint: &Checkpoint) {
+        let tensors = networks::training(checkpoint);
+        if let Err(error) = commit::write(&self.dir, &[Entry::new(TRAINING, |out| tensors.write(out))]) {
+            note(&format!("training goes on but is not kept: {error:#}"));
+        }
+    }
+}
+
+/// Tell the user on standard error, which may be closed.
+fn note(text: &str) {
+    drop(writeln!(std::io::stderr(), "{text}"));
+}

@@ -1,0 +1,120 @@
+//! Hold training to its promises: stopped and taken up again it is the same training.
+
+use levytilt::drift::Ou;
+use levytilt::noise::Stable;
+use levytilt::potential::neural::NeuralPotentialSpec;
+use levytilt::series::TimeGrid;
+use levytilt::solve::neural::{Checkpoint, Keeper, Rule, TrainOptions, Trained, Trainer, kept, train};
+use levytilt::{Chain, Model, Start, simulate};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+fn model() -> Model {
+    let (drift, noise) = (Ou::new(3.0, 1.0).unwrap(), Stable::new(1.5, 2.0).unwrap());
+    Model::new(Box::new(drift), Box::new(noise), 0.1, Start::Fixed(0.0)).unwrap()
+}
+
+fn on_chain<T>(seed: u64, work: impl FnOnce(&Chain) -> T) -> T {
+    let model = model();
+    let times: Vec<f64> = (0..=60).map(|j| f64::from(j) * 0.01).collect();
+    let values = simulate(&model, &times, seed).unwrap().observations;
+    let grid = TimeGrid::new(&times, Some(60)).unwrap();
+    work(&Chain::new(&model, &grid, &[&values]).unwrap())
+}
+
+fn spec() -> NeuralPotentialSpec {
+    NeuralPotentialSpec { references: 6, features: 5, width: 8, depth: 2, sharpness: 12.0, ..Default::default() }
+}
+
+/// Long enough that the rate falls on the way.
+fn options(rule: Rule) -> TrainOptions {
+    TrainOptions { iterations: 300, paths: 16, rule, ..Default::default() }
+}
+
+fn trainer<'a>(chain: &'a Chain<'a>, rule: Rule) -> Trainer<'a> {
+    Trainer::new(chain, spec(), options(rule)).unwrap()
+}
+
+/// Keeps checkpoints in memory.
+#[derive(Clone, Default)]
+struct Shelf(Rc<RefCell<Option<Checkpoint>>>);
+
+impl Keeper for Shelf {
+    fn find(&mut self, fingerprint: u64) -> Option<Checkpoint> {
+        self.0.borrow().clone().filter(|checkpoint| checkpoint.fingerprint == fingerprint)
+    }
+
+    fn keep(&mut self, checkpoint: &Checkpoint) {
+        *self.0.borrow_mut() = Some(checkpoint.clone());
+    }
+}
+
+/// Train with a keeper and stop after so many iterations of this call.
+fn train_kept(chain: &Chain, rule: Rule, shelf: &Shelf, most: usize) -> (Trained, usize) {
+    let mut done = 0;
+    let count = |_: usize, _: &_| {
+        done += 1;
+        done < most
+    };
+    let trained = kept(Box::new(shelf.clone()), || train(trainer(chain, rule), count).unwrap());
+    (trained, done)
+}
+
+#[test]
+fn identity_training_that_was_stopped_goes_on_as_if_it_had_not_been() {
+    for rule in [Rule::Adam, Rule::RmsProp] {
+        on_chain(1, |chain| {
+            let whole = train(trainer(chain, rule), |_, _| true).unwrap();
+            let shelf = Shelf::default();
+            let (first, _) = train_kept(chain, rule, &shelf, 170);
+            assert_eq!(first.trace.len(), 170);
+            let (second, redone) = train_kept(chain, rule, &shelf, usize::MAX);
+            assert_eq!(redone, whole.trace.len() - 170);
+            assert_eq!(second, whole);
+        });
+    }
+}
+
+#[test]
+fn identity_checkpoints_of_other_work_are_left_alone() {
+    let shelf = Shelf::default();
+    on_chain(1, |chain| train_kept(chain, Rule::Adam, &shelf, 60));
+    let kept = shelf.0.borrow().clone().unwrap();
+    on_chain(2, |chain| {
+        let (_, done) = train_kept(chain, Rule::Adam, &shelf, 7);
+        assert_eq!(done, 7);
+        assert_eq!(shelf.0.borrow().as_ref().unwrap().trace.len(), 7);
+        let refused = trainer(chain, Rule::Adam).resume(kept).unwrap_err().to_string();
+        assert!(refused.contains("another series"), "{refused}");
+    });
+    on_chain(1, |chain| {
+        // More iterations are the same training, another rate is not.
+        let print = |options| Trainer::new(chain, spec(), options).unwrap().fingerprint();
+        let usual = print(options(Rule::Adam));
+        assert_eq!(print(TrainOptions { iterations: 7, ..options(Rule::Adam) }), usual);
+        assert_ne!(print(TrainOptions { rate: 1e-4, ..options(Rule::Adam) }), usual);
+    });
+}
+
+#[test]
+fn identity_trained_networks_speak_at_other_times() {
+    let trained = on_chain(1, |chain| train_kept(chain, Rule::Adam, &Shelf::default(), 20).0);
+    let model = model();
+    let coarse: Vec<f64> = (0..=20).map(|j| f64::from(j) * 0.03).collect();
+    let values = simulate(&model, &coarse, 1).unwrap().observations;
+    let grid = TimeGrid::new(&coarse, Some(20)).unwrap();
+    let chain = Chain::new(&model, &grid, &[&values]).unwrap();
+    let options = TrainOptions { iterations: 0, ..options(Rule::Adam) };
+    // No iterations: the networks as they are.
+    let same = train(Trainer::from_trained(&chain, trained.clone(), options).unwrap(), |_, _| true).unwrap();
+    assert_eq!((&same.potential, &same.frame), (&trained.potential, &trained.frame));
+    assert_eq!(same.potentials(&chain).unwrap()[0].len(), 21);
+}
+
+#[test]
+fn golden_crowding_is_the_density_of_references_over_an_even_one() {
+    let trained = on_chain(1, |chain| trainer(chain, Rule::Adam).into_trained());
+    // Six references at 0, 0.12, …, 0.6: one of six within 0.03 of 0.12 is a sixth of them on a tenth of the span.
+    assert!((trained.crowding(&[0.12], 0.03) - (1.0 / 6.0) / 0.1).abs() < 1e-3);
+    assert!((trained.crowding(&[0.3], 1.0) - 1.0).abs() < 1e-12);
+}
