@@ -2,9 +2,10 @@
 
 use levytilt::drift::Ou;
 use levytilt::noise::Stable;
-use levytilt::potential::neural::NeuralPotentialSpec;
+use levytilt::potential::neural::{FrameKind, NeuralPotentialSpec};
 use levytilt::series::TimeGrid;
 use levytilt::solve::neural::{Checkpoint, Keeper, Rule, TrainOptions, Trained, Trainer, kept, train};
+use levytilt::solve::{SweepOptions, robust_start, sweep};
 use levytilt::{Chain, Model, Start, simulate};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -117,4 +118,24 @@ fn golden_crowding_is_the_density_of_references_over_an_even_one() {
     // Six references at 0, 0.12, …, 0.6: one of six within 0.03 of 0.12 is a sixth of them on a tenth of the span.
     assert!((trained.crowding(&[0.12], 0.03) - (1.0 / 6.0) / 0.1).abs() < 1e-3);
     assert!((trained.crowding(&[0.3], 1.0) - 1.0).abs() < 1e-12);
+}
+
+/// Networks that say nearly nothing are, in the frame of sweeps, what sweeps found: also where its messages are softer
+/// than none. Output layers begin at a hundredth of their size: 5% of firmness and width cover it.
+#[test]
+fn identity_the_frame_of_sweeps_is_what_sweeps_found() {
+    on_chain(5, |chain| {
+        let swept = sweep(chain, robust_start(chain).unwrap(), &SweepOptions::default()).unwrap().potentials;
+        let options = TrainOptions { frame: FrameKind::Sweep, ..options(Rule::Adam) };
+        let begun = Trainer::new(chain, spec(), options).unwrap().into_trained().potentials(chain).unwrap();
+        let mut softer = 0;
+        for j in 1..chain.len() {
+            let [want, got] = [&swept, &begun].map(|all| all[0][j].quadratic().unwrap());
+            let width = 1.0 / (2.0 * want.a()).sqrt();
+            assert!((got.a() / want.a() - 1.0).abs() < 0.05, "{j}: {got:?} {want:?}");
+            assert!((got.c() - want.c()).abs() < 0.05 * width, "{j}: {got:?} {want:?}");
+            softer += usize::from(want.a() < 50.0);
+        }
+        assert!(softer > 0, "no message softer than none: the test misses its point");
+    });
 }

@@ -34,8 +34,8 @@ pub fn score_gradient(chain: &Chain, potentials: &Potentials, paths: usize, seed
         let mean = to_go.iter().sum::<f64>() / n;
         for (sample, to_go) in samples.iter().zip(&mut to_go) {
             let surplus = (*to_go - mean) * n / (n - 1.0);
-            for k in 0..2 {
-                slope[k] += (sample.slopes[k] + sample.scores[k] * surplus) / n;
+            for (sum, (slope, score)) in slope.iter_mut().zip(sample.slopes.iter().zip(&sample.scores)) {
+                *sum += (slope + score * surplus) / n;
             }
             *to_go += sample.reward;
         }

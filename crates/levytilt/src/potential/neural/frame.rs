@@ -8,11 +8,17 @@ use serde::{Deserialize, Serialize};
 /// Centres m and units u at some times, per dimension; straight lines between them.
 ///
 /// The networks' message is −a(x − m)²/u² + b(x − m)/u. With m = 0 and u = 1 it is that of the paper.
+///
+/// Before a jump the best message may be softer than none: it takes back some of what the observation says there. So
+/// where there is an observation a frame may add s(x − n)², with s less than the observation's firmness.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
     times: Vec<f64>,
     centres: Vec<Vec<f64>>,
     units: Vec<Vec<f64>>,
+    /// (s, n) by dimension and time; empty if nothing is taken back anywhere.
+    #[serde(default)]
+    taken: Vec<Vec<[f64; 2]>>,
 }
 
 /// Where a frame comes from.
@@ -38,7 +44,19 @@ impl Frame {
         for centre in centres.iter().flatten() {
             check("centre", *centre, centre.is_finite(), "must be finite")?;
         }
-        Ok(Self { times, centres, units })
+        Ok(Self { times, centres, units, taken: Vec::new() })
+    }
+
+    /// The same frame with (s, n) taken back from the observations, by dimension and time.
+    pub fn taking(self, taken: Vec<Vec<[f64; 2]>>) -> Self {
+        Self { taken, ..self }
+    }
+
+    /// (s, n) of dimension `i` at time `t`; nothing is taken back where the frame has no time.
+    pub fn taken(&self, i: usize, t: f64) -> [f64; 2] {
+        let place = self.times.partition_point(|&s| s < t);
+        let here = self.times.get(place) == Some(&t);
+        self.taken.get(i).filter(|_| here).map_or([0.0; 2], |taken| taken[place])
     }
 
     /// The unit in which a message −`a`(x − m)² is what networks that say nothing give.
@@ -72,5 +90,8 @@ mod tests {
         assert_eq!(frame.at(0, 2.0), (4.0, 0.5 * 0.2 + 0.5 * 0.4));
         assert_eq!([frame.at(0, -1.0), frame.at(0, 4.0)], [(1.0, 0.1), (6.0, 0.4)]);
         assert!(Frame::new(vec![0.0], vec![vec![0.0]], vec![vec![0.0]]).is_err());
+        assert_eq!(frame.taken(0, 1.0), [0.0, 0.0]);
+        let frame = frame.taking(vec![vec![[0.0; 2], [0.3, 5.0], [0.0; 2]]]);
+        assert_eq!([frame.taken(0, 1.0), frame.taken(0, 1.5), frame.taken(0, 9.0)], [[0.3, 5.0], [0.0; 2], [0.0; 2]]);
     }
 }

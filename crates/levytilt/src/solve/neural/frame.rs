@@ -23,13 +23,31 @@ pub(super) fn frame(chain: &Chain, kind: FrameKind, least: f64) -> Result<Frame>
     let message = |i: usize, j: usize| {
         let (a, c) = potentials[i][j].quadratic().map_or((0.0, 0.0), |q| (q.a(), q.c()));
         let (firmness, y) = chain.observation(i, j).unwrap_or((0.0, 0.0));
-        let kept = a - firmness;
-        // Where the future says next to nothing, neither does its centre.
-        (kept > 1e-6 * a).then(|| ((a * c - firmness * y) / kept, Frame::unit_of(kept, least)))
+        let (kept, pull) = (a - firmness, a * c - firmness * y);
+        match (kept > 1e-6 * a, firmness > 0.0 && a > 0.0) {
+            (true, _) => Message { centre: pull / kept, unit: Frame::unit_of(kept, least), taken: [0.0; 2] },
+            // Softer than nothing. The networks speak with half of what the observation has left; the rest is taken back.
+            (false, true) => {
+                let said = 0.5 * a;
+                let softer = said - kept;
+                Message { centre: c, unit: Frame::unit_of(said, least), taken: [softer, (said * c - pull) / softer] }
+            }
+            // Where the future says next to nothing, neither does its centre.
+            (false, false) => Message { centre: data[i][j], unit: FAINT * std(i), taken: [0.0; 2] },
+        }
     };
-    let centres = of_all(&|i, j| message(i, j).map_or(data[i][j], |(centre, _)| centre));
-    let units = of_all(&|i, j| message(i, j).map_or(FAINT * std(i), |(_, unit)| unit));
-    Frame::new(times, centres, units)
+    let messages: Vec<Vec<Message>> =
+        (0..chain.dim()).map(|i| (0..chain.len()).map(|j| message(i, j)).collect()).collect();
+    let taken = messages.iter().map(|column| column.iter().map(|message| message.taken).collect()).collect();
+    let (centres, units) = (of_all(&|i, j| messages[i][j].centre), of_all(&|i, j| messages[i][j].unit));
+    Ok(Frame::new(times, centres, units)?.taking(taken))
+}
+
+/// What a frame says of one message: where it is, how wide, and what it takes back from the observation.
+struct Message {
+    centre: f64,
+    unit: f64,
+    taken: [f64; 2],
 }
 
 /// Unit of a message that says next to nothing, in errors of observation.

@@ -36,8 +36,11 @@ impl Trained {
             let (a, b) = (a / (unit * unit), b / unit);
             // −a(x − m)² + b(x − m) has the natural parameters a and a·m + b/2.
             let pull = a * centre + 0.5 * b;
-            let (firmness, y) = chain.observation(i, j).unwrap_or((0.0, 0.0));
-            from_natural(a + firmness, pull + firmness * y)
+            let Some((firmness, y)) = chain.observation(i, j) else { return from_natural(a, pull) };
+            // A softer observation than the frame was made for cannot give all of it.
+            let [softer, around] = self.frame.taken(i, chain.times()[j]);
+            let softer = softer.min(firmness);
+            from_natural(a + firmness - softer, pull + firmness * y - softer * around)
         };
         (0..chain.dim()).map(|i| (0..chain.len()).map(|j| one(i, j)).collect()).collect()
     }
