@@ -43,7 +43,8 @@ pub struct LearnedNetwork {
     pub learned: Option<Learned>,
 }
 
-/// Newton steps of the noise in a round: it is nearly right, because over a step the drift is small against it.
+/// Newton steps of the noise in the last round: it is nearly right, because over a step the drift is small against it.
+/// Rounds before only bring the paths to the new drift.
 const NEWTON_STEPS: usize = 1;
 
 /// Learn a network in place of the drift of `model`, whose noise and `potentials` are good without drift.
@@ -68,8 +69,9 @@ pub fn learn_network(
         let (model, potentials) = learned.as_ref().map_or((model, potentials), |l| (&l.model, &l.potentials));
         let chain = Chain::new(model, data.0, data.1)?;
         let paths = walk(&chain, potentials, options.sweep.paths, options.sweep.seed);
+        let last = round + 1 >= network.rounds;
         let step = Step { network: &current, coordinates: &coordinates, units: &network.units };
-        let (next, regularisation) = step.improve(&chain, &paths, round + 1 >= network.rounds, seeds.next_u64())?;
+        let (next, regularisation) = step.improve(&chain, &paths, last, seeds.next_u64())?;
         drop(chain);
         if regularisation.strength.is_infinite() {
             return Ok(LearnedNetwork { network: initial, regularisation, learned: None });
@@ -82,7 +84,7 @@ pub fn learn_network(
                 .enumerate()
                 .map(|(k, p)| Parameter { value: values.map_or(p.value, |values| values[k].value), ..p.clone() }),
         );
-        let few = LearnOptions { iterations: NEWTON_STEPS, ..*options };
+        let few = LearnOptions { iterations: if last { NEWTON_STEPS } else { 0 }, ..*options };
         learned = Some(learn_from(with_network, &parameters, data, &few, Some(potentials))?);
         current = next;
         round += 1;
