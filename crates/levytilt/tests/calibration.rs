@@ -13,8 +13,8 @@ use replicate::{SETTINGS, Setting};
 use verdict::Verdict;
 
 /// Replicates of 20 nearly independent states each: a posterior sd wrong by a tenth moves the mean square score by 0.2,
-/// six of its standard errors.
-const REPLICATES: u64 = 80;
+/// seven of its standard errors.
+const REPLICATES: u64 = 140;
 /// Standard errors that are too many: a false alarm in 15 000 runs for each of mean and spread.
 const TOO_MANY: f64 = 4.0;
 

@@ -1,6 +1,6 @@
 //! Turn slope and information into a Newton step: on the free scale, with priors, no further than they can be trusted.
 
-use super::parameters::Parameter;
+use super::parameters::{Parameter, Transform};
 use super::score::Score;
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 
@@ -19,7 +19,8 @@ pub(super) struct System {
 
 /// Smallest share of the complete information that a direction is trusted to keep: bounds how far a step may go.
 const LEAST_SHARE: f64 = 0.01;
-/// Longest step per parameter on the free scale: a factor of about e.
+/// Longest step on the free scale of a parameter that has a natural unit there: a factor of about e. A parameter that is its
+/// own free scale has the unit of the data, whatever that is.
 const LONGEST: f64 = 1.0;
 
 impl System {
@@ -44,7 +45,11 @@ impl System {
         let information = observed + DMatrix::from_diagonal(&prior);
         let factor = information.clone().cholesky();
         let mut step = factor.as_ref().map_or_else(|| DVector::zeros(n), |c| c.solve(&slope));
-        let longest = step.amax();
+        let relative = |(k, step): (usize, &f64)| match parameters[free[k]].transform {
+            Transform::Identity => 0.0,
+            Transform::Log | Transform::Logit(_) => step.abs(),
+        };
+        let longest = step.iter().enumerate().map(relative).fold(0.0, f64::max);
         if longest > LONGEST {
             step *= LONGEST / longest;
         }
@@ -112,9 +117,9 @@ impl System {
 /// Far from the maximum second derivatives may have the wrong sign; products of scores never have.
 fn observed(complete: &DMatrix<f64>, products: &DMatrix<f64>, missing: &DMatrix<f64>) -> (DMatrix<f64>, Vec<usize>) {
     let n = complete.nrows();
-    // A whisper of a ridge keeps a parameter that nothing pushes (a slope of zero everywhere) solvable.
-    let ridge =
-        |m: &DMatrix<f64>| DMatrix::from_fn(n, n, |i, j| if i == j { 1e-10 * m[(i, i)].abs() + 1e-12 } else { 0.0 });
+    // A whisper of a ridge keeps a parameter that nothing pushes (a slope of zero everywhere) solvable, in any unit.
+    let whisper = |known: f64| if known == 0.0 { 1e-12 } else { 1e-10 * known.abs() };
+    let ridge = |m: &DMatrix<f64>| DMatrix::from_fn(n, n, |i, j| if i == j { whisper(m[(i, i)]) } else { 0.0 });
     let factored = |m: &DMatrix<f64>| (m + ridge(m)).cholesky();
     let Some((known, factor)) = [complete, products].into_iter().find_map(|m| factored(m).map(|factor| (m, factor)))
     else {
