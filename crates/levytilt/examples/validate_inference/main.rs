@@ -1,7 +1,8 @@
 //! Print how close sampled posteriors come to the exact ones.
 //!
 //! - `cargo run --release --example validate_inference [seeds]`: dense data, method `auto`.
-//! - `cargo run --release --example validate_inference SEEDS ou` or `double-well`: sparse data, the Gaussian-sum filter.
+//! - `cargo run --release --example validate_inference SEEDS ou` or `double-well`: sparse data, the Gaussian-sum filter; a
+//!   number behind it prints the rows observed that rarely alone.
 //!
 //! Dense data as in the paper's synthetic study: 1000 steps of 0.01, an observation at each with standard deviation 0.1,
 //! true parameters given, 500 paths. The exact figures come from the grid reference.
@@ -36,7 +37,7 @@ struct Case {
 fn main() -> Result<()> {
     let seeds = std::env::args().nth(1).and_then(|s| s.parse().ok()).unwrap_or(10);
     if let Some(name) = std::env::args().nth(2) {
-        return sparse::table(&name, seeds);
+        return sparse::table(&name, seeds, std::env::args().nth(3).and_then(|s| s.parse().ok()));
     }
     println!(
         "| drift | α | exact − ELBO, mean | worst | particle within 3 se | its se, mean | rms of means / sd | ESS | Gaussian sums | s per fit |"

@@ -23,14 +23,14 @@ struct Case {
     sweeps: (f64, f64),
 }
 
-/// Print the table for one drift.
-pub fn table(name: &str, seeds: u64) -> Result<()> {
+/// Print the table for one drift, or its rows observed at every `only`th step.
+pub fn table(name: &str, seeds: u64, only: Option<usize>) -> Result<()> {
     println!(
         "| drift | α | observed every | exact − ELBO, mean | worst | particle within 3 se | its se, mean | ESS | k̂ | bumps | \
          s filter | s with paths | sweeps: exact − ELBO | s |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
-    for every in [1, 5, 20, 100] {
+    for every in [1, 5, 20, 100].into_iter().filter(|every| only.is_none_or(|only| only == *every)) {
         let alphas: &[f64] = if every == 1 { &[1.1, 1.2] } else { &[1.2, 1.5, 1.8] };
         for &alpha in alphas {
             let cases = (1..=seeds).map(|seed| case(name, alpha, every, seed)).collect::<Result<Vec<_>>>()?;
