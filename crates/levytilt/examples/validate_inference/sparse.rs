@@ -26,10 +26,10 @@ struct Case {
 /// Print the table for one drift, or its rows observed at every `only`th step.
 pub fn table(name: &str, seeds: u64, only: Option<usize>) -> Result<()> {
     println!(
-        "| drift | α | observed every | exact − ELBO, mean | worst | particle within 3 se | its se, mean | ESS | k̂ | bumps | \
+        "| drift | α | observed every | exact − ELBO, mean | worst | particle within 3 se | furthest off, nats | its se, mean | ESS | k̂ | bumps | \
          s filter | s with paths | sweeps: exact − ELBO | s |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
     for every in [1, 5, 20, 100].into_iter().filter(|every| only.is_none_or(|only| only == *every)) {
         let alphas: &[f64] = if every == 1 { &[1.1, 1.2] } else { &[1.2, 1.5, 1.8] };
         for &alpha in alphas {
@@ -45,8 +45,9 @@ fn row(name: &str, alpha: f64, every: usize, cases: &[Case]) {
     let mean = |f: &dyn Fn(&Case) -> f64| cases.iter().map(f).sum::<f64>() / n;
     let worst = cases.iter().map(|c| c.gap).fold(f64::NEG_INFINITY, f64::max);
     let within = cases.iter().filter(|c| c.particle.0.abs() <= 3.0 * c.particle.1).count();
+    let furthest = cases.iter().map(|c| c.particle.0.abs()).fold(0.0, f64::max);
     println!(
-        "| {name} | {alpha} | {every} | {:.2} | {worst:.2} | {within}/{} | {:.3} | {:.0} | {:.2} | {:.0} | {:.2} | {:.2} | {:.2} | {:.2} |",
+        "| {name} | {alpha} | {every} | {:.2} | {worst:.2} | {within}/{} | {furthest:.2} | {:.3} | {:.0} | {:.2} | {:.0} | {:.2} | {:.2} | {:.2} | {:.2} |",
         mean(&|c| c.gap),
         cases.len(),
         mean(&|c| c.particle.1),
