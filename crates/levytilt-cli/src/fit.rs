@@ -56,8 +56,12 @@ pub fn run(args: &FitArgs) -> Result<()> {
     let outcome =
         with_threads(threads, || kept_in(args.out.as_deref(), || analyse(settings, &table, terminal(show))))??;
     if let (Some(claim), Some(dir)) = (claim, &args.out) {
-        claim.save(&entries(&outcome, &table, &outcome.summary, None)?)?;
-        training::settle(dir, show)?;
+        let mut files = entries(&outcome, &table, &outcome.summary, None)?;
+        files.extend(training::settled());
+        claim.save(&files)?;
+        if show {
+            training::tell_of_rest(dir);
+        }
     }
     tell(&outcome.summary, args.out.as_deref(), &args.report)
 }

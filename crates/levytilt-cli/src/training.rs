@@ -1,6 +1,5 @@
 //! Keep the training of networks beside the results until it is finished, so that the same command goes on after a stop.
 
-use anyhow::Result;
 use levytilt::solve::neural::{Checkpoint, Keeper, kept};
 use std::io::{BufReader, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -22,18 +21,16 @@ pub fn kept_in<T>(dir: Option<&Path>, compute: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Remove what was kept in `dir` once training is finished; after Ctrl-C say that it can go on.
-pub fn settle(dir: &Path, show: bool) -> Result<()> {
+/// What becomes of the file with the result: once training is finished it goes; after Ctrl-C it stays.
+pub fn settled<'a>() -> Option<Entry<'a>> {
+    (!interrupt::asked()).then(|| Entry::gone(TRAINING))
+}
+
+/// Say that training which was stopped and kept in `dir` can go on.
+pub fn tell_of_rest(dir: &Path) {
     let path = dir.join(TRAINING);
     if interrupt::asked() && path.exists() {
-        if show {
-            note(&format!("training was stopped and kept in {}: the same command goes on from there", path.display()));
-        }
-        return Ok(());
-    }
-    match std::fs::remove_file(&path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(error.into()),
-        _ => Ok(()),
+        note(&format!("training was stopped and kept in {}: the same command goes on from there", path.display()));
     }
 }
 

@@ -1,17 +1,19 @@
 //! Many fits in one process: `cargo run --release --example soak -- COUNT` prints memory and time of every tenth of them.
 
+#[path = "shared/memory.rs"]
+mod memory;
+
 use levytilt::drift::DriftFamily;
 use levytilt::fit::{FitOptions, Spec, fit};
 use levytilt::noise::FAMILIES;
 use levytilt::series::TimeGrid;
 use levytilt::{Result, simulate};
+use memory::memory;
 use std::time::Instant;
 
 /// Resident memory in MB.
 fn resident() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<f64>().ok()).map_or(f64::NAN, |kb| kb / 1024.0)
+    memory("VmRSS").map_or(f64::NAN, |bytes| bytes / 1_048_576.0)
 }
 
 fn main() -> Result<()> {

@@ -2,6 +2,9 @@
 //!
 //! `cargo run --release --example validate_dimensions`
 
+#[path = "shared/memory.rs"]
+mod memory;
+
 use levytilt::drift::{Drift, DriftFamily, Linear};
 use levytilt::exact;
 use levytilt::fit::{Fit, FitOptions, NetworkSize, Spec, fit};
@@ -122,7 +125,7 @@ fn network(grid: &TimeGrid) -> Result<()> {
     let started = Instant::now();
     let found = fit(&spec, grid, &slices(&seen), &FitOptions::default())?;
     let seconds = started.elapsed().as_secs_f64();
-    let memory = memory();
+    let memory = memory::memory("VmHWM").map_or("unknown".into(), |bytes| format!("{:.0}", bytes / 1_048_576.0));
     println!("| figure | value |\n|---|---|");
     println!("| seconds | {seconds:.2} |");
     println!("| largest memory (VmHWM), MB | {memory} |");
@@ -157,12 +160,4 @@ fn drift_error(found: &Fit, truth: &Model, seen: &[Vec<f64>]) -> f64 {
         }
     }
     (error / size).sqrt()
-}
-
-/// Largest memory so far, in MB; nothing where the system does not say.
-fn memory() -> String {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kb = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
-    kb.map_or("unknown".into(), |kb| format!("{:.0}", kb / 1024.0))
 }

@@ -134,26 +134,24 @@ impl Canvas {
         let mut points: Vec<(f64, f64)> = xs.iter().copied().zip(band.low.iter().copied()).collect();
         points.extend(xs.iter().copied().zip(band.high.iter().copied()).rev());
         self.add(&format!("<path d=\"{}Z\" fill=\"{colour}\" fill-opacity=\"0.28\"/>", line(panel, &points)));
-        let middle: Vec<(f64, f64)> = xs.iter().copied().zip(band.middle.iter().copied()).collect();
-        let d = line(panel, &middle);
-        self.add(&format!(
-            "<path d=\"{d}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.6\" stroke-linejoin=\"round\"/>"
-        ));
+        let style = format!("stroke=\"{colour}\" stroke-width=\"1.6\" stroke-linejoin=\"round\"");
+        self.stroke(panel, xs, band.middle, &style);
     }
 
     /// A path that jumps.
     pub fn steps(&mut self, panel: &Panel, xs: &[f64], ys: &[f64], colour: &str) {
-        let points: Vec<(f64, f64)> = xs.iter().copied().zip(ys.iter().copied()).collect();
-        let d = line(panel, &points);
-        self.add(&format!("<path d=\"{d}\" fill=\"none\" stroke=\"{colour}\" stroke-dasharray=\"4 2\"/>"));
+        self.stroke(panel, xs, ys, &format!("stroke=\"{colour}\" stroke-dasharray=\"4 2\""));
     }
 
     /// A line.
     #[allow(dead_code)] // Pictures differ in what they need.
     pub fn line(&mut self, panel: &Panel, xs: &[f64], ys: &[f64], colour: &str) {
+        self.stroke(panel, xs, ys, &format!("stroke=\"{colour}\" stroke-width=\"1.3\""));
+    }
+
+    fn stroke(&mut self, panel: &Panel, xs: &[f64], ys: &[f64], style: &str) {
         let points: Vec<(f64, f64)> = xs.iter().copied().zip(ys.iter().copied()).collect();
-        let d = line(panel, &points);
-        self.add(&format!("<path d=\"{d}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.3\"/>"));
+        self.add(&format!("<path d=\"{}\" fill=\"none\" {style}/>", line(panel, &points)));
     }
 
     /// Names in the colours of their lines, below a panel, four to a row.

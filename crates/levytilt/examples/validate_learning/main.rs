@@ -12,6 +12,8 @@ mod agreement;
 mod data;
 mod gaussian;
 mod maximum;
+#[path = "../shared/memory.rs"]
+mod memory;
 mod recovery;
 mod speed;
 

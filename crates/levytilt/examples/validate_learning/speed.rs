@@ -1,6 +1,7 @@
 //! How long a whole fit takes, and how time and memory grow with the number of steps.
 
 use crate::data::{Truth, observations};
+use crate::memory::memory;
 use levytilt::Result;
 use levytilt::drift::DriftFamily;
 use levytilt::fit::{Fit, FitOptions, Spec, fit};
@@ -46,10 +47,7 @@ fn one_fit(alpha: f64, steps: usize, paths: usize, seed: u64) -> Result<(Fit, f6
 
 /// Most memory this process ever held, in GB (10⁹ bytes).
 fn peak_gigabytes() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kilobytes = line.and_then(|l| l.trim().trim_end_matches(" kB").parse::<f64>().ok());
-    kilobytes.map_or(f64::NAN, |k| k * 1024.0 / 1e9)
+    memory("VmHWM").map_or(f64::NAN, |bytes| bytes / 1e9)
 }
 
 /// Seconds of one scalar exponential in a loop.

@@ -30,6 +30,11 @@ impl WeightSummary {
             k_hat: pareto_k(log_weights),
         }
     }
+
+    /// Nats that the bound of `paths` paths misses, roughly: where log-weights are nearly Gaussian, half their variance.
+    pub(crate) fn missed(&self, paths: usize) -> f64 {
+        0.5 * self.elbo_std_error.powi(2) * paths as f64
+    }
 }
 
 /// ln Σ e^l and the weights e^l divided by their sum.

@@ -87,8 +87,7 @@ fn equal(paths: &Paths) -> Vec<f64> {
 fn choose(chain: &Chain, options: &SweepOptions) -> Result<Expected> {
     let by = |method| Choice { method, why: String::new() };
     let swept = by_sweeps(chain, None, options, by(Method::Sweep))?;
-    // Where log-weights are nearly Gaussian, half their variance is what the bound misses.
-    let missed = 0.5 * swept.summary.elbo_std_error.powi(2) * options.paths as f64;
+    let missed = swept.summary.missed(options.paths);
     let worth = WORTH * (chain.observations() as f64 / 1000.0).max(1.0);
     if missed < worth {
         let why = format!("its bound is within about {missed:.1} nats of the evidence at the first parameters");

@@ -58,8 +58,7 @@ pub fn gaussian_sum(chain: &Chain, options: &GaussianSumOptions) -> Result<Poten
     let first = rough(&GaussianSumOptions { bumps: (options.bumps / 2).max(4), ..*options })?;
     let scouts = walk(chain, &first, SCOUTS, SCOUT_SEED);
     let found = WeightSummary::new(&scouts.log_weights());
-    // Where log-weights are nearly Gaussian, half their variance is what the bound misses.
-    if 0.5 * found.elbo_std_error.powi(2) * (SCOUTS as f64) < CLOSE {
+    if found.missed(SCOUTS) < CLOSE {
         return Ok(first);
     }
     if chain.drift().is_affine() {
