@@ -164,6 +164,9 @@ pub struct FitArgs {
     /// Most iterations of method neural [default: 3000]
     #[arg(long, value_name = "N", help_heading = "Solver")]
     pub iterations: Option<usize>,
+    /// With method neural, learn parameters along with the networks, as published, rather than by sweeps before
+    #[arg(long, help_heading = "Solver")]
+    pub alongside: bool,
     /// Posterior paths and threads.
     #[command(flatten)]
     pub effort: EffortArgs,
@@ -343,6 +346,7 @@ impl FitArgs {
             method: self.method,
             init: self.init.clone(),
             iterations: self.iterations,
+            alongside: self.alongside.then_some(true),
             paths,
             threads,
             ..self.solve.clone()

@@ -77,6 +77,7 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         learn: LearnOptions { method: method(solve.method), ..LearnOptions::default() },
         neural: (NeuralPotentialSpec::default(), train_options(solve)),
         networks: networks_of(solve)?,
+        alongside: solve.alongside.unwrap_or(false),
         ..FitOptions::default()
     };
     let started = Instant::now();
@@ -161,7 +162,12 @@ fn settle(settings: &mut Settings) -> Result<()> {
     settings.model.noise.get_or_insert(NoiseKind::Stable);
     let solve = &mut settings.solve;
     if *solve.method.get_or_insert(Method::Auto) != Method::Neural {
-        for (given, flag) in [(solve.init.is_some(), "--init"), (solve.iterations.is_some(), "--iterations")] {
+        let given = [
+            (solve.init.is_some(), "--init"),
+            (solve.iterations.is_some(), "--iterations"),
+            (solve.alongside.is_some(), "--alongside"),
+        ];
+        for (given, flag) in given {
             if given {
                 return Err(bad(format!("{flag} is for --method neural; give that too, or leave {flag} out")));
             }

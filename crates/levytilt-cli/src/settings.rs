@@ -179,6 +179,9 @@ pub struct SolveSettings {
     /// Most iterations of method neural
     #[arg(skip)]
     pub iterations: Option<usize>,
+    /// Whether method neural learns parameters along with its networks
+    #[arg(skip)]
+    pub alongside: Option<bool>,
     /// Posterior paths of `fit`
     #[arg(skip)]
     pub paths: Option<usize>,

@@ -166,6 +166,7 @@ fn bad_records_end_with_a_result_or_a_reason() {
     at.refused("fit plain.csv --noise gaussian --alpha 1", &["--alpha", "gaussian"]);
     at.refused("fit plain.csv --init sweep", &["--init", "--method neural"]);
     at.refused("fit plain.csv --method sweep --iterations 9", &["--iterations", "--method neural"]);
+    at.refused("fit plain.csv --alongside", &["--alongside", "--method neural"]);
     at.refused("fit plain.csv --noise auto --alpha 1.5", &["alpha", "family"]);
     at.refused("fit plain.csv --threads 100000", &["threads"]);
     assert!(!at.path("no").exists());
@@ -270,6 +271,27 @@ fn a_neural_potential_is_trained_and_kept() {
         assert!(at.read(&format!("{init}-networks/settings.toml")).contains("iterations = 3"));
         no_nan(&at, &format!("{init}-networks"));
     }
+}
+
+/// The published way: parameters are learned with the paths of the networks, not by sweeps before.
+#[test]
+fn parameters_are_learned_along_with_the_networks() {
+    let at = simulated();
+    let flags =
+        "fit sim/data.csv --alpha 1.5 --observation-std 0.1 --steps 200 --paths 40 --method neural --iterations 3";
+    at.ok(&format!("{flags} --out before"));
+    at.ok(&format!("{flags} --alongside --out along"));
+    let values = ["before", "along"].map(|run| at.json(&format!("{run}/summary.json"))["parameters"].clone());
+    for name in ["theta", "mu", "scale"] {
+        let [(by_sweeps, error), (along, _)] = [0, 1]
+            .map(|k| (values[k][name]["estimate"].as_f64().unwrap(), values[k][name]["std_error"].as_f64().unwrap()));
+        assert!(
+            by_sweeps != along && (by_sweeps - along).abs() < 2.0 * error,
+            "{name}: {by_sweeps} ± {error}, {along}"
+        );
+    }
+    assert!(at.read("along/settings.toml").contains("alongside = true"));
+    no_nan(&at, "along");
 }
 
 /// Stopped by a kill, training goes on where it was kept; and a trained potential can be asked at other times.

@@ -4,8 +4,8 @@ use levytilt::drift::Ou;
 use levytilt::noise::Stable;
 use levytilt::potential::neural::{FrameKind, NeuralPotentialSpec};
 use levytilt::series::TimeGrid;
-use levytilt::solve::neural::{Checkpoint, Keeper, Rule, TrainOptions, Trained, Trainer, kept, train};
-use levytilt::solve::{SweepOptions, robust_start, sweep};
+use levytilt::solve::neural::{Checkpoint, Keeper, Rule, TrainOptions, Trained, Trainer, kept, learn_alongside, train};
+use levytilt::solve::{LearnOptions, SweepOptions, learn, parameters, robust_start, sweep};
 use levytilt::{Chain, Model, Start, simulate};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -138,4 +138,33 @@ fn identity_the_frame_of_sweeps_is_what_sweeps_found() {
         }
         assert!(softer > 0, "no message softer than none: the test misses its point");
     });
+}
+
+/// Parameters learned with networks are those learned with sweeps, to half a standard error (their bounds and paths differ), and
+/// far from the start; the bound of the networks there is not below that at the start.
+#[test]
+fn statistics_parameters_are_learned_along_with_the_networks() {
+    let truth = model();
+    let times: Vec<f64> = (0..=150).map(|j| f64::from(j) * 0.02).collect();
+    let values = simulate(&truth, &times, 5).unwrap().observations;
+    let grid = TimeGrid::new(&times, Some(150)).unwrap();
+    let start = || {
+        let (drift, noise) = (Ou::new(1.0, 0.0).unwrap(), Stable::new(1.5, 1.0).unwrap());
+        Model::new(Box::new(drift), Box::new(noise), 0.1, Start::Fixed(0.0)).unwrap()
+    };
+    let mut free = parameters(&start());
+    [2, 4].into_iter().for_each(|k| free[k].fixed = true);
+    let options = LearnOptions { sweep: SweepOptions { paths: 128, ..Default::default() }, ..Default::default() };
+    let swept = learn(start(), &free, &grid, &[&values], &options).unwrap();
+    let training = TrainOptions { iterations: 100, paths: 32, ..Default::default() };
+    let data: (&TimeGrid, &[&[f64]]) = (&grid, &[&values]);
+    let run = || learn_alongside(&start(), &free, data, &options, (None, &spec()), &training).unwrap();
+    let (learned, trained) = run();
+    for (k, p) in learned.parameters.iter().enumerate().filter(|(_, p)| !p.fixed) {
+        let (other, error) = (swept.parameters[k].value, swept.std_errors[k]);
+        assert!((p.value - other).abs() < 0.5 * error, "{p:?}, by sweeps {other} ± {error}");
+    }
+    assert!((learned.summary.elbo - swept.summary.elbo).abs() < 3.0, "{:?} {:?}", learned.summary, swept.summary);
+    let (again, networks) = run();
+    assert!(again.parameters == learned.parameters && networks == trained);
 }

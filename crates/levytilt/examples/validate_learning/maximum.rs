@@ -4,7 +4,7 @@ use levytilt::exact;
 use levytilt::series::TimeGrid;
 use levytilt::solve::{Parameter, rebuild};
 use levytilt::{Model, Result};
-use nalgebra::{DMatrix, DVector};
+use nalgebra::{DMatrix, DVector, SymmetricEigen};
 
 /// A maximum-likelihood estimate.
 pub struct Maximum {
@@ -72,10 +72,17 @@ pub fn maximum(
         free.len(),
         free.iter().map(|&i| (0.3 * std_errors[i] / parameters[i].transform.slope(start[i])).min(0.1)),
     );
-    let information = hessian(&evidence, &at, &h)?;
-    for _ in 0..8 {
+    let mut information = hessian(&evidence, &at, &h)?;
+    for _ in 0..12 {
         let slope = evidence.slope(&at, &h)?;
-        let step = information.clone().cholesky().expect("a concave log evidence near its maximum").solve(&slope);
+        let Some(factor) = information.clone().cholesky() else {
+            // Not concave here: go uphill in every direction, and look again.
+            let step = uphill(&information, &slope);
+            at += &step * (0.25 / step.amax()).min(1.0);
+            information = hessian(&evidence, &at, &h)?;
+            continue;
+        };
+        let step = factor.solve(&slope);
         // A quarter on the free scale at most: slopes by differences are local.
         at += &step * (0.25 / step.amax()).min(1.0);
         if step.dot(&slope).sqrt() < 0.01 {
@@ -89,6 +96,13 @@ pub fn maximum(
         errors[i] = covariance[(k, k)].sqrt() * parameters[i].transform.slope(found[i]);
     }
     Ok(Maximum { values: found, std_errors: errors })
+}
+
+/// The Newton step with every curvature taken as positive.
+fn uphill(information: &DMatrix<f64>, slope: &DVector<f64>) -> DVector<f64> {
+    let eigen = SymmetricEigen::new(information.clone());
+    let along = eigen.eigenvectors.transpose() * slope;
+    &eigen.eigenvectors * along.zip_map(&eigen.eigenvalues, |slope, curvature| slope / curvature.abs())
 }
 
 /// Minus the second derivatives, by differences over `h`.

@@ -123,11 +123,15 @@ fn find_together(beginning: Beginning, grid: &TimeGrid, columns: &[&[f64]], opti
             network: None,
         });
     }
-    let learned = learn(model, &parameters, grid, columns, options)?;
+    Ok(found(learn(model, &parameters, grid, columns, options)?))
+}
+
+/// What was learned of a drift with a formula.
+pub(super) fn found(learned: Learned) -> Found {
     let estimates = estimates(&learned);
     let Learned { model, covariance, choice, potentials, iterations, warnings, .. } = learned;
     let choices = vec![choice];
-    Ok(Found { model, estimates, covariance, choices, potentials, iterations, noted: warnings, network: None })
+    Found { model, estimates, covariance, choices, potentials, iterations, noted: warnings, network: None }
 }
 
 pub(super) fn estimates(learned: &Learned) -> Vec<Estimate> {

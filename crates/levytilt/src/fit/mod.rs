@@ -19,12 +19,13 @@ use crate::posterior::{Evidence, Marginal, Paths, Potentials, WeightSummary, mar
 use crate::potential::neural::NeuralPotentialSpec;
 use crate::progress::{self, Progress};
 use crate::series::{TimeGrid, check_values};
-use crate::solve::neural::{TrainOptions, Trained, Trainer, train};
+use crate::solve::neural::{TrainOptions, Trained, Trainer, learn_alongside, train};
 use crate::solve::{Choice, LearnOptions, Method, Regularisation, SweepOptions};
 use crate::{Chain, Dimension, Error, Model, Result, Start, stream};
-use find::{Found, find};
+use find::{Found, find, found};
 use judge::{Judgement, judge};
 use rand::Rng;
+use start::{Beginning, begin};
 
 /// How to fit.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +42,8 @@ pub struct FitOptions {
     pub neural: (NeuralPotentialSpec, TrainOptions),
     /// Networks to begin with instead of new ones, perhaps trained on other times.
     pub networks: Option<Trained>,
+    /// Whether [`Method::Neural`] learns parameters along with its networks, as published, rather than by sweeps before.
+    pub alongside: bool,
     /// Levels of the posterior quantiles.
     pub quantiles: Vec<f64>,
 }
@@ -54,6 +57,7 @@ impl Default for FitOptions {
             learn: LearnOptions::default(),
             neural: Default::default(),
             networks: None,
+            alongside: false,
             quantiles: vec![0.05, 0.25, 0.5, 0.75, 0.95],
         }
     }
@@ -160,11 +164,15 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
             expected: "1; for several dimensions use method auto".into(),
         });
     }
-    let found = find(spec, grid, columns, options.priors, &LearnOptions { sweep, ..options.learn })?;
+    let learn = LearnOptions { sweep, ..options.learn };
+    let (found, networks) = match options.learn.method {
+        Method::Neural if options.alongside => find_alongside(spec, (grid, columns), options, &learn)?,
+        _ => (find(spec, grid, columns, options.priors, &learn)?, options.networks.clone()),
+    };
     let Found { model, estimates, covariance, mut choices, potentials, iterations, mut noted, network } = found;
     let chain = Chain::new(&model, grid, columns)?;
     let trained = match options.learn.method {
-        Method::Neural => Some(train_networks(&chain, options, sweeps)?),
+        Method::Neural => Some(train_networks(&chain, networks, options, sweeps)?),
         _ => None,
     };
     let potentials = trained.as_ref().map_or(Ok(potentials), |trained| trained.potentials(&chain))?;
@@ -208,13 +216,36 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
     })
 }
 
-/// The potential's networks at the parameters found.
-fn train_networks(chain: &Chain, options: &FitOptions, seed: u64) -> Result<Trained> {
+/// Parameters learned along with networks, and the networks at that point.
+fn find_alongside(
+    spec: &Spec,
+    data: (&TimeGrid, &[&[f64]]),
+    options: &FitOptions,
+    learn: &LearnOptions,
+) -> Result<(Found, Option<Trained>)> {
+    if spec.network.is_some() {
+        let (what, got) = ("parameters learned along with the potential", "a drift network".into());
+        return Err(Error::Shape {
+            what,
+            got,
+            expected: "a drift with a formula; a network is learned by sweeps".into(),
+        });
+    }
+    let Beginning { model, parameters } = begin(spec, data.0, data.1, options.priors)?;
+    let (sizes, train) = &options.neural;
+    let train = TrainOptions { paths: options.paths, seed: learn.sweep.seed, ..train.clone() };
+    let networks = (options.networks.clone(), sizes);
+    let (learned, trained) = learn_alongside(&model, &parameters, data, learn, networks, &train)?;
+    Ok((found(learned), Some(trained)))
+}
+
+/// The potential's networks at the parameters found, from `networks` or from new ones.
+fn train_networks(chain: &Chain, networks: Option<Trained>, options: &FitOptions, seed: u64) -> Result<Trained> {
     let (spec, train_options) = &options.neural;
     let train_options = TrainOptions { paths: options.paths, seed, ..train_options.clone() };
     let most = train_options.iterations;
-    let trainer = match &options.networks {
-        Some(networks) => Trainer::from_trained(chain, networks.clone(), train_options)?,
+    let trainer = match networks {
+        Some(networks) => Trainer::from_trained(chain, networks, train_options)?,
         None => Trainer::new(chain, spec.clone(), train_options)?,
     };
     train(trainer, |iteration, summary| {

@@ -60,12 +60,16 @@ pub struct Learned {
     pub warnings: Vec<String>,
 }
 
+/// How posterior paths are found at given parameters: [`expect`], or something that has its own memory.
+pub(super) type Expect<'a> = dyn Fn(&Chain, Option<Potentials>, Method, &SweepOptions) -> Result<Expected> + 'a;
+
 /// What is learned from.
 struct Task<'a> {
     parameters: &'a [Parameter],
     grid: &'a TimeGrid,
     columns: &'a [&'a [f64]],
     options: &'a LearnOptions,
+    expect: &'a Expect<'a>,
 }
 
 /// A state of the search. The paths behind the score are not kept: two sets of them may not fit into memory.
@@ -109,39 +113,25 @@ pub fn learn_from(
     options: &LearnOptions,
     before: Option<&Potentials>,
 ) -> Result<Learned> {
-    let task = Task { parameters, grid, columns, options };
+    let task = Task { parameters, grid, columns, options, expect: &expect };
     let mut values: Vec<f64> = parameters.iter().map(|p| p.value).collect();
-    let stds = observation_stds(&model);
     if before.is_none() && grid.len() > LONG {
         // Only a start: if the part cannot be learned from, the whole begins where it would have without it.
         values = unwatched(|| task.learn_part(&model)).unwrap_or(values);
     }
-    let model = rebuild(&model, &values)?;
-    let first = task.place(model, values, options.method, before.map(|before| (before, &stds[..])), &task.early())?;
-    let mut search = Search { place: first, iterations: 0, damping: 0.0, stopped: false, warnings: Vec::new() };
-    task.tell(&mut search);
-    task.climb(&mut search)?;
-    task.average(&mut search)?;
-    let Search { place, iterations, mut warnings, .. } = search;
-    let system = task.system(&place);
-    let (std_errors, data_shares) = system.errors(parameters, &place.values);
-    let covariance = system.covariance();
-    warnings.extend(vague(parameters, system.vague()));
-    let Place { model, values, choice, potentials, summary, warnings: noted, .. } = place;
-    let parameters = parameters.iter().zip(values).map(|(p, value)| Parameter { value, ..p.clone() }).collect();
-    warnings.extend(noted);
-    Ok(Learned {
-        model,
-        parameters,
-        std_errors,
-        data_shares,
-        covariance,
-        choice,
-        potentials,
-        summary,
-        iterations,
-        warnings,
-    })
+    task.learn(&model, values, before)
+}
+
+/// [`learn`] with another way to get posterior paths.
+pub(super) fn learn_by(
+    expect: &Expect,
+    model: &Model,
+    parameters: &[Parameter],
+    (grid, columns): (&TimeGrid, &[&[f64]]),
+    options: &LearnOptions,
+) -> Result<Learned> {
+    let task = Task { parameters, grid, columns, options, expect };
+    task.learn(model, parameters.iter().map(|p| p.value).collect(), None)
 }
 
 /// The search so far.
@@ -177,6 +167,38 @@ const LONG: usize = 20_000;
 const PART: usize = 5_000;
 
 impl Task<'_> {
+    /// Climb from these values, average, and say how well they are known.
+    fn learn(&self, model: &Model, values: Vec<f64>, before: Option<&Potentials>) -> Result<Learned> {
+        let (stds, model) = (observation_stds(model), rebuild(model, &values)?);
+        let first =
+            self.place(model, values, self.options.method, before.map(|before| (before, &stds[..])), &self.early())?;
+        let mut search = Search { place: first, iterations: 0, damping: 0.0, stopped: false, warnings: Vec::new() };
+        self.tell(&mut search);
+        self.climb(&mut search)?;
+        self.average(&mut search)?;
+        let Search { place, iterations, mut warnings, .. } = search;
+        let system = self.system(&place);
+        let (std_errors, data_shares) = system.errors(self.parameters, &place.values);
+        let covariance = system.covariance();
+        warnings.extend(vague(self.parameters, system.vague()));
+        let Place { model, values, choice, potentials, summary, warnings: noted, .. } = place;
+        let parameters =
+            self.parameters.iter().zip(values).map(|(p, value)| Parameter { value, ..p.clone() }).collect();
+        warnings.extend(noted);
+        Ok(Learned {
+            model,
+            parameters,
+            std_errors,
+            data_shares,
+            covariance,
+            choice,
+            potentials,
+            summary,
+            iterations,
+            warnings,
+        })
+    }
+
     /// The values that the first part of the data alone gives.
     fn learn_part(&self, model: &Model) -> Result<Vec<f64>> {
         let values: Vec<f64> = self.parameters.iter().map(|p| p.value).collect();
@@ -202,7 +224,7 @@ impl Task<'_> {
     ) -> Result<Place> {
         let chain = Chain::new(&model, self.grid, self.columns)?;
         let before = before.map(|(potentials, stds)| carry(potentials, stds, &chain)).transpose()?;
-        let expected = expect(&chain, before, method, sweep)?;
+        let expected = (self.expect)(&chain, before, method, sweep)?;
         // A drift that is held fixed (a network has thousands of weights) needs no score.
         let drift = chain.drift().parameter_count();
         let first = if self.parameters[..drift].iter().all(|p| p.fixed) { drift } else { 0 };

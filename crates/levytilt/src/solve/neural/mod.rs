@@ -1,5 +1,6 @@
 //! Train a neural potential on the bound.
 
+mod alongside;
 mod frame;
 mod gradient;
 mod keep;
@@ -7,6 +8,7 @@ mod optimiser;
 mod train;
 mod trained;
 
+pub use alongside::learn_alongside;
 pub use gradient::{BoundGradient, bound_gradient};
 pub use keep::{Checkpoint, Keeper, kept};
 pub use optimiser::{Optimiser, Rule, rescale};
