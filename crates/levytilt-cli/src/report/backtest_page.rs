@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::calibration::{Curve, pit, reliability, tone};
 use super::figure::{Axis, Figure, Layer, null_is_nan, nulls_are_nan};
-use super::page::{Block, Cell, Page, Section, Table};
+use super::page::{Block, Cell, Page, Section, Table, sentence};
 use crate::failure::bad;
 
 /// What the page needs of scores.json.
@@ -86,7 +86,7 @@ pub fn backtest_page(scores: &serde_json::Value) -> Result<Page> {
 
 fn page(scores: &Backtest) -> Page {
     let mut first = vec![Block::Table(table(scores)), Block::Figure(Box::new(differences(scores)))];
-    first.extend(scores.warnings.iter().map(|warning| Block::Warning(warning.clone())));
+    first.extend(scores.warnings.iter().map(|warning| Block::Warning(sentence(warning))));
     for (what, count) in [("could not be used", scores.skipped.len()), ("failed in a model", scores.failed.len())] {
         if count > 0 {
             first.push(Block::Warning(format!("{count} windows {what} and are scored for none; see scores.json.")));
@@ -182,7 +182,7 @@ fn differences(scores: &Backtest) -> Figure {
         "differences",
         format!("CRPS against {}", scores.reference),
         Axis { names, ..Axis::linear("model") },
-        Axis::linear("difference in CRPS"),
+        Axis::linear(format!("difference in CRPS ({})", scores.unit)),
     )
     .column("model", "model", (1..=compared.len()).map(|k| k as f64).collect())
     .column("low", "2.5%", column(|d| d.low))
@@ -197,8 +197,13 @@ fn differences(scores: &Backtest) -> Figure {
     figure
 }
 
+/// The score with its unit.
+fn crps(scores: &Backtest) -> String {
+    format!("CRPS ({})", scores.unit)
+}
+
 fn by_step(scores: &Backtest) -> Figure {
-    let mut figure = Figure::new("crps", "CRPS by step ahead", Axis::linear("step ahead"), Axis::linear("CRPS"));
+    let mut figure = Figure::new("crps", "CRPS by step ahead", Axis::linear("step ahead"), Axis::linear(crps(scores)));
     for (k, model) in scores.models.iter().enumerate() {
         let (x, y) = (format!("step{k}"), format!("crps{k}"));
         figure = figure
@@ -213,7 +218,7 @@ fn by_step(scores: &Backtest) -> Figure {
 
 fn by_window(scores: &Backtest) -> Figure {
     let count = scores.windows.len();
-    let mut figure = Figure::new("windows", "CRPS by window", Axis::linear("window"), Axis::log("CRPS")).column(
+    let mut figure = Figure::new("windows", "CRPS by window", Axis::linear("window"), Axis::log(crps(scores))).column(
         "window",
         "window",
         (1..=count).map(|k| k as f64).collect(),

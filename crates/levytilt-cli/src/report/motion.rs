@@ -6,7 +6,7 @@ use super::compact::short;
 use super::curves::Curve;
 use super::figure::{Axis, Figure, Layer};
 use super::fit_page::Scene;
-use super::histogram::histogram;
+use super::histogram::{MANY, histogram};
 use crate::settings::DriftKind;
 
 /// Places at which a curve is drawn.
@@ -128,7 +128,7 @@ fn curve_figure(id: &str, title: String, (name, y): (&str, Axis), xs: Vec<f64>, 
 fn visited(scene: &Scene, i: usize, medians: &[f64], states: &Range) -> Figure {
     let (title, ends) = (scene.title("visited states", i), (states.low, states.high));
     let name = &scene.table.names[i];
-    let mut figure = histogram(&scene.id("visited", i), title, name, "share of times", medians, ends);
+    let mut figure = histogram(&scene.id("visited", i), title, name, "share of times", medians, ends, MANY);
     figure.caption =
         "Where the hidden path was (posterior medians). The drift is known only where the state has been.".into();
     figure.height = Some(300);

@@ -1,6 +1,6 @@
 //! Say in words and numbers how far a fit can be trusted.
 
-use super::page::{Block, Cell, Fact, Table, capital, readable};
+use super::page::{Block, Cell, Fact, Table, readable, sentence};
 use crate::exact_report;
 use crate::fit_report::Summary;
 
@@ -116,11 +116,6 @@ fn methods(summary: &Summary) -> Vec<Block> {
         }
     }
     texts.into_iter().map(Block::Text).collect()
-}
-
-/// With a capital and a full stop.
-fn sentence(text: &str) -> String {
-    format!("{}{}", capital(text), if text.ends_with('.') { "" } else { "." })
 }
 
 fn candidates(summary: &Summary) -> Table {
