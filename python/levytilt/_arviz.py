@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 def to_arviz(fit: Fit, chains: int = 4) -> Any:
     """InferenceData with independent posterior draws, equally weighted.
 
-    `x` are posterior paths at the estimated parameters; where paths have weights they are resampled in proportion. Draws are
-    independent, so that chains are only parts of them, for the diagnostics that compare chains. Observations lie in one
-    dimension `observation` with coordinates for their times and names.
+    `x` are posterior paths at the estimated parameters; where paths have weights they are resampled in proportion. The
+    parameters themselves, by the names of the summary, are drawn from their Gaussian law on the scales on which they are free,
+    where it is known; paths do not follow them. Draws are independent, so that chains are only parts of them, for the
+    diagnostics that compare chains. Observations lie in one dimension `observation` with coordinates for their times and
+    names.
     """
     arviz = need("arviz", "arviz")
     seen = fit._observations()
@@ -43,7 +45,7 @@ def to_arviz(fit: Fit, chains: int = 4) -> Any:
         "summary": json.dumps(fit.summary),
     }
     found = arviz.from_dict(
-        posterior={"x": paths},
+        posterior={"x": paths, **_parameters(fit, paths.shape[:2])},
         posterior_predictive={"y": at + errors * generator.standard_normal(at.shape)},
         log_likelihood={"y": log_likelihood},
         observed_data={"y": values},
@@ -69,6 +71,12 @@ def _equal(paths: np.ndarray, weights: np.ndarray, generator: np.random.Generato
         chosen = np.searchsorted(np.cumsum(weights), places).clip(max=len(weights) - 1)
         paths = paths[generator.permutation(chosen)]
     return paths[:count].reshape(chains, count // chains, *paths.shape[1:])
+
+
+def _parameters(fit: Fit, shape: tuple[int, ...]) -> dict[str, np.ndarray]:
+    """Draws (chain, draw) of every parameter; none where their errors are not known."""
+    draws = fit._run.parameter_draws(int(np.prod(shape)), fit.summary["seed"])
+    return {name: values.reshape(shape) for name, values in draws.items()}
 
 
 def _flat(latent: np.ndarray, times: np.ndarray, columns: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

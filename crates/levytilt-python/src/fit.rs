@@ -104,6 +104,18 @@ impl Run {
         self.outcome.fit.paths.log_weights().into_pyarray(py)
     }
 
+    /// Draws of every parameter by its name; none where errors are not known.
+    fn parameter_draws<'py>(&self, py: Python<'py>, count: usize, seed: u64) -> PyResult<Bound<'py, PyDict>> {
+        let found = PyDict::new(py);
+        if let Some(draws) = self.outcome.fit.draw_parameters(count, seed) {
+            for (k, parameter) in self.outcome.fit.parameters.iter().enumerate() {
+                let values = PyArray1::from_iter(py, draws.iter().map(|draw| draw[k]));
+                found.set_item(&parameter.name, values)?;
+            }
+        }
+        Ok(found)
+    }
+
     /// Write the files of a run.
     fn save(&self, py: Python<'_>, dir: PathBuf) -> PyResult<()> {
         let write = || Claim::new(&dir)?.save(&entries(&self.outcome, &self.table, &self.outcome.summary, None)?);

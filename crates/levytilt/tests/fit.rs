@@ -122,3 +122,27 @@ fn try_fit(spec: &Spec, times: &[f64], values: &[f64]) -> Result<Fit> {
     let grid = TimeGrid::new(times, Some(times.len() - 1))?;
     fit(spec, &grid, &[values], &FitOptions { paths: 64, ..FitOptions::default() })
 }
+
+/// Draws of parameters have the estimates as medians and the standard errors as spread (to a tenth and, as errors are carried
+/// to a parameter's own scale to first order, a tenth more: six standard errors of 2000 draws); those given stay.
+#[test]
+fn statistics_drawn_parameters_have_the_law_of_the_estimates() {
+    let times = even_times(300, 0.01);
+    let y = ou_data("stable", &[1.5, 2.0], &times, 4);
+    let spec = spec("ou", "stable").fix("alpha", 1.5);
+    let grid = TimeGrid::new(&times, Some(300)).unwrap();
+    let fit = fit(&spec, &grid, &[&y], &FitOptions { paths: 64, ..FitOptions::default() }).unwrap();
+    let draws = fit.draw_parameters(2000, 1).unwrap();
+    assert_eq!(draws, fit.draw_parameters(2000, 1).unwrap());
+    for (k, p) in fit.parameters.iter().enumerate() {
+        let mut values: Vec<f64> = draws.iter().map(|draw| draw[k]).collect();
+        values.sort_by(f64::total_cmp);
+        let Some(error) = p.std_error else {
+            assert!(values[0] == p.value && values[1999] == p.value, "{p:?}");
+            continue;
+        };
+        let spread = 0.5 * (values[1682] - values[317]);
+        assert!((values[1000] - p.value).abs() < 0.2 * error, "{p:?}: median {}", values[1000]);
+        assert!((spread / error - 1.0).abs() < 0.2, "{p:?}: spread {spread}");
+    }
+}

@@ -4,7 +4,7 @@ use levytilt::Model;
 use levytilt::fit::Fit;
 use levytilt::solve::rebuild;
 
-use super::parameters::{NINETY, transforms};
+use super::parameters::NINETY;
 
 /// A curve with its 90% band.
 pub struct Curve {
@@ -44,7 +44,7 @@ fn errors(fit: &Fit, of: &impl Fn(&Model) -> Vec<f64>, count: usize) -> Option<V
 
 /// Derivative of the curve in parameter `k` on its free scale, by a central difference of a twentieth of its error.
 fn slope(fit: &Fit, of: &impl Fn(&Model) -> Vec<f64>, k: usize, error: f64) -> Option<Vec<f64>> {
-    let transform = transforms(fit)[k];
+    let transform = fit.transforms()[k];
     let (free, step) = (transform.forward(fit.parameters[k].value), 0.05 * error);
     let curve = |free: f64| {
         let mut values: Vec<f64> = fit.parameters.iter().map(|p| p.value).collect();

@@ -1,7 +1,7 @@
 //! Show the parameters with their intervals, and say what each of them means.
 
 use levytilt::fit::{Estimate, Fit};
-use levytilt::solve::{Transform, parameters};
+use levytilt::solve::Transform;
 
 use super::page::{Cell, Table, readable};
 
@@ -10,7 +10,7 @@ pub const NINETY: f64 = 1.645;
 
 /// The table of parameters.
 pub fn table(fit: &Fit) -> Table {
-    let rows = fit.parameters.iter().zip(transforms(fit)).map(|(p, transform)| row(p, transform)).collect();
+    let rows = fit.parameters.iter().zip(fit.transforms()).map(|(p, transform)| row(p, transform)).collect();
     let head = ["parameter", "estimate", "standard error", "90% interval", "from", "what it is"];
     Table {
         caption:
@@ -21,12 +21,6 @@ pub fn table(fit: &Fit) -> Table {
         rows,
         ..Table::default()
     }
-}
-
-/// The scale on which each estimate is free; the weights of a network, which come first, are no estimates.
-pub fn transforms(fit: &Fit) -> Vec<Transform> {
-    let all = parameters(&fit.model);
-    all[all.len() - fit.parameters.len()..].iter().map(|p| p.transform).collect()
 }
 
 fn row(p: &Estimate, transform: Transform) -> Vec<Cell> {

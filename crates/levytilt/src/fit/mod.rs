@@ -1,6 +1,7 @@
 //! Fit a model to a series in one call: guess, learn, and judge the result with fresh random numbers.
 
 mod any_noise;
+mod draws;
 mod find;
 mod find_network;
 mod guess;

@@ -118,7 +118,7 @@ pub fn learn_from(
     }
     let model = rebuild(&model, &values)?;
     let first = task.place(model, values, options.method, before.map(|before| (before, &stds[..])), &task.early())?;
-    let mut search = Search { place: first, iterations: 0, stopped: false, warnings: Vec::new() };
+    let mut search = Search { place: first, iterations: 0, damping: 0.0, stopped: false, warnings: Vec::new() };
     task.tell(&mut search);
     task.climb(&mut search)?;
     task.average(&mut search)?;
@@ -148,18 +148,25 @@ pub fn learn_from(
 struct Search {
     place: Place,
     iterations: usize,
+    /// How much shorter than Newton's the next step is to be, see [`System::step`].
+    damping: f64,
     /// Whether the watcher asked to end.
     stopped: bool,
     warnings: Vec<String>,
 }
 
-/// Halvings of a Newton step before it is given up.
-const HALVINGS: usize = 4;
+/// Steps tried from a place, each shorter than the last, before the search ends there.
+const TRIES: usize = 5;
+/// The least damping, and the factor between one and the next.
+const DAMPING: f64 = 0.05;
+const DAMPING_FACTOR: f64 = 5.0;
 /// Paths and first sweeps while the parameters are still far away.
 const EARLY_PATHS: usize = 192;
 const EARLY_SWEEPS: usize = 4;
 /// Times its noise that the way to go must be long for few paths to show it: one more step of few would wander.
 const HIDDEN: f64 = 1.5;
+/// Standard errors to go at which a search that finds no step has lost its way.
+const LOST: f64 = 3.0;
 /// Most sets of fresh paths to average over, and the noise, in standard errors, at which there are enough.
 const MOST_SETS: usize = 4;
 const ENOUGH: f64 = 0.05;
@@ -247,32 +254,48 @@ impl Task<'_> {
                 ));
                 return Ok(());
             }
-            // Without a better place the bound is as flat as its noise; fresh paths will tell more.
-            let Some(next) = self.advance(&search.place, &system)? else { return Ok(()) };
+            let Some(next) = self.advance(&search.place, &system, &mut search.damping) else {
+                // Often the bound is as flat as its noise, and fresh paths will tell more.
+                if system.length() > LOST.max(HIDDEN * system.noise()) {
+                    search.warnings.push(format!(
+                        "no step raises the bound, with {:.1} standard errors to go by its slope: try another start",
+                        system.length()
+                    ));
+                }
+                return Ok(());
+            };
             search.place = next;
             search.iterations += 1;
             self.tell(search);
         }
     }
 
-    /// The first of the Newton step and its halves that does not lower the objective beyond its noise.
-    fn advance(&self, place: &Place, system: &System) -> Result<Option<Place>> {
-        let mut share = 1.0;
-        for _ in 0..=HALVINGS {
-            let values = system.moved(self.parameters, &place.values, share);
+    /// The first of ever more damped steps that does not lower the objective beyond its noise. The damping is that of the
+    /// step before, less if that one gained what it promised, more if it did not.
+    fn advance(&self, place: &Place, system: &System, damping: &mut f64) -> Option<Place> {
+        for _ in 0..TRIES {
+            let step = system.step(*damping);
+            let values = system.moved(self.parameters, &place.values, &step, 1.0);
             let method = place.choice.method;
             let next = rebuild(&place.model, &values)
                 .and_then(|model| self.place(model, values, method, Some(place.before()), &self.early()));
             // A place where the model cannot be computed is too far away.
             if let Ok(next) = next {
                 let noise = next.summary.elbo_std_error.max(place.summary.elbo_std_error);
-                if next.objective > place.objective - noise {
-                    return Ok(Some(Place { choice: place.choice.clone(), ..next }));
+                let gain = next.objective - place.objective;
+                if gain < 0.25 * step.gain - noise {
+                    *damping = more(*damping);
+                } else if gain > 0.75 * step.gain - noise {
+                    *damping = less(*damping);
                 }
+                if gain > -noise {
+                    return Some(Place { choice: place.choice.clone(), ..next });
+                }
+            } else {
+                *damping = more(*damping);
             }
-            share *= 0.5;
         }
-        Ok(None)
+        None
     }
 
     /// Newton steps of 1, 1/2, 1/3, … of their length, each with a fresh set of all paths: the average of what every
@@ -309,7 +332,8 @@ impl Task<'_> {
                 return Ok(());
             }
             sets += 1;
-            let values = system.moved(self.parameters, &search.place.values, 1.0 / sets as f64);
+            let step = system.step(search.damping);
+            let values = system.moved(self.parameters, &search.place.values, &step, 1.0 / sets as f64);
             if self.move_to(search, values).is_err() {
                 let note = "the last step led to a model that cannot be computed; the parameters are those before it";
                 search.warnings.push(note.into());
@@ -336,6 +360,15 @@ impl Task<'_> {
         (search.place.model, search.place.values) = (model, values);
         Ok(())
     }
+}
+
+/// The next stronger and weaker damping.
+fn more(damping: f64) -> f64 {
+    (DAMPING_FACTOR * damping).max(DAMPING)
+}
+
+fn less(damping: f64) -> f64 {
+    if damping > DAMPING { damping / DAMPING_FACTOR } else { 0.0 }
 }
 
 /// What to say about parameters whose information drowns in the noise of the paths.

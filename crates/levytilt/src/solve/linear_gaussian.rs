@@ -1,7 +1,7 @@
 //! Slope and information without sampling where the posterior is Gaussian: a linear drift with Gaussian noise.
 //!
-//! There Fisher's identity is closed form in the moments of the Kalman smoother, and the observed information is minus
-//! the derivative of that slope, by central differences.
+//! There Fisher's identity is closed form in the moments of the Kalman smoother, as is the information of known paths, and
+//! the observed information is minus the derivative of that slope, by central differences.
 
 use super::parameters::{parameters, rebuild};
 use super::score::Score;
@@ -20,7 +20,7 @@ pub(super) fn score(chain: &Chain) -> Result<Score> {
     let model = chain.model();
     let values: Vec<f64> = parameters(model).iter().map(|p| p.value).collect();
     let size = values.len();
-    let slope = slope(chain, model)?;
+    let (slope, complete) = slope_and_complete(chain, model)?;
     let mut information = DMatrix::zeros(size, size);
     for i in 0..size {
         // The cube root of the rounding error balances it against the third derivative.
@@ -28,17 +28,17 @@ pub(super) fn score(chain: &Chain) -> Result<Score> {
         let at = |value: f64| {
             let mut moved = values.clone();
             moved[i] = value;
-            self::slope(chain, &rebuild(model, &moved)?)
+            slope_and_complete(chain, &rebuild(model, &moved)?).map(|(slope, _)| slope)
         };
         information.set_column(i, &((at(values[i] - h)? - at(values[i] + h)?) / (2.0 * h)));
     }
-    let information = 0.5 * (&information + information.transpose());
-    let missing = DMatrix::zeros(size, size);
-    Ok(Score { first: 0, slope, products: information.clone(), complete: information, missing, paths: None })
+    let missing = &complete - 0.5 * (&information + information.transpose());
+    Ok(Score { first: 0, slope, products: complete.clone(), complete, missing, paths: None })
 }
 
-/// E Σ_j ∂ ln p(x_j | x_{j−1}) + E Σ_j ∂ ln p(y_j | x_j) of `model` on the times and values of `chain`.
-fn slope(chain: &Chain, model: &Model) -> Result<DVector<f64>> {
+/// E Σ_j ∂ ln p(x_j | x_{j−1}) + E Σ_j ∂ ln p(y_j | x_j) of `model` on the times and values of `chain`, and what a known path
+/// would tell: Gauss–Newton for the drift, and ln S and ln σ as the axes of variances, so that it is never negative.
+fn slope_and_complete(chain: &Chain, model: &Model) -> Result<(DVector<f64>, DMatrix<f64>)> {
     let drift_size = model.drift.parameter_count();
     let dimension = &model.dimensions[0];
     let mut cache = NodeCache::new(dimension.noise.as_ref());
@@ -51,24 +51,35 @@ fn slope(chain: &Chain, model: &Model) -> Result<DVector<f64>> {
     };
     let steps: Vec<Step> = lines.iter().zip(&nodes).map(step).collect();
     let found = kalman::smooth(dimension.start, &steps, chain.values(0), dimension.observation_std)?;
-    let mut slope = DVector::zeros(drift_size + dimension.noise.parameters().len() + 1);
+    let size = drift_size + dimension.noise.parameters().len() + 1;
+    let (mut slope, mut complete) = (DVector::zeros(size), DMatrix::zeros(size, size));
     for (j, (step, line)) in steps.iter().zip(&lines).enumerate() {
         let Moments { miss, square, with_state } = Moments::new(&found, step, j);
-        for (sum, (offset, factor)) in slope.iter_mut().zip(&line.by_parameter) {
+        let push = |(offset, factor): &(f64, f64)| offset + factor * found.mean[j];
+        for (p, by) in line.by_parameter.iter().enumerate() {
             // E[r (offset + factor·x)]/S
-            *sum += (miss * (offset + factor * found.mean[j]) + factor * with_state) / step.variance;
+            slope[p] += (miss * push(by) + by.1 * with_state) / step.variance;
+            for (q, other) in line.by_parameter.iter().enumerate() {
+                let both = push(by) * push(other) + by.1 * other.1 * found.sd[j].powi(2);
+                complete[(p, q)] += both / step.variance;
+            }
         }
-        for (sum, derivative) in slope.iter_mut().skip(drift_size).zip(nodes[j].derivatives()) {
-            *sum += derivative.variances[0] * (square / step.variance - 1.0) / (2.0 * step.variance);
+        let by_noise: Vec<f64> = nodes[j].derivatives().iter().map(|d| d.variances[0] / step.variance).collect();
+        for (p, by) in by_noise.iter().enumerate() {
+            slope[drift_size + p] += 0.5 * by * (square / step.variance - 1.0);
+            for (q, other) in by_noise.iter().enumerate() {
+                complete[(drift_size + p, drift_size + q)] += 0.5 * by * other * square / step.variance;
+            }
         }
     }
     let sigma = dimension.observation_std;
-    let last = slope.len() - 1;
+    let last = size - 1;
     for (j, y) in chain.values(0).iter().enumerate().filter(|(_, y)| !y.is_nan()) {
         let square = (y - found.mean[j]).powi(2) + found.sd[j].powi(2);
         slope[last] += (square / (sigma * sigma) - 1.0) / sigma;
+        complete[(last, last)] += 2.0 * square / sigma.powi(4);
     }
-    Ok(slope)
+    Ok((slope, complete))
 }
 
 /// Flow and its parameter derivatives over one step, each offset + factor·x.

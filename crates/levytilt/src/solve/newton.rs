@@ -8,8 +8,11 @@ use nalgebra::{DMatrix, DVector, SymmetricEigen};
 pub(super) struct System {
     free: Vec<usize>,
     information: DMatrix<f64>,
+    /// What the same data would tell if the path were known, prior included.
+    complete: DMatrix<f64>,
     prior: DVector<f64>,
-    step: DVector<f64>,
+    /// Longest steps: [`LONGEST`] where the free scale has a natural unit.
+    longest: Vec<f64>,
     slope: DVector<f64>,
     /// Free parameters about which the paths cannot tell how much is known.
     vague: Vec<usize>,
@@ -22,6 +25,13 @@ const LEAST_SHARE: f64 = 0.01;
 /// Longest step on the free scale of a parameter that has a natural unit there: a factor of about e. A parameter that is its
 /// own free scale has the unit of the data, whatever that is.
 const LONGEST: f64 = 1.0;
+
+/// A step on the free scale.
+pub(super) struct Step {
+    by: DVector<f64>,
+    /// What the objective gains by it if it is as curved as the information says.
+    pub(super) gain: f64,
+}
 
 impl System {
     /// The system at these values.
@@ -41,23 +51,32 @@ impl System {
             }
         }
         let missing = on_free(&score.missing);
-        let (observed, vague) = observed(&on_free(&score.complete), &on_free(&score.products), &missing);
-        let information = observed + DMatrix::from_diagonal(&prior);
-        let factor = information.clone().cholesky();
-        let mut step = factor.as_ref().map_or_else(|| DVector::zeros(n), |c| c.solve(&slope));
-        let relative = |(k, step): (usize, &f64)| match parameters[free[k]].transform {
-            Transform::Identity => 0.0,
-            Transform::Log | Transform::Logit(_) => step.abs(),
-        };
-        let longest = step.iter().enumerate().map(relative).fold(0.0, f64::max);
-        if longest > LONGEST {
-            step *= LONGEST / longest;
-        }
-        let noise = match (score.paths, &factor) {
+        let Observed { left, complete, vague } =
+            observed(&on_free(&score.complete), &on_free(&score.products), &missing, score.paths.is_none());
+        let with_prior = |m: DMatrix<f64>| m + DMatrix::from_diagonal(&prior);
+        let (information, complete) = (with_prior(left), with_prior(complete));
+        let noise = match (score.paths, information.clone().cholesky()) {
             (Some(count), Some(factor)) => (factor.solve(&missing).trace().max(0.0) / count as f64).sqrt(),
             _ => 0.0,
         };
-        Self { vague: vague.into_iter().map(|k| free[k]).collect(), free, information, prior, step, slope, noise }
+        let longest = free.iter().map(|&i| match parameters[i].transform {
+            Transform::Identity => f64::INFINITY,
+            Transform::Log | Transform::Logit(_) => LONGEST,
+        });
+        let (longest, vague) = (longest.collect(), vague.into_iter().map(|k| free[k]).collect());
+        Self { vague, longest, free, information, complete, prior, slope, noise }
+    }
+
+    /// The Newton step, or a shorter one that leaves directions first about which the data tell less than known paths
+    /// would: `damping` times the information of known paths is added. With 1 it is about a step of EM, which climbs surely
+    /// but slowly.
+    pub(super) fn step(&self, damping: f64) -> Step {
+        let damped = &self.information + damping * &self.complete;
+        let mut by = damped.cholesky().map_or_else(|| DVector::zeros(self.free.len()), |c| c.solve(&self.slope));
+        let over = by.iter().zip(&self.longest).map(|(step, longest)| step.abs() * (1.0 + damping) / longest);
+        by /= over.fold(1.0, f64::max);
+        let gain = self.slope.dot(&by) - 0.5 * (&self.information * &by).dot(&by);
+        Step { by, gain }
     }
 
     /// Whether nothing is free.
@@ -65,10 +84,10 @@ impl System {
         self.free.is_empty()
     }
 
-    /// The values after a share of the step.
-    pub(super) fn moved(&self, parameters: &[Parameter], values: &[f64], share: f64) -> Vec<f64> {
+    /// The values after a share of a step.
+    pub(super) fn moved(&self, parameters: &[Parameter], values: &[f64], step: &Step, share: f64) -> Vec<f64> {
         let mut values = values.to_vec();
-        for (&i, step) in self.free.iter().zip(self.step.iter()) {
+        for (&i, step) in self.free.iter().zip(step.by.iter()) {
             let transform = parameters[i].transform;
             values[i] = transform.backward(transform.forward(values[i]) + share * step);
         }
@@ -111,11 +130,19 @@ impl System {
     }
 }
 
-/// complete − missing, with every direction left at least [`LEAST_SHARE`] of what a known path would tell, and the
-/// parameter that is most of each direction where that had to be done.
+/// What the data tell.
+struct Observed {
+    /// complete − missing, with every direction left at least [`LEAST_SHARE`] of what a known path would tell.
+    left: DMatrix<f64>,
+    complete: DMatrix<f64>,
+    /// The parameter that is most of each direction where that had to be done.
+    vague: Vec<usize>,
+}
+
+/// Information of the data from that of known paths. If it is `exact` it is taken as it is wherever it can be.
 ///
 /// Far from the maximum second derivatives may have the wrong sign; products of scores never have.
-fn observed(complete: &DMatrix<f64>, products: &DMatrix<f64>, missing: &DMatrix<f64>) -> (DMatrix<f64>, Vec<usize>) {
+fn observed(complete: &DMatrix<f64>, products: &DMatrix<f64>, missing: &DMatrix<f64>, exact: bool) -> Observed {
     let n = complete.nrows();
     // A whisper of a ridge keeps a parameter that nothing pushes (a slope of zero everywhere) solvable, in any unit.
     let whisper = |known: f64| if known == 0.0 { 1e-12 } else { 1e-10 * known.abs() };
@@ -123,14 +150,18 @@ fn observed(complete: &DMatrix<f64>, products: &DMatrix<f64>, missing: &DMatrix<
     let factored = |m: &DMatrix<f64>| (m + ridge(m)).cholesky();
     let Some((known, factor)) = [complete, products].into_iter().find_map(|m| factored(m).map(|factor| (m, factor)))
     else {
-        return (ridge(products), (0..n).collect());
+        return Observed { left: ridge(products), complete: ridge(products), vague: (0..n).collect() };
     };
+    let left = known - missing;
+    if exact && factored(&left).is_some() {
+        return Observed { left, complete: known.clone(), vague: Vec::new() };
+    }
     let l = factor.l();
     let solved = |m: &DMatrix<f64>| l.solve_lower_triangular(m).unwrap_or_else(|| DMatrix::zeros(n, n));
-    let eigen = SymmetricEigen::new(solved(&solved(&(known - missing)).transpose()));
+    let eigen = SymmetricEigen::new(solved(&solved(&left).transpose()));
     let half = &l * &eigen.eigenvectors;
     let vague = (0..n).filter(|&k| eigen.eigenvalues[k] < LEAST_SHARE).map(|k| eigen.eigenvectors.column(k).icamax());
     let vague = vague.collect();
     let kept = eigen.eigenvalues.map(|share| share.max(LEAST_SHARE));
-    (&half * DMatrix::from_diagonal(&kept) * half.transpose(), vague)
+    Observed { left: &half * DMatrix::from_diagonal(&kept) * half.transpose(), complete: known.clone(), vague }
 }

@@ -27,8 +27,9 @@ const JUMPS: [f64; 3] = [0.860_175, 0.01, 1.0];
 const PATHS: usize = 100;
 /// Paths that parameters are learned with.
 const LEARN_PATHS: usize = 64;
-/// Mean and standard deviation of ln|z|, z standard normal.
+/// Mean and standard deviation of ln|z| and of |z|, z standard normal.
 const LOG_HALF_NORMAL: [f64; 2] = [-0.635_181_422_730_739, 1.110_720_734_539_591_7];
+const HALF_NORMAL: [f64; 2] = [0.797_884_560_802_865_4, 0.602_810_275_989_839_3];
 
 /// A system of the study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -103,11 +104,12 @@ impl System {
         }
     }
 
+    /// That law on the free scales: θ and θ₂ are free in their logarithm, μ and θ₁, which may be negative, as they are.
     fn priors(self) -> [Prior; 2] {
         let half = |unit: f64| Prior { mean: LOG_HALF_NORMAL[0] + unit.ln(), std: LOG_HALF_NORMAL[1] };
         match self {
             System::Ou => [half(5.0), Prior { mean: 0.0, std: 5.0 }],
-            System::DoubleWell => [half(1.0), half(1.0)],
+            System::DoubleWell => [Prior { mean: HALF_NORMAL[0], std: HALF_NORMAL[1] }, half(1.0)],
         }
     }
 }

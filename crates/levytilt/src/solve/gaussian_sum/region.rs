@@ -31,6 +31,8 @@ const FAR: i32 = 10;
 /// Weight of two neighbours above which a state is put between them, and how often.
 const HEAVY: f64 = 0.08;
 const REFINEMENTS: usize = 2;
+/// Share of the weight of the rough idea where scouts went: few of them see the far tails, which still count.
+const ROUGH: f64 = 0.02;
 /// States taken from the scouts, at even shares of them.
 const QUANTILES: usize = 40;
 
@@ -107,12 +109,20 @@ impl<'a> Regions<'a> {
         Target { states, log_values, weights, ceilings }
     }
 
-    /// Posterior probability of the surroundings of each state: of the `visited` ones, or roughly from the logarithm of the
-    /// message there, which is given with it.
+    /// Posterior probability of the surroundings of each state, which is given with the logarithm of the message there: that
+    /// of the `visited` ones, if any, and a rough one.
     fn weights(&self, j: usize, points: &[(f64, f64)], visited: Option<&[f64]>) -> Vec<f64> {
-        if let Some(visited) = visited {
-            return shares(visited, points);
+        let rough = self.rough_weights(j, points);
+        match visited {
+            Some(visited) => {
+                shares(visited, points).iter().zip(rough).map(|(s, r)| (1.0 - ROUGH) * s + ROUGH * r).collect()
+            }
+            None => rough,
         }
+    }
+
+    /// The same by the message and a rough idea of the past alone.
+    fn rough_weights(&self, j: usize, points: &[(f64, f64)]) -> Vec<f64> {
         let last = points.len() - 1;
         let mut weights: Vec<f64> = (0..points.len())
             .map(|k| {
