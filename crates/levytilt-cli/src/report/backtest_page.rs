@@ -182,7 +182,7 @@ fn differences(scores: &Backtest) -> Figure {
         "differences",
         format!("CRPS against {}", scores.reference),
         Axis { names, ..Axis::linear("model") },
-        Axis::linear(format!("difference in CRPS ({})", scores.unit)),
+        Axis::linear("difference in CRPS"),
     )
     .column("model", "model", (1..=compared.len()).map(|k| k as f64).collect())
     .column("low", "2.5%", column(|d| d.low))
@@ -192,18 +192,16 @@ fn differences(scores: &Backtest) -> Figure {
     .column("zero", "equal", vec![0.0, 0.0])
     .layer(Layer { dash: true, ..Layer::line("as good as the reference", "grey", "ends", "zero") })
     .layer(Layer::whiskers("model minus reference, 95% interval", "blue", "model", ["low", "mean", "high"]));
-    figure.caption = "Below zero a model is better than the reference; an interval across zero leaves it open.".into();
+    figure.caption = format!(
+        "Below zero a model is better than the reference; an interval across zero leaves it open. In {}.",
+        scores.unit
+    );
     figure.height = Some(260);
     figure
 }
 
-/// The score with its unit.
-fn crps(scores: &Backtest) -> String {
-    format!("CRPS ({})", scores.unit)
-}
-
 fn by_step(scores: &Backtest) -> Figure {
-    let mut figure = Figure::new("crps", "CRPS by step ahead", Axis::linear("step ahead"), Axis::linear(crps(scores)));
+    let mut figure = Figure::new("crps", "CRPS by step ahead", Axis::linear("step ahead"), Axis::linear("CRPS"));
     for (k, model) in scores.models.iter().enumerate() {
         let (x, y) = (format!("step{k}"), format!("crps{k}"));
         figure = figure
@@ -211,14 +209,14 @@ fn by_step(scores: &Backtest) -> Figure {
             .column(&y, &model.name, model.crps_by_step.iter().map(|s| s.crps).collect())
             .layer(Layer::line(&model.name, tone(k), &x, &y));
     }
-    figure.caption = "How scores grow with the horizon.".into();
+    figure.caption = format!("How scores grow with the horizon, in {}.", scores.unit);
     (figure.height, figure.y_include) = (Some(320), vec![0.0]);
     figure
 }
 
 fn by_window(scores: &Backtest) -> Figure {
     let count = scores.windows.len();
-    let mut figure = Figure::new("windows", "CRPS by window", Axis::linear("window"), Axis::log(crps(scores))).column(
+    let mut figure = Figure::new("windows", "CRPS by window", Axis::linear("window"), Axis::log("CRPS")).column(
         "window",
         "window",
         (1..=count).map(|k| k as f64).collect(),
@@ -228,7 +226,7 @@ fn by_window(scores: &Backtest) -> Figure {
         let line = Layer::line(&model.name, tone(k), "window", &y);
         figure = figure.column(&y, &model.name, model.crps_by_window.clone()).layer(Layer { thin: true, ..line });
     }
-    figure.caption = "The same windows for all: a few hard ones can decide a mean.".into();
+    figure.caption = format!("The same windows for all: a few hard ones can decide a mean. In {}.", scores.unit);
     figure.height = Some(320);
     figure
 }

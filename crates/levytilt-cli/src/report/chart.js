@@ -179,9 +179,10 @@ class Chart {
       group.append(node("line", { class: "grid", x1: this.left, x2: right, y1: at, y2: at }));
       group.append(node("text", { x: this.left - 6, y: at + 4, "text-anchor": "end" }, text));
     }
-    group.append(node("text", { class: "label", x: this.left + this.inner / 2, y: height - 6, "text-anchor": "middle" }, figure.x.label));
-    const middle = (8 + this.bottom) / 2;
-    group.append(node("text", { class: "label", x: 12, y: middle, "text-anchor": "middle", transform: `rotate(-90 12 ${middle})` }, figure.y.label));
+    // A label longer than its axis is written smaller rather than cut.
+    const fit = (text, room) => ({ class: "label", "text-anchor": "middle", style: `font-size:${Math.min(12, room / (0.58 * text.length)).toFixed(1)}px` });
+    group.append(node("text", { ...fit(figure.x.label, width - 8), x: this.left + this.inner / 2, y: height - 6 }, figure.x.label));
+    group.append(node("text", { ...fit(figure.y.label, height - 8), x: 12, y: height / 2, transform: `rotate(-90 12 ${height / 2})` }, figure.y.label));
     return group;
   }
 

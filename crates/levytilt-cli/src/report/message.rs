@@ -91,8 +91,7 @@ fn coefficients(scene: &Scene, i: usize) -> Vec<Figure> {
     let found: Vec<(f64, f64, f64)> = fit.times.iter().zip(&fit.potentials[i]).filter_map(quadratic).collect();
     let [times, a, b] = [0, 1, 2].map(|k| found.iter().map(|&(t, a, b)| [t, a, b][k]).collect::<Vec<f64>>());
     let keep = thin(found.len(), MOST, &[&a, &b], &[]);
-    let shapes =
-        [("firmness", "−A", "−A: how firmly the future holds the state", &a), ("pull", "B", "B: where it pulls", &b)];
+    let shapes = [("firmness", "−A", "−A: how firmly the future holds", &a), ("pull", "B", "B: where it pulls", &b)];
     let figure = |(id, column, label, values): (&str, &str, &str, &Vec<f64>)| {
         let name = &scene.table.names[i];
         let y = match id {

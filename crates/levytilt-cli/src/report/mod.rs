@@ -1,5 +1,6 @@
 //! Make report.html: a page that shows a result, in one file that opens anywhere.
 
+mod agreement;
 mod backtest_page;
 mod calibration;
 pub mod compact;

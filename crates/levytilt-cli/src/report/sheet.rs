@@ -113,8 +113,10 @@ impl Sheet<'_> {
         self.put(Shape::Lines { lines: vec![frame], width: 1.0, dash: false }, "#9aa3ae");
         let under = bottom + 36.0 + 15.0 * (rows - 1) as f64;
         self.write(&figure.x.label, (0.5 * (left + RIGHT), under), Anchor::Middle, INK);
+        // A label longer than its axis is written smaller rather than cut.
+        let size = LETTER * ((bottom - top + 30.0) / self.font.width(&figure.y.label, LETTER)).min(1.0);
         let (text, at) = (figure.y.label.clone(), (16.0, 0.5 * (top + bottom)));
-        let label = Text { text, at, size: LETTER, anchor: Anchor::Middle, bold: false, upward: true, rim: false };
+        let label = Text { text, at, size, anchor: Anchor::Middle, bold: false, upward: true, rim: false };
         self.put(Shape::Text(label), INK);
         under + 10.0
     }
@@ -128,7 +130,10 @@ impl Sheet<'_> {
         for (k, (at, text)) in ticks.into_iter().enumerate() {
             let x = self.across(at);
             self.grid(vec![(x, self.top), (x, self.bottom)]);
-            self.write(&text, (x, self.bottom + 16.0 + 15.0 * (k % rows) as f64), Anchor::Middle, SOFT);
+            // A long name at an end is moved inward rather than cut.
+            let half = 0.5 * self.font.width(&text, LETTER) + 4.0;
+            let middle = x.min(WIDTH - half).max(half);
+            self.write(&text, (middle, self.bottom + 16.0 + 15.0 * (k % rows) as f64), Anchor::Middle, SOFT);
         }
         rows
     }
@@ -347,6 +352,8 @@ mod tests {
                 let room = 0.5 * (font.width(&a.text, a.size) + font.width(&b.text, b.size));
                 assert!(a.at.1 != b.at.1 || (a.at.0 - b.at.0).abs() > room, "{} {}", a.text, b.text);
             }
+            let half = 0.5 * font.width(&a.text, a.size);
+            assert!(a.at.0 - half > 0.0 && a.at.0 + half < WIDTH, "{} is cut", a.text);
         }
         assert!(texts.iter().all(|text| text.at.1 < picture.size.1 - 20.0));
     }

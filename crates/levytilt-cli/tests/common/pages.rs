@@ -19,6 +19,12 @@ pub fn check_page(browser: &Browser, file: &Path, name: &str) {
         assert_eq!(empty, serde_json::json!([]), "{name}, {kind}: figures with nothing drawn");
         let wide = browser.run("return document.documentElement.scrollWidth - innerWidth;").as_f64().unwrap();
         assert!(wide <= 0.0, "{name}, {kind}: {wide} pixels too wide");
+        let cut = browser.run(
+            "const inside = (a, b) => a.left > b.left - 1 && a.right < b.right + 1 && a.top > b.top - 1 && a.bottom < b.bottom + 1;
+             return [...document.querySelectorAll('.plot text.label')].filter((t) => t.getClientRects().length
+                 && !inside(t.getBoundingClientRect(), t.closest('svg').getBoundingClientRect())).map((t) => t.textContent);",
+        );
+        assert_eq!(cut, serde_json::json!([]), "{name}, {kind}: labels that are cut");
         browser.picture(&format!("{name}-{kind}.png"), width);
         assert_eq!(browser.console(), Vec::<String>::new(), "{name}, {kind}");
     }
