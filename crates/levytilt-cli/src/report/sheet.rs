@@ -126,7 +126,9 @@ impl Sheet<'_> {
         let ticks = self.figure.x.ticks(self.x.0, self.x.1, 9.0);
         let room = (RIGHT - self.left) / ticks.len().max(1) as f64;
         let widest = ticks.iter().map(|(_, text)| self.font.width(text, LETTER)).fold(0.0, f64::max);
-        let rows = if self.figure.x.names.is_empty() { 1 } else { ((widest + 10.0) / room).ceil().max(1.0) as usize };
+        // Names at the ends come inward by at most half of what they are wide.
+        let inward = (0.5 * widest - 15.0).max(0.0);
+        let rows = if self.figure.x.names.is_empty() { 1 } else { ((widest + inward + 10.0) / room).ceil() as usize };
         for (k, (at, text)) in ticks.into_iter().enumerate() {
             let x = self.across(at);
             self.grid(vec![(x, self.top), (x, self.bottom)]);
@@ -255,7 +257,8 @@ impl Sheet<'_> {
             let ((a, top), (b, _)) = (self.place(*from, *height), self.place(*to, *height));
             vec![(a + 0.5, zero), (a + 0.5, top), (b - 0.5, top), (b - 0.5, zero)]
         };
-        let seen = from.iter().zip(to).zip(self.column(&layer.y)).filter(|(_, height)| height.is_finite());
+        let known = |((from, to), height): &((&f64, &f64), &f64)| [from, to, height].iter().all(|v| v.is_finite());
+        let seen = from.iter().zip(to).zip(self.column(&layer.y)).filter(known);
         seen.map(corners).collect()
     }
 

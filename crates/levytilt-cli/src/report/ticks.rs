@@ -139,8 +139,8 @@ mod tests {
         assert_eq!(texts(&Axis::log(""), -1.05, -0.4, 4.0), ["0.1", "0.2", "0.3"]);
         assert_eq!(texts(&Axis::log(""), 1.0, 1.4, 4.0), ["10", "12", "15", "20", "25"]);
         let time = Axis { scale: Scale::Time, origin: Some(1_704_067_200_000), ..Axis::linear("") };
-        // 2024-01-01 was a Monday; weeks are counted from 1970-01-01, a Thursday.
-        assert_eq!(texts(&time, 0.0, 20.0, 2.0), ["2024-01-11"]);
+        // 2024-01-01 was day 19 723 since 1970-01-01, a Thursday, from which weeks are counted; 19 726 is 1409 fortnights.
+        assert_eq!(texts(&time, 0.0, 20.0, 2.0), ["2024-01-04", "2024-01-18"]);
         assert_eq!(texts(&time, 0.0, 20.0, 4.0), ["2024-01-04", "2024-01-11", "2024-01-18"]);
         assert_eq!(texts(&time, 0.0, 100.0, 4.0), ["2024-01", "2024-02", "2024-03", "2024-04"]);
         assert_eq!(texts(&time, 10.0, 1500.0, 6.0), ["2025", "2026", "2027", "2028"]);
