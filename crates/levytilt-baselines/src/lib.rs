@@ -31,6 +31,6 @@ pub use forecaster::{Forecaster, Paths, Record};
 pub use garch::{Garch, GarchFit};
 pub use increments::Increments;
 pub use pace::Pace;
-pub use registry::{ForecasterOptions, KINDS, Kind, forecaster};
+pub use registry::{ForecasterOptions, KINDS, Kind, forecaster, is_network};
 pub use tilt::Tilt;
 pub use walk::Walk;

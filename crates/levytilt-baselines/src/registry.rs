@@ -77,6 +77,11 @@ pub const KINDS: &[Kind] = &[
 /// Kinds that are compiled in with the feature `neural` only.
 const NEURAL: &[&str] = &["deepar", "deepar-t", "nhits", "dlinear", "nj-sde", "neural-mjd"];
 
+/// Whether this is the name of a network, which is trained.
+pub fn is_network(name: &str) -> bool {
+    name.split('+').next().is_some_and(|kind| NEURAL.contains(&kind))
+}
+
 /// The forecaster with this name.
 ///
 /// # Errors

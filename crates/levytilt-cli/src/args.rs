@@ -1,9 +1,10 @@
 //! Declare the command line; the help texts are meant to be all the manual a user needs.
 
 use clap::{Args, Parser, Subcommand};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::backtest::args::{BACKTEST_HELP, BacktestArgs};
+use crate::failure::bad;
 use crate::help::{COMPLETIONS_HELP, DOCTOR_HELP, INIT_HELP, MAN_HELP};
 use crate::help::{DEMO_HELP, EXACT_HELP, FIT_HELP, FORECAST_HELP, OVERVIEW, REPORT_HELP, SCORE_HELP, SIMULATE_HELP};
 use crate::reproduce::args::{REPRODUCE_HELP, ReproduceArgs};
@@ -26,7 +27,7 @@ pub enum Command {
     #[command(after_help = DEMO_HELP)]
     Demo(DemoArgs),
     /// Draw a synthetic data set whose truth is known
-    #[command(allow_negative_numbers = true, after_help = SIMULATE_HELP)]
+    #[command(allow_negative_numbers = true, after_help = SIMULATE_HELP, mut_arg("width", |arg| arg.hide(true)), mut_arg("depth", |arg| arg.hide(true)))]
     Simulate(SimulateArgs),
     /// Learn parameters and hidden path of a record
     #[command(allow_negative_numbers = true, after_help = FIT_HELP)]
@@ -47,7 +48,7 @@ pub enum Command {
     #[command(after_help = REPRODUCE_HELP)]
     Reproduce(ReproduceArgs),
     /// Exact evidence and posterior of a one-dimensional record, all parameters given
-    #[command(allow_negative_numbers = true, after_help = EXACT_HELP)]
+    #[command(allow_negative_numbers = true, after_help = EXACT_HELP, mut_arg("width", |arg| arg.hide(true)), mut_arg("depth", |arg| arg.hide(true)))]
     Exact(ExactArgs),
     /// Look at this machine and at a data file: gaps, outliers, tails, and how to begin
     #[command(after_help = DOCTOR_HELP)]
@@ -66,9 +67,12 @@ pub enum Command {
 /// Flags of `demo`.
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// Directory for data.csv, summary.json, posterior.csv and settings.toml; made if missing
+    /// Directory for report.html, data.csv and what `fit` writes; made if missing
     #[arg(long, value_name = "DIR", default_value = "levytilt-demo")]
     pub out: PathBuf,
+    /// The figures alone.
+    #[command(flatten)]
+    pub plots: PlotArgs,
     /// How to report.
     #[command(flatten)]
     pub report: ReportArgs,
@@ -170,6 +174,9 @@ pub struct FitArgs {
     /// Posterior paths and threads.
     #[command(flatten)]
     pub effort: EffortArgs,
+    /// The figures alone.
+    #[command(flatten)]
+    pub plots: PlotArgs,
     /// How to report.
     #[command(flatten)]
     pub report: ReportArgs,
@@ -196,6 +203,9 @@ pub struct ForecastArgs {
     /// Paths and threads.
     #[command(flatten)]
     pub effort: EffortArgs,
+    /// The figures alone.
+    #[command(flatten)]
+    pub plots: PlotArgs,
     /// How to report.
     #[command(flatten)]
     pub report: ReportArgs,
@@ -216,12 +226,15 @@ pub struct ScoreArgs {
     /// Score the tail below this value [default: the 5% quantile of the truth file's column]
     #[arg(long, value_name = "X")]
     pub below: Option<f64>,
-    /// Directory for scores.json; made if missing
+    /// Directory for report.html and scores.json; made if missing
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Seed of the random place of a truth within its rank [default: 1]
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true)]
     pub seed: u64,
+    /// The figures alone.
+    #[command(flatten)]
+    pub plots: PlotArgs,
     /// How to report.
     #[command(flatten)]
     pub report: ReportArgs,
@@ -271,21 +284,41 @@ pub struct ManArgs {
 /// Flags of `report`.
 #[derive(Debug, Args)]
 pub struct RenderArgs {
-    /// Directory that fit, demo, forecast or score wrote with --out
+    /// Directory that fit, demo, forecast, score, backtest or reproduce wrote with --out
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// Also write the figures alone, into RUN/plots
-    #[arg(long, value_name = "FORMAT")]
-    pub plots: Option<PlotFormat>,
+    /// The figures alone.
+    #[command(flatten)]
+    pub plots: PlotArgs,
     /// Print nothing but errors
     #[arg(long)]
     pub quiet: bool,
 }
 
+/// Whether figures are wanted as files of their own.
+#[derive(Debug, Clone, Default, Args)]
+pub struct PlotArgs {
+    /// Also write the figures of report.html as files of their own, into the directory plots beside it
+    #[arg(long, value_name = "FORMAT")]
+    pub plots: Option<PlotFormat>,
+}
+
+impl PlotArgs {
+    /// Refuse figures without a place for them, before anything is computed.
+    pub fn with_place(&self, out: Option<&Path>) -> anyhow::Result<()> {
+        match (self.plots, out) {
+            (Some(_), None) => Err(bad("--plots writes beside report.html; give --out DIR too")),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Formats of single figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum PlotFormat {
-    /// Scalable, for papers and slides
+    /// 1800 pixels wide, for slides and messages
+    Png,
+    /// Scalable, for papers
     Svg,
 }
 
@@ -309,6 +342,13 @@ pub struct ReportArgs {
     /// Print nothing but errors (and the JSON, if asked for)
     #[arg(long)]
     pub quiet: bool,
+}
+
+impl ReportArgs {
+    /// Whether to print neither words nor notes.
+    pub fn wordless(&self) -> bool {
+        self.quiet || self.json
+    }
 }
 
 impl SimulateArgs {

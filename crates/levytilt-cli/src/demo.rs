@@ -12,6 +12,7 @@ use crate::fit::{self, entries};
 use crate::fit_report;
 use crate::input::{self, Table};
 use crate::output::{Entry, number, say};
+use crate::report;
 use crate::time::Calendar;
 use crate::watch::terminal;
 
@@ -43,7 +44,7 @@ struct Comparison {
 pub fn run(args: &DemoArgs) -> Result<()> {
     let claim = Claim::new(&args.out)?;
     let table = record()?;
-    let show = !args.report.quiet && !args.report.json;
+    let show = !args.report.wordless();
     if show {
         say(&introduction(&table));
     }
@@ -66,7 +67,7 @@ pub fn run(args: &DemoArgs) -> Result<()> {
         say(&format!("Check exactly: levytilt exact {dir}/data.csv --config {dir}/model.toml"));
         say(&format!("Fit another:   levytilt fit {dir}/data.csv --drift double-well --noise student"));
     }
-    Ok(())
+    report::draw_plots(&args.out, &args.plots, !show)
 }
 
 /// The glacial part of the record, forward in time: thousands of years relative to 1950, and 4.7 - ln Ca.

@@ -28,6 +28,7 @@ pub struct Outcome {
 
 /// Read, compute, write, report.
 pub fn run(args: &ExactArgs) -> Result<()> {
+    args.record.drift.without_network("exact")?;
     let claim = args.out.as_deref().map(Claim::new).transpose()?;
     let settings = args.record.settings().with_config(args.record.config.as_deref())?;
     let table = input::read(&args.record.source, &settings.data.chosen())?;

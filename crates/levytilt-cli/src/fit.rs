@@ -48,10 +48,11 @@ pub struct Outcome {
 
 /// Read, compute, write, report.
 pub fn run(args: &FitArgs) -> Result<()> {
+    args.plots.with_place(args.out.as_deref())?;
     let claim = args.out.as_deref().map(Claim::new).transpose()?;
     let settings = args.settings().with_config(args.record.config.as_deref())?;
     let table = input::read(&args.record.source, &settings.data.chosen())?;
-    let show = !args.report.quiet && !args.report.json;
+    let show = !args.report.wordless();
     let threads = settings.solve.threads;
     let outcome =
         with_threads(threads, || kept_in(args.out.as_deref(), || analyse(settings, &table, terminal(show))))??;
@@ -63,7 +64,8 @@ pub fn run(args: &FitArgs) -> Result<()> {
             training::tell_of_rest(dir);
         }
     }
-    tell(&outcome.summary, args.out.as_deref(), &args.report)
+    tell(&outcome.summary, args.out.as_deref(), &args.report)?;
+    args.out.as_deref().map_or(Ok(()), |dir| report::draw_plots(dir, &args.plots, !show))
 }
 
 /// Fit the columns of `table`; `heed` sees how it goes, and may ask for an end.

@@ -38,6 +38,7 @@ driven by plain diffusion, and says which wins and by how much. It takes some te
 
 Examples:
   levytilt demo
+  levytilt demo --out results --plots png
   levytilt demo --out results --json";
 
 /// Below the flags of `simulate`.
@@ -97,6 +98,7 @@ above 0.7 means that they are not. The same seed gives the same files for any nu
 
 With --out writes
   report.html    the page to look at: one file, opens offline (report.json holds its content)
+  plots/         its figures as files, with --plots
   summary.json   estimates, bound, evidence, warnings
   posterior.csv  time,dimension,mean,sd,q05,q25,q50,q75,q95,jump_probability for every latent time
   paths.npz      NumPy arrays: times, paths (path, time, dimension), weights
@@ -118,7 +120,7 @@ the state itself; an observation adds its error, observation_std in the run's su
 
 Prints the law at the last time. With --out writes forecast.csv (time,dimension,mean,sd,q01,q05,q10,q25,q50,q75,q90,
 q95,q99; an sd that does not exist, as for stable noise, is left empty), paths.npz (times, paths (path, time,
-dimension)) and summary.json.
+dimension)), summary.json and report.html, the page to look at; with --plots also its figures as files.
 
 Examples:
   levytilt forecast run --horizon 2.5 --out ahead
@@ -131,10 +133,14 @@ Writes report.html of the run again, from its report.json: with another version 
 lost. The page is one file, opens without a network, and shows what the run found: figures to zoom into, tables, and how
 far the result can be trusted.
 
+With --plots (here, or with the command that makes the result) every figure is also a file of its own in RUN/plots, named
+as in the page: svg scales and can be edited; png is 1800 pixels wide and looks the same everywhere, its letters are Latin,
+Greek and Cyrillic.
+
 Examples:
   levytilt fit data.csv --out run
   levytilt report run
-  levytilt report run --plots svg";
+  levytilt report run --plots png";
 
 /// Below the flags of `doctor`.
 pub const DOCTOR_HELP: &str = "\
@@ -190,7 +196,8 @@ out and counted.
 Every path counts the same; none is left out, clipped or weighted. The paths are of the state: where observations have
 errors of a size that matters, truths scatter more than the paths do.
 
-Prints a table. With --out writes scores.json, which also has every score per dimension and the CRPS of every time.
+Prints a table. With --out writes scores.json, which also has every score per dimension and the CRPS of every time, and
+report.html, the page to look at; with --plots also its figures as files.
 
 Examples:
   levytilt forecast run --at later.csv --paths 2000 --out ahead

@@ -40,7 +40,12 @@ impl<'a> Entry<'a> {
 
     /// A text file.
     pub fn text(name: impl Into<Cow<'static, str>>, content: String) -> Self {
-        Self::new(name, move |out| Ok(out.write_all(content.as_bytes())?))
+        Self::bytes(name, content.into_bytes())
+    }
+
+    /// A file of these bytes.
+    pub fn bytes(name: impl Into<Cow<'static, str>>, content: Vec<u8>) -> Self {
+        Self::new(name, move |out| Ok(out.write_all(&content)?))
     }
 
     /// A file that this result does not have, though an older one may.

@@ -145,6 +145,18 @@ pub struct DriftSettings {
     pub depth: Option<usize>,
 }
 
+impl DriftSettings {
+    /// Refuse flags of a drift network for a command that cannot learn one.
+    pub fn without_network(&self, command: &str) -> anyhow::Result<()> {
+        match [("--width", self.width), ("--depth", self.depth)].iter().find(|(_, given)| given.is_some()) {
+            Some((flag, _)) => {
+                Err(bad(format!("{flag} is of drift neural, which `levytilt fit` learns; {command} has none")))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
 /// `[grid]`
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, Args)]
 #[serde(default, deny_unknown_fields)]

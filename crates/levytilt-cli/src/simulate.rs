@@ -45,6 +45,7 @@ pub struct Drawn {
 
 /// Draw, write, report.
 pub fn run(args: &SimulateArgs) -> Result<()> {
+    args.drift.without_network("simulate")?;
     let claim = Claim::new(&args.out)?;
     let drawn = draw(args.settings().with_config(args.config.as_deref())?)?;
     drawn.save(claim)?;

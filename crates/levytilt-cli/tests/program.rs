@@ -88,17 +88,59 @@ fn shells_and_manuals_know_every_command() {
     }
 }
 
+/// Every figure of the page in `dir`, and no other, is there in this format, and is what its name says.
+fn check_plots(at: &Sandbox, dir: &str, format: &str) {
+    let page = at.json(&format!("{dir}/report.json"));
+    let blocks = page["sections"].as_array().unwrap().iter().flat_map(|section| section["blocks"].as_array().unwrap());
+    let figures = blocks.flat_map(|block| match (&block["figure"], &block["pair"]) {
+        (serde_json::Value::Null, pair) => pair.as_array().cloned().unwrap_or_default(),
+        (figure, _) => vec![figure.clone()],
+    });
+    let mut names: Vec<String> = figures.map(|figure| format!("{}.{format}", figure["id"].as_str().unwrap())).collect();
+    names.sort();
+    assert!(names.len() >= 2, "{dir}: {names:?}");
+    assert_eq!(at.list(&format!("{dir}/plots")), names, "{dir}");
+    for name in names {
+        let bytes = std::fs::read(at.path(&format!("{dir}/plots/{name}"))).unwrap();
+        match format {
+            "png" => {
+                assert!(bytes.starts_with(b"\x89PNG"), "{dir}/{name}");
+                let side = |k: usize| u32::from_be_bytes(bytes[k..k + 4].try_into().unwrap());
+                assert!(side(16) == 1800 && (500..2000).contains(&side(20)), "{dir}/{name}: {} {}", side(16), side(20));
+            }
+            _ => {
+                let text = String::from_utf8(bytes).unwrap();
+                assert!(text.starts_with("<svg") && text.ends_with("</svg>\n"), "{dir}/{name}");
+                assert!(!text.contains("NaN") && !text.contains("inf"), "{dir}/{name}");
+            }
+        }
+    }
+}
+
 #[test]
-fn figures_can_be_had_alone() {
+fn figures_of_every_page_can_be_had_alone() {
     let at = Sandbox::new();
-    at.ok(&format!("simulate {OU_STABLE} --steps 200 --span 2 --seed 3 --out sim"));
-    at.ok("fit sim/data.csv --paths 30 --steps 200 --mu 1 --theta 3 --out run");
-    at.ok("report run --plots svg");
-    let files = at.list("run/plots");
-    for name in ["path.svg", "drift.svg", "visited.svg", "density.svg", "qq.svg", "trace.svg", "settling.svg"] {
-        assert!(files.iter().any(|file| file == name), "{name} in {files:?}");
-        let text = at.read(&format!("run/plots/{name}"));
-        assert!(text.starts_with("<svg") && text.ends_with("</svg>\n"), "{name}");
-        assert!(!text.contains("NaN") && !text.contains("inf"), "{name}");
+    at.ok(&format!("simulate {OU_STABLE} --steps 250 --span 2.5 --seed 3 --out sim"));
+    let record = at.read("sim/data.csv");
+    let rows: Vec<&str> = record.lines().collect();
+    at.write("early.csv", rows[..202].join("\n"));
+    at.write("late.csv", format!("time,value\n{}\n", rows[202..].join("\n")));
+    at.ok("fit early.csv --paths 30 --steps 200 --mu 1 --theta 3 --out run --plots svg");
+    check_plots(&at, "run", "svg");
+    at.ok("forecast run --at late.csv --out ahead --plots png");
+    check_plots(&at, "ahead", "png");
+    at.ok("score ahead late.csv --out scored --plots png");
+    check_plots(&at, "scored", "png");
+    at.ok(
+        "backtest sim/data.csv --train 1 --horizon 0.2 --models random-walk,garch-t --paths 20 --out back --plots png",
+    );
+    check_plots(&at, "back", "png");
+    // Figures of both formats lie side by side, and those of an older result are called so.
+    at.ok("report run --plots png --quiet");
+    assert!(at.list("run/plots").contains(&"path.png".into()) && at.list("run/plots").contains(&"path.svg".into()));
+    let said = at.ok("forecast run --at late.csv --out ahead");
+    assert!(said.out.contains("ahead/plots is of an earlier result"), "{}", said.out);
+    for command in ["fit early.csv", "forecast run --horizon 1", "score ahead late.csv"] {
+        at.refused(&format!("{command} --plots svg"), &["--plots", "--out DIR"]);
     }
 }

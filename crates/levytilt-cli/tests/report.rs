@@ -3,47 +3,9 @@
 mod common;
 
 use common::browser::Browser;
+use common::pages::check_page;
 use common::{OU_STABLE, Sandbox};
 use serde_json::Value;
-use std::path::Path;
-
-/// What is wrong with every page, if anything: console, figures without a drawing, references to other files.
-fn check_page(browser: &Browser, file: &Path, name: &str) {
-    let html = std::fs::read_to_string(file).unwrap();
-    for outside in ["src=\"", "href=\"http", "@import", "url(http"] {
-        assert!(!html.contains(outside), "{name} refers to something outside: {outside}");
-    }
-    for (width, dark, kind) in [(1280, false, "light"), (1280, true, "dark"), (390, false, "phone")] {
-        browser.open(file, width, dark);
-        let empty = browser.run(
-            "return [...document.querySelectorAll('figure')].filter((f) => f.offsetParent !== null)
-                 .filter((f) => !f.querySelector('.plot g[clip-path]')?.children.length).map((f) => f.dataset.figure);",
-        );
-        assert_eq!(empty, serde_json::json!([]), "{name}, {kind}: figures with nothing drawn");
-        let wide = browser.run("return document.documentElement.scrollWidth - innerWidth;").as_f64().unwrap();
-        assert!(wide <= 0.0, "{name}, {kind}: {wide} pixels too wide");
-        browser.picture(&format!("{name}-{kind}.png"), width);
-        assert_eq!(browser.console(), Vec::<String>::new(), "{name}, {kind}");
-    }
-    browser.open(file, 1280, false);
-    browser.printed(&format!("{name}.pdf"));
-    check_tables(browser, name);
-    let text = browser.run("return document.body.innerText;").as_str().unwrap().to_string();
-    let mut words = text.split(|c: char| !c.is_alphanumeric());
-    let found = words.find(|word| ["NaN", "undefined", "null", "Infinity"].contains(word));
-    assert!(found.is_none(), "{name}: {found:?} on the page");
-}
-
-/// Every figure has a table that opens and holds numbers.
-fn check_tables(browser: &Browser, name: &str) {
-    let empty = browser.run(
-        "const all = [...document.querySelectorAll('figure details')];
-         all.forEach((d) => { d.open = true; d.dispatchEvent(new Event('toggle')); });
-         return [all.length - document.querySelectorAll('figure').length,
-                 all.filter((d) => d.querySelectorAll('tbody td').length === 0).length];",
-    );
-    assert_eq!(empty, serde_json::json!([0, 0]), "{name}: figures without a table, tables without numbers");
-}
 
 /// The ends of what a figure shows.
 fn view(browser: &Browser, figure: &str) -> [f64; 2] {

@@ -3,7 +3,7 @@
 use clap::Args;
 use std::path::PathBuf;
 
-use crate::args::ReportArgs;
+use crate::args::{PlotArgs, ReportArgs};
 use crate::settings::DataSettings;
 
 /// Flags of `backtest`.
@@ -65,6 +65,9 @@ pub struct BacktestArgs {
     /// Directory for the results; a second call with the same one goes on where the first stopped
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
+    /// The figures alone.
+    #[command(flatten)]
+    pub plots: PlotArgs,
     /// How to report.
     #[command(flatten)]
     pub report: ReportArgs,
@@ -82,8 +85,9 @@ kind, and what is added to it with a plus sign:
                   +stable, +auto for the best by evidence, ...), +ou for a drift, +calendar, +steady
   deepar deepar-t nhits dlinear nj-sde neural-mjd       trained networks, if built with the feature `neural`
 
-Written: windows.jsonl (a line per window and model, as they are finished), scores.json, scores.md. Rows with a missing
-value among the chosen columns are left out. Windows without training or forecast times are skipped and counted.
+Written: report.html (the page to look at), windows.jsonl (a line per window and model, as they are finished), scores.json,
+scores.md; with --plots the figures of the page as files. Rows with a missing value among the chosen columns are left out.
+Windows without training or forecast times are skipped and counted.
 
 Examples:
   levytilt backtest prices.csv --column NVDA --log-returns --out nvda

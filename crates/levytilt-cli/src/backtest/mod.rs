@@ -17,6 +17,7 @@ use crate::claim::Claim;
 use crate::input;
 use crate::output::say;
 use crate::progress::Progress;
+use crate::report;
 use crate::resume::work_through;
 use crate::threads::with_threads;
 
@@ -41,7 +42,7 @@ pub fn tell(args: &BacktestArgs, scores: &Scores) -> Result<()> {
         scores.warnings.iter().for_each(|warning| say(&format!("note: {warning}")));
         say(&format!("written: {}: report.html, windows.jsonl, scores.json, scores.md", args.out.display()));
     }
-    Ok(())
+    report::draw_plots(&args.out, &args.plots, args.report.wordless())
 }
 
 /// Read, cut, forecast and score what is not finished yet, and write.

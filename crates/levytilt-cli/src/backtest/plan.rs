@@ -1,7 +1,7 @@
 //! Plan a backtest: its windows, its models, and what decides the figures. Where the windows are forecast is left open.
 
 use anyhow::Result;
-use levytilt_baselines::{Forecaster, ForecasterOptions, forecaster};
+use levytilt_baselines::{Forecaster, ForecasterOptions, forecaster, is_network};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
@@ -128,6 +128,11 @@ impl Plan {
 fn check_counts(args: &BacktestArgs) -> Result<()> {
     if !(2..=MOST_PATHS).contains(&args.paths) {
         return Err(bad(format!("--paths {}: expected at least 2 and at most {MOST_PATHS}", args.paths)));
+    }
+    if args.training_steps.is_some() && !args.models.iter().any(|name| is_network(name)) {
+        return Err(bad(
+            "--training-steps: none of the models is a trained network; leave it out, or see --models in --help",
+        ));
     }
     match (1..args.models.len()).find(|&k| args.models[..k].contains(&args.models[k])) {
         Some(twice) => Err(bad(format!("--models: {} is named twice; expected each once", args.models[twice]))),

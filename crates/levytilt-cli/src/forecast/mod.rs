@@ -74,6 +74,7 @@ pub struct View {
 /// Read, simulate, write, report.
 pub fn run(args: &ForecastArgs) -> Result<()> {
     refuse_own_run(args)?;
+    args.plots.with_place(args.out.as_deref())?;
     let claim = args.out.as_deref().map(Claim::new).transpose()?;
     let origin = Origin::read(&args.run)?;
     let times = match (&args.horizon, &args.at) {
@@ -97,7 +98,7 @@ pub fn run(args: &ForecastArgs) -> Result<()> {
             say(&format!("written: {}: report.html, forecast.csv, paths.npz, summary.json", dir.display()));
         }
     }
-    Ok(())
+    args.out.as_deref().map_or(Ok(()), |dir| report::draw_plots(dir, &args.plots, args.report.wordless()))
 }
 
 impl Origin {

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::calibration::{Curve, pit, reliability, tone};
 use super::figure::{Axis, Figure, Layer, null_is_nan, nulls_are_nan};
-use super::page::{Block, Cell, Page, Section, Table};
+use super::page::{Block, Cell, Page, Section, Table, sentence};
 use crate::failure::bad;
 
 /// What the page needs of scores.json.
@@ -86,7 +86,7 @@ pub fn backtest_page(scores: &serde_json::Value) -> Result<Page> {
 
 fn page(scores: &Backtest) -> Page {
     let mut first = vec![Block::Table(table(scores)), Block::Figure(Box::new(differences(scores)))];
-    first.extend(scores.warnings.iter().map(|warning| Block::Warning(warning.clone())));
+    first.extend(scores.warnings.iter().map(|warning| Block::Warning(sentence(warning))));
     for (what, count) in [("could not be used", scores.skipped.len()), ("failed in a model", scores.failed.len())] {
         if count > 0 {
             first.push(Block::Warning(format!("{count} windows {what} and are scored for none; see scores.json.")));
@@ -192,7 +192,10 @@ fn differences(scores: &Backtest) -> Figure {
     .column("zero", "equal", vec![0.0, 0.0])
     .layer(Layer { dash: true, ..Layer::line("as good as the reference", "grey", "ends", "zero") })
     .layer(Layer::whiskers("model minus reference, 95% interval", "blue", "model", ["low", "mean", "high"]));
-    figure.caption = "Below zero a model is better than the reference; an interval across zero leaves it open.".into();
+    figure.caption = format!(
+        "Below zero a model is better than the reference; an interval across zero leaves it open. In {}.",
+        scores.unit
+    );
     figure.height = Some(260);
     figure
 }
@@ -206,7 +209,7 @@ fn by_step(scores: &Backtest) -> Figure {
             .column(&y, &model.name, model.crps_by_step.iter().map(|s| s.crps).collect())
             .layer(Layer::line(&model.name, tone(k), &x, &y));
     }
-    figure.caption = "How scores grow with the horizon.".into();
+    figure.caption = format!("How scores grow with the horizon, in {}.", scores.unit);
     (figure.height, figure.y_include) = (Some(320), vec![0.0]);
     figure
 }
@@ -223,7 +226,7 @@ fn by_window(scores: &Backtest) -> Figure {
         let line = Layer::line(&model.name, tone(k), "window", &y);
         figure = figure.column(&y, &model.name, model.crps_by_window.clone()).layer(Layer { thin: true, ..line });
     }
-    figure.caption = "The same windows for all: a few hard ones can decide a mean.".into();
+    figure.caption = format!("The same windows for all: a few hard ones can decide a mean. In {}.", scores.unit);
     figure.height = Some(320);
     figure
 }

@@ -2,6 +2,7 @@
 const figures = JSON.parse(document.getElementById("figures").textContent);
 const views = new Map(); // what part of x is seen, by figure or by group of figures that move together
 const drawn = []; // all charts
+let paper = false; // whether the page is on its way to a printer
 
 class Chart {
   constructor(host, figure) {
@@ -122,16 +123,23 @@ class Chart {
     });
   }
 
+  /** On paper as wide as a sheet, or half of it where figures stand side by side; the screen says nothing about that. */
+  get width() {
+    if (!paper || this.plot.clientWidth === 0) return this.plot.clientWidth;
+    return this.host.matches(".pair > :not(:only-child)") ? 350 : 700;
+  }
+
   /** Draw what is in view. */
   draw() {
-    const { figure, svg } = this, width = this.plot.clientWidth;
+    const { figure, svg, width } = this;
     if (width === 0) return;
     const height = Math.round(Math.min(figure.height || 340, Math.max(220, width * 0.7)));
     const [low, high] = this.view, range = this.range(low, high);
     const yTicks = ticks(figure.y, ...range, height / 55);
     this.left = Math.max(44, 26 + 7 * Math.max(...yTicks.map(([, text]) => text.length), 0));
     this.inner = width - this.left - 10;
-    this.bottom = height - 42;
+    this.rows = this.footRows();
+    this.bottom = height - 42 - 14 * (this.rows - 1);
     const x = (value) => round1(this.left + ((forward(figure.x, value) - low) / (high - low)) * this.inner);
     const y = (value) => round1(8 + (1 - (forward(figure.y, value) - range[0]) / (range[1] - range[0])) * (this.bottom - 8));
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -147,24 +155,36 @@ class Chart {
     svg.dataset.view = [low, high].map((end) => backward(figure.x, end)).join(" ");
   }
 
+  /** Rows of names below the figure, so that long ones do not run into each other. */
+  footRows() {
+    const names = this.figure.x.names;
+    if (!names) return 1;
+    const widest = Math.max(...names.map((name) => name.length)) * 6.7;
+    // Names at the ends come inward by at most half of what they are wide.
+    return Math.min(6, Math.max(1, Math.ceil((widest + Math.max(0, widest / 2 - 15) + 10) / (this.inner / names.length))));
+  }
+
   axes(x, y, low, high, yTicks, width, height) {
     const { figure } = this, group = node("g"), right = this.left + this.inner;
     const longest = figure.x.scale === "time" ? 80 : 62;
-    for (const [value, text] of ticks(figure.x, low, high, Math.max(2, this.inner / longest))) {
-      const at = x(backward(figure.x, value));
-      if (at < this.left - 0.5 || at > right + 0.5) continue;
+    ticks(figure.x, low, high, Math.max(2, this.inner / longest)).forEach(([value, text], k) => {
+      const at = x(backward(figure.x, value)), half = 3.4 * text.length;
+      if (at < this.left - 0.5 || at > right + 0.5) return;
       group.append(node("line", { class: "grid", x1: at, x2: at, y1: 8, y2: this.bottom }));
-      group.append(node("text", { x: at, y: this.bottom + 15, "text-anchor": "middle" }, text));
-    }
+      // A long name at an end is moved inward rather than cut.
+      const middle = figure.x.names ? Math.max(half, Math.min(width - half, at)) : at;
+      group.append(node("text", { x: middle, y: this.bottom + 15 + 14 * (k % this.rows), "text-anchor": "middle" }, text));
+    });
     for (const [value, text] of yTicks) {
       const at = y(backward(figure.y, value));
       if (at < 7.5 || at > this.bottom + 0.5) continue;
       group.append(node("line", { class: "grid", x1: this.left, x2: right, y1: at, y2: at }));
       group.append(node("text", { x: this.left - 6, y: at + 4, "text-anchor": "end" }, text));
     }
-    group.append(node("text", { class: "label", x: this.left + this.inner / 2, y: height - 6, "text-anchor": "middle" }, figure.x.label));
-    const middle = (8 + this.bottom) / 2;
-    group.append(node("text", { class: "label", x: 12, y: middle, "text-anchor": "middle", transform: `rotate(-90 12 ${middle})` }, figure.y.label));
+    // A label longer than its axis is written smaller rather than cut.
+    const fit = (text, room) => ({ class: "label", "text-anchor": "middle", style: `font-size:${Math.min(12, room / (0.58 * text.length)).toFixed(1)}px` });
+    group.append(node("text", { ...fit(figure.x.label, width - 8), x: this.left + this.inner / 2, y: height - 6 }, figure.x.label));
+    group.append(node("text", { ...fit(figure.y.label, height - 8), x: 12, y: height / 2, transform: `rotate(-90 12 ${height / 2})` }, figure.y.label));
     return group;
   }
 

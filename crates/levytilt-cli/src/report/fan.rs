@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::compact::{pick, short, thin};
 use super::figure::{Axis, Figure, Layer};
-use super::histogram::histogram;
+use super::histogram::{MANY, histogram};
 use crate::time::Written;
 
 /// Levels of the bands, the names of their columns and their labels.
@@ -83,7 +83,7 @@ impl Fan<'_> {
 pub fn law_at_the_end(id: &str, name: &str, draws: Vec<f64>) -> Figure {
     let draws = sorted(draws);
     let ends = (quantile(&draws, 0.01), quantile(&draws, 0.99));
-    let mut figure = histogram(id, "Law at the last time".into(), name, "share of paths", &draws, ends);
+    let mut figure = histogram(id, "Law at the last time".into(), name, "share of paths", &draws, ends, MANY);
     figure.caption = "Where the paths end, between their 1% and 99% quantiles.".into();
     figure
 }

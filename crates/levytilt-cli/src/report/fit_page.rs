@@ -10,6 +10,7 @@ use super::{message, motion, noise, parameters, path, quality, trace};
 use crate::exact_report::{self, name_of};
 use crate::fit::Outcome;
 use crate::input::Table;
+use crate::settings::DriftKind;
 
 /// What a fit left to look at.
 pub struct Material<'a> {
@@ -72,7 +73,7 @@ pub fn fit_page(material: &Material) -> Result<Page> {
         Section::new("parameters", "Parameters", vec![Block::Table(parameters::table(&outcome.fit))]),
         Section::new("quality", "How good is this fit?", quality::blocks(summary, rival)),
         Section::new("drift", "Law of motion", all.clone().map(|i| Block::Pair(motion::figures(&scene, i))).collect()),
-        Section::new("noise", "Noise", all.map(|i| noise::figures(&scene, i).map(Block::Pair)).collect::<Result<_>>()?),
+        Section::new("noise", "Noise", all.map(|i| noise::blocks(&scene, i)).collect::<Result<Vec<_>>>()?.concat()),
     ];
     let steps = trace::figures(&outcome.trace, &outcome.fit, &table.names);
     if !steps.is_empty() {
@@ -84,13 +85,33 @@ pub fn fit_page(material: &Material) -> Result<Page> {
     let names = table.names.join(", ");
     Ok(Page {
         kind: "fit".into(),
-        title: format!("{names}: {} drift, {} noise", name_of(&summary.drift), summary.noise),
+        title: format!("{names}: {}, {} noise", drift_name(summary.drift), summary.noise),
         lead: format!(
-            "{} observations of {names} from {}, explained by a hidden path of {} steps that drifts and jumps.",
-            summary.observations, table.source, summary.steps
+            "{} observations of {names} from {}, explained by a hidden path of {} steps that {}.",
+            summary.observations,
+            table.source,
+            summary.steps,
+            movement(summary.drift, summary.noise)
         ),
         dimensions: table.names.clone(),
         sections,
         version: summary.version.into(),
     })
+}
+
+fn drift_name(drift: DriftKind) -> String {
+    match drift {
+        DriftKind::None => "no drift".into(),
+        _ => format!("{} drift", name_of(&drift)),
+    }
+}
+
+/// What the path does, in words.
+fn movement(drift: DriftKind, noise: &str) -> &'static str {
+    match (drift, noise) {
+        (DriftKind::None, "gaussian") => "diffuses",
+        (DriftKind::None, _) => "jumps",
+        (_, "gaussian") => "drifts and diffuses",
+        _ => "drifts and jumps",
+    }
 }

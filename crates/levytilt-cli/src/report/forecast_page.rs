@@ -4,7 +4,7 @@ use levytilt::forecast::Forecast;
 
 use super::fan::{Fan, law_at_the_end};
 use super::figure::{Axis, Figure};
-use super::page::{Block, Cell, Fact, Page, Section, readable};
+use super::page::{Block, Cell, Fact, Page, Section, readable, sentence};
 use crate::time::Calendar;
 
 /// What is forecast, and from where.
@@ -31,7 +31,7 @@ pub fn forecast_page(outlook: &Outlook) -> Page {
     let dim = names.len();
     let end = calendar.write(ahead.times[ahead.times.len() - 1]);
     let mut blocks: Vec<Block> = (0..dim).flat_map(|i| figures(outlook, i)).collect();
-    blocks.extend(warnings.iter().map(|warning| Block::Warning(warning.clone())));
+    blocks.extend(warnings.iter().map(|warning| Block::Warning(sentence(warning))));
     blocks.push(Block::Text(
         "The paths are of the state itself. An observation adds its error, observation_std in the run's summary."
             .into(),

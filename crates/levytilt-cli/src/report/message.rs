@@ -40,10 +40,14 @@ fn references(scene: &Scene, trained: &Trained) -> Figure {
     sorted.sort_by(f64::total_cmp);
     let moves = largest_moves(scene);
     let span = trained.potential.spec().span;
-    let mut figure = histogram("references", "Reference times".into(), "time", "references", &sorted, span)
+    let even = 1.0 / (span.1 - span.0);
+    let mut figure = histogram("references", "Reference times".into(), "time", "references", &sorted, span, BOXES)
+        .column("ends", "time", vec![span.0, span.1])
+        .column("even", "density of even ones", vec![even; 2])
+        .layer(Layer { dash: true, ..Layer::line("evenly spaced, as at the start", "grey", "ends", "even") })
         .column("move_time", "time of move", moves.clone())
-        .column("move_height", "", vec![0.0; moves.len()])
-        .layer(Layer::points("largest moves of the path", "orange", "move_time", "move_height"));
+        .column("move_height", "density of even ones", vec![even; moves.len()])
+        .layer(Layer { large: true, ..Layer::points("largest moves of the path", "red", "move_time", "move_height") });
     let crowding = trained.crowding(&moves, REACH * (span.1 - span.0));
     figure.caption = format!(
         "Where the networks look closest: density of the encoder's learned reference times, which begin evenly spaced. \
@@ -53,6 +57,8 @@ fn references(scene: &Scene, trained: &Trained) -> Figure {
     figure
 }
 
+/// Boxes of the histogram: few, so that evenly spaced references look even.
+const BOXES: usize = 24;
 /// Moves that are marked.
 const MOVES: usize = 10;
 /// What counts as near to one, in spans.
@@ -70,7 +76,9 @@ fn largest_moves(scene: &Scene) -> Vec<f64> {
     let mut order: Vec<(f64, f64)> = (1..fit.times.len()).map(|j| (size(j), fit.times[j])).collect();
     order.sort_by(|a, b| b.0.total_cmp(&a.0));
     order.truncate(MOVES);
-    order.into_iter().map(|(_, time)| time).collect()
+    let mut times: Vec<f64> = order.into_iter().map(|(_, time)| time).collect();
+    times.sort_by(f64::total_cmp);
+    times
 }
 
 /// A_t and B_t of dimension `i`; times with another kind of message are left out.
@@ -83,17 +91,20 @@ fn coefficients(scene: &Scene, i: usize) -> Vec<Figure> {
     let found: Vec<(f64, f64, f64)> = fit.times.iter().zip(&fit.potentials[i]).filter_map(quadratic).collect();
     let [times, a, b] = [0, 1, 2].map(|k| found.iter().map(|&(t, a, b)| [t, a, b][k]).collect::<Vec<f64>>());
     let keep = thin(found.len(), MOST, &[&a, &b], &[]);
-    let shapes = [
-        ("firmness", "−A", "−A_t: how firmly the future holds the state", &a),
-        ("pull", "B", "B_t: where it pulls", &b),
-    ];
+    let shapes = [("firmness", "−A", "−A: how firmly the future holds", &a), ("pull", "B", "B: where it pulls", &b)];
     let figure = |(id, column, label, values): (&str, &str, &str, &Vec<f64>)| {
-        let y = if id == "firmness" { Axis::log(column) } else { Axis::linear(column) };
+        let name = &scene.table.names[i];
+        let y = match id {
+            "firmness" => Axis::log(format!("−A, per square of {name}")),
+            _ => Axis::linear(format!("B, per unit of {name}")),
+        };
         let mut figure = Figure::new(&scene.id(id, i), scene.title(label, i), scene.times.clone(), y)
             .column("time", "time", pick(&times, &keep))
             .column("value", column, pick(values, &keep))
             .layer(Layer::line(column, "blue", "time", "value"));
-        figure.caption = "The message of the networks at every time, φ(x) = A x² + B x; its centre is −B/(2A).".into();
+        figure.caption = "The message of the networks at every time, φ(x) = A x² + B x, with which steps are tilted towards what comes; \
+                          its centre is −B/(2A)."
+            .into();
         (figure.dimension, figure.link, figure.height) = (scene.dimension(i), Some("time".into()), Some(280));
         figure
     };

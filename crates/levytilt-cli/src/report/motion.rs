@@ -6,7 +6,7 @@ use super::compact::short;
 use super::curves::Curve;
 use super::figure::{Axis, Figure, Layer};
 use super::fit_page::Scene;
-use super::histogram::histogram;
+use super::histogram::{MANY, histogram};
 use crate::settings::DriftKind;
 
 /// Places at which a curve is drawn.
@@ -24,7 +24,8 @@ pub fn figures(scene: &Scene, i: usize) -> Vec<Figure> {
     let states = Range { low: low - pad, high: high + pad };
     let kind = scene.outcome.summary.drift;
     let wells = kind == DriftKind::DoubleWell || (kind == DriftKind::Neural && scene.dim() == 1);
-    let mut figures = vec![drift(scene, i, &states)];
+    // Without a drift there is nothing to draw of it.
+    let mut figures: Vec<Figure> = (kind != DriftKind::None).then(|| drift(scene, i, &states)).into_iter().collect();
     figures.extend(wells.then(|| potential(scene, i, &states)));
     figures.push(visited(scene, i, &medians, &states));
     figures.iter_mut().for_each(|figure| figure.dimension = scene.dimension(i));
@@ -128,9 +129,12 @@ fn curve_figure(id: &str, title: String, (name, y): (&str, Axis), xs: Vec<f64>, 
 fn visited(scene: &Scene, i: usize, medians: &[f64], states: &Range) -> Figure {
     let (title, ends) = (scene.title("visited states", i), (states.low, states.high));
     let name = &scene.table.names[i];
-    let mut figure = histogram(&scene.id("visited", i), title, name, "share of times", medians, ends);
-    figure.caption =
-        "Where the hidden path was (posterior medians). The drift is known only where the state has been.".into();
+    let mut figure = histogram(&scene.id("visited", i), title, name, "share of times", medians, ends, MANY);
+    figure.caption = "Where the hidden path was (posterior medians).".into();
+    figure.caption += match scene.outcome.summary.drift {
+        DriftKind::None => " This model has no drift: only noise moves the state.",
+        _ => " The drift is known only where the state has been.",
+    };
     figure.height = Some(300);
     figure
 }

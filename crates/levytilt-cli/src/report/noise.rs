@@ -2,10 +2,12 @@
 
 use anyhow::Result;
 
+use super::agreement;
 use super::compact::short;
 use super::figure::{Axis, Figure, Layer};
 use super::fit_page::Scene;
 use super::law::Law;
+use super::page::Block;
 use super::path::at_share;
 
 /// Paths whose increments are looked at.
@@ -20,8 +22,8 @@ const BETWEEN: usize = 120;
 /// Standard normal quantile at 95%.
 const Z95: f64 = 1.645;
 
-/// Density and Q–Q plot of dimension `i`.
-pub fn figures(scene: &Scene, i: usize) -> Result<Vec<Figure>> {
+/// Whether the increments of dimension `i` follow its noise, their density and Q–Q plot.
+pub fn blocks(scene: &Scene, i: usize) -> Result<Vec<Block>> {
     let reference = typical_length(scene);
     let law = Law::new(scene.outcome.fit.model.dimensions[i].noise.nodes(reference)?);
     let paths: Vec<Vec<(f64, f64)>> = increments(scene, i)?;
@@ -29,7 +31,7 @@ pub fn figures(scene: &Scene, i: usize) -> Result<Vec<Figure>> {
     for figure in &mut figures {
         (figure.dimension, figure.height) = (scene.dimension(i), Some(340));
     }
-    Ok(figures)
+    Ok(agreement::verdict(scene.dimension(i), &paths).into_iter().chain([Block::Pair(figures)]).collect())
 }
 
 /// The middle one of the step lengths.
@@ -94,7 +96,7 @@ fn density(scene: &Scene, i: usize, law: &Law, paths: &[Vec<(f64, f64)>], refere
         aside: true,
         ..Layer::line("Gaussian with the same quartiles", "brown", "increment", "gaussian")
     })
-    .layer(Layer::line("model", "blue", "increment", "model"))
+    .layer(Layer { aside: true, ..Layer::line("model", "blue", "increment", "model") })
     .layer(Layer::points("increments of the posterior paths", "dots", "place", "found"));
     figure.caption = format!(
         "Law of the noise on logarithmic axes, where a power-law tail is a straight line, against the increments of {} \

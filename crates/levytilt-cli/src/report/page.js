@@ -7,6 +7,9 @@ document.getElementById("theme").addEventListener("click", () => {
   root.dataset.theme = dark ? "light" : "dark";
 });
 
+for (const [event, printing] of [["beforeprint", true], ["afterprint", false]])
+  addEventListener(event, () => { paper = printing; drawn.forEach((chart) => chart.draw()); });
+
 const chooser = document.getElementById("dimension");
 if (chooser) {
   const choose = () => {

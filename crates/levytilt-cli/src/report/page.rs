@@ -132,6 +132,11 @@ pub fn capital(text: &str) -> String {
     first + letters.as_str()
 }
 
+/// With a capital and a full stop.
+pub fn sentence(text: &str) -> String {
+    format!("{}{}", capital(text), if text.ends_with('.') { "" } else { "." })
+}
+
 /// A number with at most four digits and no zeros at its end.
 pub fn brief(value: f64) -> String {
     let text = readable(value);
@@ -244,9 +249,10 @@ fn table(table: &Table) -> String {
     let is_number = |k: usize| table.rows.iter().any(|row| row[k].value.is_some());
     let class = |k: usize| if is_number(k) { " class=\"number\"" } else { "" };
     let mut html = format!(
-        "<div class=\"scroll\"><table{}><caption>{}</caption><thead><tr>",
-        if table.sortable { " class=\"sortable\"" } else { "" },
-        escape(&table.caption)
+        // The words stand before the table, where they are read without scrolling however wide that is.
+        "<p class=\"caption\">{0}</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table{1}><thead><tr>",
+        escape(&table.caption),
+        if table.sortable { " class=\"sortable\"" } else { "" }
     );
     for (k, head) in table.head.iter().enumerate() {
         let head = escape(head);

@@ -20,12 +20,47 @@ const LEVELS: [f64; 3] = [0.05, 0.5, 0.95];
 
 /// Per dimension the path, and its jumps if there are any.
 pub fn blocks(scene: &Scene) -> Vec<Block> {
-    let figures = (0..scene.dim()).flat_map(|i| {
+    let blocks = (0..scene.dim()).flat_map(|i| {
         let jumps = Jumps::new(scene, i);
-        let path = path(scene, i, &jumps);
-        [Some(path), (!jumps.places.is_empty()).then(|| sizes(scene, i, &jumps))]
+        let figures = [Some(path(scene, i, &jumps)), (!jumps.places.is_empty()).then(|| sizes(scene, i, &jumps))];
+        let figures = figures.into_iter().flatten().map(|figure| Block::Figure(Box::new(figure)));
+        figures.chain(lone_values(scene, i, &jumps)).collect::<Vec<_>>()
     });
-    figures.flatten().map(|figure| Block::Figure(Box::new(figure))).collect()
+    blocks.collect()
+}
+
+/// A word of caution if most jumps go there and back around a single value, as errors of single values do.
+fn lone_values(scene: &Scene, i: usize, jumps: &Jumps) -> Option<Block> {
+    let times = pick(&scene.outcome.fit.times, &jumps.places);
+    let (rows, values) = (&scene.table.times, &scene.table.columns[i]);
+    let seen: Vec<f64> = rows.iter().zip(values).filter(|(_, value)| !value.is_nan()).map(|(time, _)| *time).collect();
+    let pairs = there_and_back(&times, &jumps.size(1), &seen);
+    let most = pairs >= 2 && 4 * pairs >= times.len();
+    let of = scene.dimension(i).map_or(String::new(), |name| format!("{name}: "));
+    most.then(|| {
+        Block::Warning(format!(
+            "{of}{} of {} probable jumps come in pairs, there and back around a single value. Wrong values look like that, and \
+             a model whose errors of observation are Gaussian can only take them for jumps of the state, with a smaller \
+             alpha than the state itself would have. If they are errors, empty those fields and fit again.",
+            2 * pairs,
+            times.len()
+        ))
+    })
+}
+
+/// Pairs of jumps that undo each other around one observation.
+fn there_and_back(times: &[f64], sizes: &[f64], seen: &[f64]) -> usize {
+    let (mut pairs, mut k) = (0, 1);
+    while k < times.len() {
+        let (away, back) = (sizes[k - 1], sizes[k]);
+        let between = seen.partition_point(|t| *t < times[k]) - seen.partition_point(|t| *t < times[k - 1]);
+        let undone = (away + back).abs() < 0.3 * away.abs().max(back.abs());
+        if between == 1 && undone {
+            (pairs, k) = (pairs + 1, k + 1);
+        }
+        k += 1;
+    }
+    pairs
 }
 
 /// The probable jumps of one dimension.
@@ -164,4 +199,19 @@ fn sizes(scene: &Scene, i: usize, jumps: &Jumps) -> Figure {
             .into();
     (figure.dimension, figure.link, figure.height) = (scene.dimension(i), Some("time".into()), Some(230));
     figure
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identity_there_and_back() {
+        let seen: Vec<f64> = (0..20).map(f64::from).collect();
+        // Up at 3 and down at 4; up at 8 and down at 11, which is a stay; up twice at 14 and 15.
+        let times = [3.0, 4.0, 8.0, 11.0, 14.0, 15.0];
+        assert_eq!(there_and_back(&times, &[5.0, -4.9, 3.0, -3.0, 2.0, 2.0], &seen), 1);
+        assert_eq!(there_and_back(&times, &[5.0, -2.0, 3.0, -3.0, 2.0, -2.1], &seen), 1);
+        assert_eq!(there_and_back(&[], &[], &seen), 0);
+    }
 }

@@ -1,6 +1,6 @@
 //! Say in words and numbers how far a fit can be trusted.
 
-use super::page::{Block, Cell, Fact, Table, capital, readable};
+use super::page::{Block, Cell, Fact, Table, sentence};
 use crate::exact_report;
 use crate::fit_report::Summary;
 
@@ -36,18 +36,18 @@ fn verdict(summary: &Summary) -> Block {
         );
     }
     let text = format!(
-        "The bound is {} nats below the log evidence (± {}). The gap is the divergence of the paths drawn from the exact \
+        "The bound is {:.2} nats below the log evidence (± {:.2}). The gap is the divergence of the paths drawn from the exact \
          posterior, over {} observations together; an exact posterior has none.",
-        readable(gap),
-        readable(noise),
-        summary.observations
+        gap, noise, summary.observations
     );
     // The same limit as the warning of the fit.
     match per_thousand {
         _ if gap > 3.0 * noise + 3.0 * (summary.observations as f64 / 1000.0).max(1.0) => {
             Block::Warning(format!("{text} That is wide: the posterior shown misses part of the true one."))
         }
-        few if few < 1.0 => Block::Good(format!("{text} That is close.")),
+        few if few < 1.0 => Block::Good(format!(
+            "{text} That is close: the posterior is right for this model. Whether the model is right for the record, see below, under noise."
+        )),
         _ => Block::Good(format!("{text} That is near enough for means and bands; look at the warnings, if any.")),
     }
 }
@@ -116,11 +116,6 @@ fn methods(summary: &Summary) -> Vec<Block> {
         }
     }
     texts.into_iter().map(Block::Text).collect()
-}
-
-/// With a capital and a full stop.
-fn sentence(text: &str) -> String {
-    format!("{}{}", capital(text), if text.ends_with('.') { "" } else { "." })
 }
 
 fn candidates(summary: &Summary) -> Table {

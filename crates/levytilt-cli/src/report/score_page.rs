@@ -6,7 +6,7 @@ use super::calibration::{Curve, pit, reliability};
 use super::compact::short;
 use super::fan::{Fan, written_axis};
 use super::figure::{Axis, Figure, Layer};
-use super::page::{Block, Cell, Page, Section, Table, readable};
+use super::page::{Block, Cell, Page, Section, Table, readable, sentence};
 use crate::forecast::files::Ahead;
 use crate::score::summary::{DimensionScores, Scores};
 use crate::time;
@@ -43,7 +43,7 @@ pub fn score_page(scores: &Scores, ahead: &Ahead, truths: &[Vec<(usize, f64)>]) 
         Block::Pair(figures)
     };
     let mut overview: Vec<Block> = vec![Block::Table(table(scores))];
-    overview.extend(scores.warnings.iter().map(|warning| Block::Warning(warning.clone())));
+    overview.extend(scores.warnings.iter().map(|warning| Block::Warning(sentence(warning))));
     Ok(Page {
         kind: "score".into(),
         title: format!("{}: how good was the forecast?", ahead.dimensions.join(", ")),
@@ -124,7 +124,7 @@ fn by_time(scores: &Scores) -> Result<Figure> {
         sum / (k + 1) as f64
     });
     let so_far: Vec<f64> = so_far.collect();
-    let mut figure = Figure::new("crps", "CRPS by time", axis, Axis::linear("CRPS"))
+    let mut figure = Figure::new("crps", "CRPS by time", axis, Axis::linear("CRPS (unit of the record)"))
         .column("time", "time", times)
         .column("crps", "CRPS", short(crps))
         .column("mean", "mean so far", short(so_far))

@@ -3,7 +3,9 @@
 use levytilt::fit::{Estimate, Fit};
 use levytilt::progress::Progress;
 
+use super::calibration::tone;
 use super::figure::{Axis, Figure, Layer};
+use super::page::capital;
 
 /// The steps of one search.
 #[derive(Debug, Clone, Default)]
@@ -71,12 +73,12 @@ fn plain(name: &str) -> &str {
 
 /// The bound and the parameters.
 fn pair(segment: &Segment, free: &[&Estimate], name: Option<&String>, k: usize) -> [Figure; 2] {
-    let prefix = name.map_or(String::new(), |name| format!("{name}: "));
+    let title = |what: &str| name.map_or_else(|| capital(what), |name| format!("{name}: {what}"));
     let id = |base: &str| if name.is_some() { format!("{base}-{}", k + 1) } else { base.to_string() };
     let steps: Vec<f64> = segment.steps.iter().map(|s| s.iteration as f64).collect();
     let shifted = |by: f64| segment.steps.iter().map(|s| s.elbo + by * s.elbo_std_error).collect::<Vec<f64>>();
     let mut bound =
-        Figure::new(&id("trace"), format!("{prefix}bound"), Axis::linear("Newton step"), Axis::linear("bound (nats)"))
+        Figure::new(&id("trace"), title("bound"), Axis::linear("Newton step"), Axis::linear("bound (nats)"))
             .column("step", "step", steps.clone())
             .column("low", "− 2 errors", shifted(-2.0))
             .column("bound", "bound", shifted(0.0))
@@ -88,14 +90,13 @@ fn pair(segment: &Segment, free: &[&Estimate], name: Option<&String>, k: usize) 
                      in the last steps, which average over fresh sets."
             .into();
     let y = Axis::linear("standard errors from the result");
-    let mut values = Figure::new(&id("settling"), format!("{prefix}parameters"), Axis::linear("Newton step"), y)
-        .column("step", "step", steps);
+    let mut values =
+        Figure::new(&id("settling"), title("parameters"), Axis::linear("Newton step"), y).column("step", "step", steps);
     for (n, p) in free.iter().enumerate() {
         let error = p.std_error.unwrap_or(f64::NAN);
         let away = segment.steps.iter().map(|s| (s.values[n] - p.value) / error).collect();
         let column = format!("p{n}");
-        let tone = ["blue", "red", "teal", "brown", "violet", "olive", "pink", "grey"][n % 8];
-        values = values.column(&column, p.name.clone(), away).layer(Layer::line(&p.name, tone, "step", &column));
+        values = values.column(&column, p.name.clone(), away).layer(Layer::line(&p.name, tone(n), "step", &column));
     }
     values.caption =
         "How far each parameter was from where it ended, in its standard errors. Lines that end flat have settled."

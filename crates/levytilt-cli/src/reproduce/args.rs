@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
-use crate::args::ReportArgs;
+use crate::args::{PlotArgs, ReportArgs};
 
 /// Which of the paper's studies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -46,6 +46,9 @@ pub struct ReproduceArgs {
     /// Directory for the results; a second call with the same one goes on where the first stopped
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
+    /// The figures alone.
+    #[command(flatten)]
+    pub plots: PlotArgs,
     /// How to report.
     #[command(flatten)]
     pub report: ReportArgs,
@@ -61,7 +64,8 @@ synthetic     OU and double well, alpha 1.1 to 1.9: 10 001 points, 1000 of them 
 univariate    30 days of training, 2 days ahead, every 2 days: see `levytilt backtest --help`. Needs --data: a column of
 multivariate  timestamps and one per ticker, as yfinance.download(tickers, interval=\"1h\")[\"Close\"] gives.
 
-Written: table.json and table.md, and one line per finished piece, so that a run that was stopped goes on.
+Written: report.html (the page to look at), table.json and table.md, and one line per finished piece, so that a run that
+was stopped goes on.
 
 Examples:
   levytilt reproduce synthetic --quick --out quick

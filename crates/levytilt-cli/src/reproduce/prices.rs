@@ -3,14 +3,16 @@
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use crate::args::ReportArgs;
+use crate::args::{PlotArgs, ReportArgs};
 use crate::backtest::args::BacktestArgs;
 use crate::backtest::backtest;
 use crate::backtest::summary::Scores;
 use crate::claim::Claim;
 use crate::failure::bad;
 use crate::output::{Entry, say};
-use crate::reproduce::args::ReproduceArgs;
+use crate::report::page::Page;
+use crate::report::{self, Compared, prices_page};
+use crate::reproduce::args::{ReproduceArgs, Study};
 use crate::reproduce::published::{GOOGL, NVDA, PublishedForecast, TEN};
 use crate::settings::DataSettings;
 
@@ -61,14 +63,22 @@ fn run(args: &ReproduceArgs, claim: Claim, parts: &[Part]) -> Result<()> {
         tables.push(Beside { name: part.name, scores, published: part.published });
     }
     let markdown: Vec<String> = tables.iter().map(to_markdown).collect();
-    claim.save(&[Entry::json("table.json", &tables), Entry::text("table.md", markdown.join("\n"))])?;
+    let [page, content] = report::entries(&page(args, &tables)?)?;
+    let text = Entry::text("table.md", markdown.join("\n"));
+    claim.save(&[Entry::json("table.json", &tables), text, page, content])?;
     if args.report.json {
         say(&serde_json::to_string_pretty(&tables).context("table")?);
     } else if !args.report.quiet {
         markdown.iter().for_each(|table| say(table));
-        say(&format!("written: {}: table.json, table.md", args.out.display()));
+        say(&format!("written: {}: report.html, table.json, table.md", args.out.display()));
     }
-    Ok(())
+    report::draw_plots(&args.out, &args.plots, args.report.wordless())
+}
+
+fn page(args: &ReproduceArgs, tables: &[Beside]) -> Result<Page> {
+    let study = if args.study == Study::Univariate { "Univariate" } else { "Multivariate" };
+    let compared = tables.iter().map(|t| Compared { name: t.name, scores: &t.scores, published: t.published });
+    prices_page(study, &compared.collect::<Vec<_>>())
 }
 
 fn settings(args: &ReproduceArgs, data: &str, part: &Part) -> BacktestArgs {
@@ -93,6 +103,7 @@ fn settings(args: &ReproduceArgs, data: &str, part: &Part) -> BacktestArgs {
         seed: args.seed,
         threads: args.threads,
         out: args.out.join(part.name),
+        plots: PlotArgs::default(),
         report: ReportArgs { json: false, quiet: args.report.quiet },
     }
 }

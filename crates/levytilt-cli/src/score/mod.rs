@@ -28,6 +28,7 @@ const BINS: usize = 10;
 
 /// Read, align, score, write, report.
 pub fn run(args: &ScoreArgs) -> Result<()> {
+    args.plots.with_place(args.out.as_deref())?;
     let claim = args.out.as_deref().map(Claim::new).transpose()?;
     let ahead = commit::steady(&args.forecast, || Ahead::read(&args.forecast))?;
     if ahead.paths < 2 {
@@ -48,7 +49,7 @@ pub fn run(args: &ScoreArgs) -> Result<()> {
             say(&format!("written: {}: report.html, scores.json", dir.display()));
         }
     }
-    Ok(())
+    args.out.as_deref().map_or(Ok(()), |dir| report::draw_plots(dir, &args.plots, args.report.wordless()))
 }
 
 /// A time at which something was seen.

@@ -51,9 +51,16 @@ impl Browser {
     pub fn open(&self, file: &Path, width: u32, dark: bool) {
         self.screen(width, 900);
         let scheme = if dark { "dark" } else { "light" };
-        let media = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
+        let media = json!({"media": "", "features": [{"name": "prefers-color-scheme", "value": scheme}]});
         self.developer("Emulation.setEmulatedMedia", media);
         self.post("/url", json!({"url": format!("file://{}", file.display())}));
+    }
+
+    /// Show the page as on paper, in the colours of a dark screen if those were chosen.
+    pub fn on_paper(&self, dark: bool) {
+        let scheme = if dark { "dark" } else { "light" };
+        let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
+        self.developer("Emulation.setEmulatedMedia", json!({"media": "print", "features": features}));
     }
 
     fn screen(&self, width: u32, height: u32) {

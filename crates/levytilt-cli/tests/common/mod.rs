@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub mod browser;
+pub mod pages;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,18 @@ use std::process::{Child, Command, Output, Stdio};
 
 /// Parameters of a model that every test can use.
 pub const OU_STABLE: &str = "--drift ou --theta 3 --mu 1 --noise stable --alpha 1.5 --scale 2 --observation-std 0.1";
+
+/// Daily prices of two tickers from April to July 2024, moved by sines.
+pub fn two_prices() -> String {
+    let mut csv = String::from("time,NVDA,GOOGL\n");
+    for k in 0..110 {
+        let (month, day) = (4 + k / 30, 1 + k % 30);
+        let t = f64::from(k);
+        let (a, b) = (100.0 * (0.05 * (1.7 * t).sin()).exp(), 50.0 * (0.03 * (1.3 * t).cos()).exp());
+        csv += &format!("2024-{month:02}-{day:02}T20:00:00Z,{a},{b}\n");
+    }
+    csv
+}
 
 /// A directory that goes away with the test.
 pub struct Sandbox(tempfile::TempDir);

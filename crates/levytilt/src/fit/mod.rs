@@ -190,6 +190,7 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
         parameters: &estimates,
         observations,
         times: chain.len(),
+        span: grid.times()[grid.times().len() - 1] - grid.times()[0],
         paths: options.paths,
         start_miss: start_miss(&chain),
         noted,

@@ -10,6 +10,8 @@ pub(super) struct Judged<'a> {
     pub parameters: &'a [Estimate],
     pub observations: usize,
     pub times: usize,
+    /// Time from the first observation to the last.
+    pub span: f64,
     pub paths: usize,
     /// Distance of a known first state from the value observed there, in errors of observation.
     pub start_miss: f64,
@@ -27,6 +29,9 @@ const FEWEST_EFFECTIVE: f64 = 0.1;
 const FEWEST: usize = 20;
 /// An index above this is the Gaussian limit for all that the data can say.
 const GAUSSIAN_INDEX: f64 = 1.98;
+/// A return is seen if it happened this many times over the record, or if its rate is this many standard errors from none.
+const FEWEST_RETURNS: f64 = 10.0;
+const CLEAR: f64 = 2.0;
 
 /// The gap between evidence and bound, if it is wide.
 pub(super) fn wide_gap(summary: &WeightSummary, evidence: &Evidence, observations: usize) -> Option<f64> {
@@ -37,7 +42,7 @@ pub(super) fn wide_gap(summary: &WeightSummary, evidence: &Evidence, observation
 
 /// The sentences.
 pub(super) fn warnings(judged: &Judged) -> Vec<String> {
-    let Judged { summary, evidence, parameters, observations, times, paths, start_miss, noted } = judged;
+    let Judged { summary, evidence, parameters, observations, times, span, paths, start_miss, noted } = judged;
     let mut all = noted.clone();
     if summary.k_hat > WORST_K || summary.effective_sample_size < FEWEST_EFFECTIVE * *paths as f64 {
         all.push(format!(
@@ -72,8 +77,45 @@ pub(super) fn warnings(judged: &Judged) -> Vec<String> {
     if !held.is_empty() {
         all.push(format!("the data say little about {}: held by a weak prior around a rough guess", held.join(", ")));
     }
+    let restless: Vec<String> = parameters.iter().filter_map(|p| restless(p, *span)).collect();
+    if !restless.is_empty() {
+        all.push(format!(
+            "{}: the record is too short to show a return to a level, and mu says little; compare with drift none",
+            restless.join(", ")
+        ));
+    }
     if parameters.iter().any(|p| !p.fixed && p.name.starts_with("alpha") && p.value > GAUSSIAN_INDEX) {
         all.push("alpha is at its upper end, where the noise is Gaussian: compare with noise gaussian".into());
     }
     all
+}
+
+/// A rate of return that cannot be told from none, with its error.
+fn restless(p: &Estimate, span: f64) -> Option<String> {
+    let is_rate = p.name == "theta" || p.name.starts_with("theta[");
+    let error = p.std_error.filter(|_| is_rate && !p.fixed)?;
+    let unclear = p.value < CLEAR * error && p.value * span < FEWEST_RETURNS;
+    unclear.then(|| format!("{} is {:.2} of its standard errors from 0", p.name, p.value / error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn golden_a_return_is_seen_or_not() {
+        let estimate = |name: &str, value: f64, std_error: f64, fixed| Estimate {
+            name: name.into(),
+            value,
+            std_error: Some(std_error),
+            fixed,
+            held_by_prior: false,
+        };
+        // A random walk of 1000 steps; a clear rate; noise around a level, which returns within a step; one that is given.
+        assert!(restless(&estimate("theta", 0.0025, 0.0023, false), 999.0).unwrap().contains("1.09"));
+        assert_eq!(restless(&estimate("theta[A]", 0.02, 0.005, false), 100.0), None);
+        assert_eq!(restless(&estimate("theta", 5.3, 7.0, false), 999.0), None);
+        assert_eq!(restless(&estimate("theta", 0.0025, 0.0023, true), 999.0), None);
+        assert_eq!(restless(&estimate("theta1", 0.1, 0.2, false), 1.0), None);
+    }
 }

@@ -13,6 +13,7 @@ use crate::failure::bad;
 use crate::journal::Journal;
 use crate::output::{Entry, say};
 use crate::progress::Progress;
+use crate::report;
 use crate::reproduce::args::ReproduceArgs;
 use crate::reproduce::synthetic::set::{DataSet, Line, System};
 use crate::reproduce::synthetic::table::Table;
@@ -35,14 +36,16 @@ pub fn run(args: &ReproduceArgs, claim: Claim) -> Result<()> {
     let settings = json!({ "study": "synthetic", "seed": args.seed, "version": env!("CARGO_PKG_VERSION") });
     let lines = with_threads(Some(args.threads), || work(args, &sets, &settings))??;
     let table = Table::new(&lines, settings)?;
-    claim.save(&[Entry::json("table.json", &table), Entry::text("table.md", table.to_markdown())])?;
+    let [page, content] = report::entries(&report::synthetic_page(&table))?;
+    let markdown = Entry::text("table.md", table.to_markdown());
+    claim.save(&[Entry::json("table.json", &table), markdown, page, content])?;
     if args.report.json {
         say(&serde_json::to_string_pretty(&table).context("table")?);
     } else if !args.report.quiet {
         say(&table.to_markdown());
-        say(&format!("written: {}: sets.jsonl, table.json, table.md", args.out.display()));
+        say(&format!("written: {}: report.html, sets.jsonl, table.json, table.md", args.out.display()));
     }
-    Ok(())
+    report::draw_plots(&args.out, &args.plots, args.report.wordless())
 }
 
 fn sets(args: &ReproduceArgs) -> Result<Vec<DataSet>> {
