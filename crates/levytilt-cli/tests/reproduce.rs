@@ -22,9 +22,10 @@ fn published_figures_stand_beside_ours() {
     sandbox.write("prices.csv", prices());
     let run = "reproduce univariate --quick --data prices.csv --models random-walk,student-walk --out two";
     let said = sandbox.ok(run);
-    assert_eq!(sandbox.list("two"), ["GOOGL", "NVDA", "table.json", "table.md"]);
+    assert_eq!(sandbox.list("two"), ["GOOGL", "NVDA", "report.html", "report.json", "table.json", "table.md"]);
     let table = sandbox.read("two/table.md");
-    for part in ["| tilted stable | 0.432 |", "| tilted stable | 0.435 |", "| random-walk | ", "# NVDA", "# GOOGL"] {
+    for part in ["| – | tilted stable | 0.432 |", "| tilted stable | 0.435 |", "| random-walk | ", "# NVDA", "# GOOGL"]
+    {
         assert!(table.contains(part) && said.out.contains(part), "{part}: {table}");
     }
     let json = sandbox.json("two/table.json");

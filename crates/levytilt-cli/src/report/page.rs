@@ -148,6 +148,15 @@ impl Block {
             _ => vec![],
         }
     }
+
+    /// Its figures, to be changed.
+    pub fn figures_mut(&mut self) -> Vec<&mut Figure> {
+        match self {
+            Self::Figure(figure) => vec![figure],
+            Self::Pair(figures) => figures.iter_mut().collect(),
+            _ => vec![],
+        }
+    }
 }
 
 impl Section {

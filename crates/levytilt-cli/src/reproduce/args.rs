@@ -61,9 +61,11 @@ synthetic     OU and double well, alpha 1.1 to 1.9: 10 001 points, 1000 of them 
 univariate    30 days of training, 2 days ahead, every 2 days: see `levytilt backtest --help`. Needs --data: a column of
 multivariate  timestamps and one per ticker, as yfinance.download(tickers, interval=\"1h\")[\"Close\"] gives.
 
-Written: table.json and table.md, and one line per finished piece, so that a run that was stopped goes on.
+Written: table.json and table.md, for prices also report.html, and one line per finished piece, so that a run that was
+stopped goes on.
 
 Examples:
   levytilt reproduce synthetic --quick --out quick
   levytilt reproduce synthetic --observation-std 0.1 --out synthetic
-  levytilt reproduce univariate --data prices.csv --out univariate";
+  levytilt reproduce univariate --data prices.csv --out univariate
+  levytilt reproduce multivariate --quick --data prices.csv --out ten";
