@@ -3,15 +3,17 @@
 
 use crate::forecaster::Record;
 use levytilt::Result;
-use levytilt::series::{Clock, ClockOptions, Memory, VolatilityOptions, recent_volatility};
+use levytilt::series::{Clock, ClockOptions, Memory, Sessions, StepKind, VolatilityOptions, recent_volatility};
 
 /// How pace is told.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pace {
     /// How the clock is learned; nothing for calendar time.
     pub clock: Option<ClockOptions>,
-    /// How recent moves count; nothing if all count the same.
-    pub memory: Option<Memory>,
+    /// How recent moves count; the mean of several, and nothing if all moves count the same.
+    pub memory: Vec<Memory>,
+    /// Whether moves over closed gaps tell volatility as well as those of open hours.
+    pub gaps_tell: bool,
 }
 
 /// The pace of a record and of the steps ahead.
@@ -30,7 +32,7 @@ pub(crate) struct Paced {
 impl Pace {
     /// Calendar time.
     pub fn calendar() -> Self {
-        Self { clock: None, memory: None }
+        Self { clock: None, memory: vec![], gaps_tell: true }
     }
 
     /// Pace of the record's steps and of those ahead.
@@ -50,13 +52,29 @@ impl Pace {
                 (lengths, ahead)
             }
         };
-        let (mut scales, mut scale) = (vec![1.0; sizes.len()], 1.0);
-        if self.memory.is_some() {
-            let options = VolatilityOptions { memory: self.memory, ..VolatilityOptions::default() };
-            let volatility = recent_volatility(&sizes, &lengths, &options)?;
-            (scales, scale) = (volatility.past, volatility.scale);
-        }
+        let (scales, scale) = self.scales(record.times(), &sizes, &lengths)?;
         Ok(Paced { lengths, ahead, scales, scale })
+    }
+
+    /// Scale of every move of the record, as its past foretold it, and of the moves ahead.
+    fn scales(&self, times: &[f64], sizes: &[f64], lengths: &[f64]) -> Result<(Vec<f64>, f64)> {
+        let kinds = Sessions::of(times).kinds(times);
+        let tells = |step: &usize| self.gaps_tell || matches!(kinds[*step], StepKind::Open(_));
+        let telling: Vec<usize> = (0..sizes.len()).filter(tells).collect();
+        let of = |column: &[f64]| telling.iter().map(|&step| column[step]).collect::<Vec<f64>>();
+        let (sizes, lengths) = (of(sizes), of(lengths));
+        // One scale more than there are steps: the last is of now. Without a memory all are 1.
+        let mut scales = vec![if self.memory.is_empty() { 1.0 } else { 0.0 }; kinds.len() + 1];
+        for memory in &self.memory {
+            let options = VolatilityOptions { memory: Some(*memory), ..VolatilityOptions::default() };
+            let volatility = recent_volatility(&sizes, &lengths, &options)?;
+            // A step that does not tell has the scale of the next one that does.
+            let next = |step: usize| telling.partition_point(|&other| other < step);
+            let at = |step: usize| volatility.past.get(next(step)).copied().unwrap_or(volatility.scale);
+            scales.iter_mut().enumerate().for_each(|(step, scale)| *scale += at(step) / self.memory.len() as f64);
+        }
+        let scale = scales.pop().unwrap_or(1.0);
+        Ok((scales, scale))
     }
 }
 
@@ -99,11 +117,35 @@ mod tests {
     }
 
     #[test]
+    fn identity_several_memories_are_averaged_and_gaps_may_be_silent() {
+        // Four moves a day for a week, and gaps of 20 hours between with moves ten times as large from day 3 on.
+        let times: Vec<f64> = (0..28).map(|k| f64::from(k / 4) + f64::from(k % 4) / 24.0).collect();
+        let jump = |k: i32| if k % 4 == 0 && k > 12 { 10.0 } else { 1.0 + 0.1 * f64::from(k % 3) };
+        let moves: Vec<f64> = (1..28).map(jump).collect();
+        let record = Record::new(times, vec![cumulative(&moves)]).unwrap();
+        let (short, long) = (Memory { half_life: 2.0, share: 0.8 }, Memory { half_life: 20.0, share: 0.4 });
+        let scales = |memory: &[Memory], gaps_tell: bool| {
+            let pace = Pace { clock: None, memory: memory.to_vec(), gaps_tell };
+            pace.of(&record, &[7.5]).unwrap()
+        };
+        let (a, b, both) = (scales(&[short], true), scales(&[long], true), scales(&[short, long], true));
+        for (k, both) in both.scales.iter().enumerate() {
+            assert!((both - 0.5 * (a.scales[k] + b.scales[k])).abs() < 1e-12);
+        }
+        assert!((both.scale - 0.5 * (a.scale + b.scale)).abs() < 1e-12);
+        // Without gaps the record is nearly steady, with them it is not.
+        let spread = |paced: &Paced| paced.scales.iter().map(|scale| (scale - 1.0).abs()).fold(0.0, f64::max);
+        let silent = scales(&[short], false);
+        assert_eq!(silent.scales.len(), 27);
+        assert!(spread(&silent) < 0.05 && spread(&a) > 0.2, "{} {}", spread(&silent), spread(&a));
+    }
+
+    #[test]
     fn identity_units_of_dimensions_do_not_matter() {
         let column: Vec<f64> = (0..200).map(|k| (f64::from(k) * 0.7).sin() * (1.0 + f64::from(k % 24))).collect();
         let large: Vec<f64> = column.iter().map(|x| -1e3 * x).collect();
-        let memory = Some(Memory { half_life: 10.0, share: 0.5 });
-        let pace = Pace { clock: Some(ClockOptions::default()), memory };
+        let memory = vec![Memory { half_life: 10.0, share: 0.5 }];
+        let pace = Pace { clock: Some(ClockOptions::default()), memory, gaps_tell: true };
         let one = pace.of(&record(vec![column.clone()]), &[200.0]).unwrap();
         let two = pace.of(&record(vec![column, large]), &[200.0]).unwrap();
         assert!(one.lengths.iter().zip(&two.lengths).all(|(a, b)| (a / b - 1.0).abs() < 1e-9));

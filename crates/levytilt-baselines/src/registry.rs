@@ -120,7 +120,7 @@ fn tilt(with: &[&str]) -> Result<Box<dyn Forecaster>> {
         match *part {
             "ou" => tilt.drift = ou(),
             "calendar" => tilt.pace.clock = None,
-            "steady" => tilt.pace.memory = None,
+            "steady" => tilt.pace.memory.clear(),
             // `auto` is no family: nothing stands for the best one.
             family => (tilt.noise, tilt.given) = (Family::named(family), vec![]),
         }
@@ -130,13 +130,13 @@ fn tilt(with: &[&str]) -> Result<Box<dyn Forecaster>> {
 }
 
 fn gaussian(with: &[&str]) -> Result<Box<dyn Forecaster>> {
-    let Pace { clock, memory } = Pace::prices();
+    let Pace { clock, memory, .. } = Pace::prices();
     let mut tilt = Tilt::gaussian();
     for part in with {
         match *part {
             "ou" => tilt.drift = ou(),
             "clock" => tilt.pace.clock.clone_from(&clock),
-            _ => tilt.pace.memory = memory,
+            _ => tilt.pace.memory.clone_from(&memory),
         }
     }
     tilt.name = named("gaussian-sde", with);

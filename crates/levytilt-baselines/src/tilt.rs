@@ -83,7 +83,8 @@ impl Pace {
         let prior = Some(ClockPrior { closed: 12.0, weight: 100.0 });
         Self {
             clock: Some(ClockOptions { prior, ..ClockOptions::default() }),
-            memory: Some(Memory { half_life: 10.0, share: 0.5 }),
+            memory: vec![Memory { half_life: 10.0, share: 0.5 }],
+            gaps_tell: true,
         }
     }
 }

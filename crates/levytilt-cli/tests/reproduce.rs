@@ -12,7 +12,8 @@ fn published_figures_stand_beside_ours() {
     let said = sandbox.ok(run);
     assert_eq!(sandbox.list("two"), ["GOOGL", "NVDA", "report.html", "report.json", "table.json", "table.md"]);
     let table = sandbox.read("two/table.md");
-    for part in ["| tilted stable | 0.432 |", "| tilted stable | 0.435 |", "| random-walk | ", "# NVDA", "# GOOGL"] {
+    for part in ["| – | tilted stable | 0.432 |", "| tilted stable | 0.435 |", "| random-walk | ", "# NVDA", "# GOOGL"]
+    {
         assert!(table.contains(part) && said.out.contains(part), "{part}: {table}");
     }
     let json = sandbox.json("two/table.json");

@@ -20,6 +20,7 @@ pub struct Prices {
 }
 
 pub struct Scored {
+    #[allow(dead_code, reason = "not every example looks at the truths")]
     pub targets: Vec<f64>,
     pub crps: Vec<f64>,
     pub pits: Vec<f64>,

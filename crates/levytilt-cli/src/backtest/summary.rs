@@ -3,7 +3,7 @@
 use anyhow::Result;
 use levytilt::score::{
     BlockBootstrap, JumpCrps, ScoredWindow, automatic_lag, block_bootstrap, diebold_mariano, histogram, jump_crps,
-    reliability,
+    reliability, reliability_std_error,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -18,6 +18,8 @@ pub const COVERAGES: [f64; 3] = [0.5, 0.9, 0.99];
 pub const PERCENTILES: [f64; 4] = [90.0, 95.0, 97.5, 99.0];
 /// Parts of the histogram of the transform.
 const BINS: usize = 20;
+/// Fewest windows from which the error of a mean over windows is told.
+const FEWEST: usize = 10;
 
 /// The content of scores.json.
 #[derive(Debug, Serialize)]
@@ -101,6 +103,8 @@ pub struct Share {
     pub level: f64,
     /// Share of truths in it.
     pub observed: f64,
+    /// Its standard error by the block bootstrap over windows; null for fewer than 10 windows.
+    pub std_error: Option<f64>,
 }
 
 /// Score of one step ahead.
@@ -188,10 +192,14 @@ impl Of<'_> {
 fn model(of: &Of, reference: Option<&Of>, cases: &[&Case], dim: usize) -> Result<ModelScores> {
     let crps = of.by_window(|scores| scores.crps.clone());
     let energy = of.by_window(|scores| scores.energy.clone());
-    let pits: Vec<f64> = of.lines.iter().flat_map(|(_, scores)| scores.pits.iter().copied()).collect();
-    let shares = |levels: &[f64]| -> levytilt::Result<Vec<Share>> {
-        levels.iter().map(|&level| Ok(Share { level, observed: reliability(&pits, level)? })).collect()
+    let windows: Vec<&[f64]> = of.lines.iter().map(|(_, scores)| scores.pits.as_slice()).collect();
+    let pits = windows.concat();
+    let share = |&level: &f64| -> levytilt::Result<Share> {
+        let error = || reliability_std_error(&windows, level, &BlockBootstrap::default());
+        let std_error = (windows.len() >= FEWEST).then(error).transpose()?;
+        Ok(Share { level, observed: reliability(&pits, level)?, std_error })
     };
+    let shares = |levels: &[f64]| levels.iter().map(share).collect::<levytilt::Result<Vec<_>>>();
     let levels: Vec<f64> = (1..20).map(|k| f64::from(k) / 20.0).chain([0.98, 0.99]).collect();
     // CRPS per time, mean over dimensions, as the jump CRPS and the steps want it.
     let by_time: Vec<Vec<f64>> =
@@ -238,7 +246,7 @@ fn difference(own: &[f64], other: &[f64]) -> Result<Difference> {
     let better = differences.iter().filter(|d| **d < 0.0).count() as f64 / differences.len() as f64;
     let mean = mean(&differences);
     // Two names of the same model, or too few windows to tell: no interval, and no evidence of a difference.
-    if differences.len() < 10 || differences.iter().all(|d| *d == 0.0) {
+    if differences.len() < FEWEST || differences.iter().all(|d| *d == 0.0) {
         return Ok(Difference { mean, low: f64::NAN, high: f64::NAN, p_value: 1.0, better });
     }
     let p_value = diebold_mariano(&differences, automatic_lag(differences.len()))?.p_value;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::backtest::summary::{COVERAGES, Difference, ModelScores, PERCENTILES, Scores};
+use crate::backtest::summary::{COVERAGES, Difference, ModelScores, PERCENTILES, Scores, Share};
 
 impl Scores {
     /// The table, and what was left out.
@@ -24,7 +24,8 @@ impl Scores {
         lines.push(format!(
             "Differences are means over windows, negative where a model beats {}, with 95% intervals by the block bootstrap \
              and Diebold–Mariano p-values. Tail CRPS is the part of the CRPS beyond the 5% and 95% quantiles of all moves. \
-             Jump CRPS selects targets by their outcome, is not proper, and is there to be compared with published tables.",
+             Coverage has its standard error by the block bootstrap over whole windows. Jump CRPS selects targets by their \
+             outcome, is not proper, and is there to be compared with published tables.",
             self.reference
         ));
         if !self.failed.is_empty() {
@@ -71,7 +72,7 @@ impl Scores {
 }
 
 fn row(model: &ModelScores, several: bool) -> String {
-    let cover: Vec<String> = model.coverage.iter().map(|share| format!("{:.1}", 100.0 * share.observed)).collect();
+    let cover: Vec<String> = model.coverage.iter().map(percent).collect();
     let jumps: Vec<String> =
         model.jump_crps.iter().map(|jump| jump.crps.map_or("–".into(), |crps| format!("{crps:.3}"))).collect();
     let energy = match (several, model.energy_score) {
@@ -83,11 +84,17 @@ fn row(model: &ModelScores, several: bool) -> String {
         model.name,
         model.crps,
         interval(model.difference.as_ref()),
-        model.difference.as_ref().map_or("–".into(), |difference| format!("{:.1e}", difference.p_value)),
+        model.difference.as_ref().filter(|d| !d.low.is_nan()).map_or("–".into(), |d| format!("{:.1e}", d.p_value)),
         model.tail_crps,
         cover.join(" / "),
         jumps.join(" / ")
     )
+}
+
+/// A share in percent, with its standard error where it is known.
+fn percent(share: &Share) -> String {
+    let error = share.std_error.map_or(String::new(), |error| format!(" ± {:.1}", 100.0 * error));
+    format!("{:.1}{error}", 100.0 * share.observed)
 }
 
 fn interval(difference: Option<&Difference>) -> String {

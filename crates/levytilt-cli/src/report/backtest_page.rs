@@ -55,6 +55,8 @@ struct Share {
     level: f64,
     #[serde(deserialize_with = "null_is_nan")]
     observed: f64,
+    #[serde(default)]
+    std_error: Option<f64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -131,6 +133,12 @@ fn page(scores: &Backtest) -> Page {
     }
 }
 
+/// A share of truths with its standard error, where it is known.
+fn covered(share: &Share) -> Cell {
+    let error = share.std_error.map_or(String::new(), |error| format!(" ± {:.1}", 100.0 * error));
+    Cell::written(share.observed, format!("{:.1}{error}%", 100.0 * share.observed))
+}
+
 fn table(scores: &Backtest) -> Table {
     let mut head = ["model", "CRPS", "against reference", "95% interval", "p", "better in"].map(String::from).to_vec();
     let several = scores.dimensions.len() > 1;
@@ -153,15 +161,16 @@ fn table(scores: &Backtest) -> Table {
         });
         cells.extend(several.then(|| model.energy_score.map_or_else(|| Cell::text("–"), Cell::number)));
         cells.extend([model.tail_crps, model.mse, model.mae].map(Cell::number));
-        cells.extend(model.coverage.iter().map(|share| percent(share.observed)));
+        cells.extend(model.coverage.iter().map(covered));
         cells.push(Cell::number(model.seconds_per_window));
         cells
     };
     let best = (0..scores.models.len()).min_by(|&a, &b| scores.models[a].crps.total_cmp(&scores.models[b].crps));
     Table {
         caption: format!(
-            "Smaller is better, except for shares of truths in central intervals. The reference is {}; differences are model \
-             minus reference, with a block-bootstrap interval and the Diebold–Mariano p-value. Click a head to sort.",
+            "Smaller is better, except for shares of truths in central intervals, which have standard errors over windows. The \
+             reference is {}; differences are model minus reference, with a block-bootstrap interval and the Diebold–Mariano \
+             p-value. Click a head to sort.",
             scores.reference
         ),
         head,

@@ -47,7 +47,7 @@ pub use fit_page::{Material, fit_page};
 pub use forecast_page::{Outlook, forecast_page};
 pub use page::brief;
 pub use plots::draw as draw_plots;
-pub use prices_page::{Compared, prices_page};
+pub use prices_page::prices_page;
 pub use score_page::score_page;
 pub use synthetic_page::synthetic_page;
 pub use trace::Segment;

@@ -6,21 +6,12 @@ use anyhow::Result;
 use super::backtest_page::backtest_page;
 use super::figure::{Axis, Figure, Layer};
 use super::page::{Block, Cell, Page, Section, Table, sentence};
-use crate::backtest::summary::{ModelScores, PERCENTILES, Scores};
+use crate::backtest::summary::{ModelScores, PERCENTILES};
+use crate::reproduce::beside::Beside;
 use crate::reproduce::published::PublishedForecast;
 
-/// A backtest and what the paper has for it.
-pub struct Compared<'a> {
-    /// Its name, which is that of its directory.
-    pub name: &'a str,
-    /// Ours.
-    pub scores: &'a Scores,
-    /// The paper's.
-    pub published: &'a [PublishedForecast],
-}
-
 /// The page of a study.
-pub fn prices_page(study: &str, parts: &[Compared]) -> Result<Page> {
+pub fn prices_page(study: &str, parts: &[Beside]) -> Result<Page> {
     let windows: Vec<String> =
         parts.iter().map(|p| format!("{} ({} windows)", p.name, p.scores.windows.len())).collect();
     Ok(Page {
@@ -35,10 +26,10 @@ pub fn prices_page(study: &str, parts: &[Compared]) -> Result<Page> {
     })
 }
 
-fn section(part: &Compared) -> Result<Section> {
+fn section(part: &Beside) -> Result<Section> {
     let mut blocks = vec![Block::Table(table(part)), Block::Figure(Box::new(side_by_side(part)))];
     blocks.extend(part.scores.warnings.iter().map(|warning| Block::Warning(sentence(warning))));
-    let own = backtest_page(&serde_json::to_value(part.scores)?)?;
+    let own = backtest_page(&serde_json::to_value(&part.scores)?)?;
     let figure = |id: &str| {
         own.figures()
             .into_iter()
@@ -60,7 +51,7 @@ fn jump(model: &ModelScores, percentile: f64) -> f64 {
     found.and_then(|jump| jump.crps).unwrap_or(f64::NAN)
 }
 
-fn table(part: &Compared) -> Table {
+fn table(part: &Beside) -> Table {
     let several = part.scores.dimensions.len() > 1;
     let mut head: Vec<String> = ["model", "whose", "CRPS"].map(String::from).to_vec();
     head.extend(several.then(|| "energy score".to_string()));
@@ -82,7 +73,7 @@ fn table(part: &Compared) -> Table {
         row.extend(levels.iter().map(|_| Cell::text("–")));
         row
     };
-    let scores = part.scores;
+    let scores = &part.scores;
     Table {
         caption: format!(
             "{} windows of ours, {} skipped, {} left out because a model failed. Smaller is better, except for shares of \
@@ -99,7 +90,7 @@ fn table(part: &Compared) -> Table {
 }
 
 /// CRPS of all models, the best first, ours and the paper's apart in colour.
-fn side_by_side(part: &Compared) -> Figure {
+fn side_by_side(part: &Beside) -> Figure {
     let ours = part.scores.models.iter().map(|model| (model.name.clone(), model.crps, true));
     let papers = part.published.iter().map(|model| (format!("{} (paper)", model.model), model.crps, false));
     let mut all: Vec<(String, f64, bool)> = ours.chain(papers).collect();

@@ -70,4 +70,5 @@ was stopped goes on.
 Examples:
   levytilt reproduce synthetic --quick --out quick
   levytilt reproduce synthetic --observation-std 0.1 --out synthetic
-  levytilt reproduce univariate --data prices.csv --out univariate";
+  levytilt reproduce univariate --data prices.csv --out univariate
+  levytilt reproduce multivariate --quick --data prices.csv --out ten";

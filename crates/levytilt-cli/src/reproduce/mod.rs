@@ -1,6 +1,7 @@
 //! Run `levytilt reproduce`: the paper's tables, with the published figure beside ours.
 
 pub mod args;
+pub mod beside;
 pub mod prices;
 pub mod published;
 pub mod synthetic;

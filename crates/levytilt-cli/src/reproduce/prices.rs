@@ -1,18 +1,16 @@
 //! Run `levytilt reproduce univariate` and `multivariate`: backtests on hourly prices beside the published tables.
 
 use anyhow::{Context, Result};
-use serde::Serialize;
 
 use crate::args::{PlotArgs, ReportArgs};
 use crate::backtest::args::BacktestArgs;
 use crate::backtest::backtest;
-use crate::backtest::summary::Scores;
 use crate::claim::Claim;
 use crate::failure::bad;
 use crate::output::{Entry, say};
-use crate::report::page::Page;
-use crate::report::{self, Compared, prices_page};
+use crate::report::{self, prices_page};
 use crate::reproduce::args::{ReproduceArgs, Study};
+use crate::reproduce::beside::Beside;
 use crate::reproduce::published::{GOOGL, NVDA, PublishedForecast, TEN};
 use crate::settings::DataSettings;
 
@@ -28,14 +26,6 @@ struct Part {
     columns: &'static [&'static str],
     from: &'static str,
     to: &'static str,
-    published: &'static [PublishedForecast],
-}
-
-/// A backtest and what the paper has for it.
-#[derive(Debug, Serialize)]
-struct Beside {
-    name: &'static str,
-    scores: Scores,
     published: &'static [PublishedForecast],
 }
 
@@ -62,8 +52,9 @@ fn run(args: &ReproduceArgs, claim: Claim, parts: &[Part]) -> Result<()> {
         let scores = backtest(&settings(args, data, part)).with_context(|| part.name)?;
         tables.push(Beside { name: part.name, scores, published: part.published });
     }
-    let markdown: Vec<String> = tables.iter().map(to_markdown).collect();
-    let [page, content] = report::entries(&page(args, &tables)?)?;
+    let markdown: Vec<String> = tables.iter().map(Beside::to_markdown).collect();
+    let study = if args.study == Study::Univariate { "Univariate" } else { "Multivariate" };
+    let [page, content] = report::entries(&prices_page(study, &tables)?)?;
     let text = Entry::text("table.md", markdown.join("\n"));
     claim.save(&[Entry::json("table.json", &tables), text, page, content])?;
     if args.report.json {
@@ -73,12 +64,6 @@ fn run(args: &ReproduceArgs, claim: Claim, parts: &[Part]) -> Result<()> {
         say(&format!("written: {}: report.html, table.json, table.md", args.out.display()));
     }
     report::draw_plots(&args.out, &args.plots, args.report.wordless())
-}
-
-fn page(args: &ReproduceArgs, tables: &[Beside]) -> Result<Page> {
-    let study = if args.study == Study::Univariate { "Univariate" } else { "Multivariate" };
-    let compared = tables.iter().map(|t| Compared { name: t.name, scores: &t.scores, published: t.published });
-    prices_page(study, &compared.collect::<Vec<_>>())
 }
 
 fn settings(args: &ReproduceArgs, data: &str, part: &Part) -> BacktestArgs {
@@ -106,19 +91,4 @@ fn settings(args: &ReproduceArgs, data: &str, part: &Part) -> BacktestArgs {
         plots: PlotArgs::default(),
         report: ReportArgs { json: false, quiet: args.report.quiet },
     }
-}
-
-/// Our rows and, below, those of the paper.
-fn to_markdown(table: &Beside) -> String {
-    let mut lines = vec![format!("# {}\n", table.name)];
-    lines.push(format!("{} windows, {} skipped.\n", table.scores.windows.len(), table.scores.skipped.len()));
-    lines.extend(table.scores.table());
-    lines.push("\nPublished:\n".into());
-    lines.push("| model | CRPS | energy | jump CRPS 90 / 95 / 97.5 / 99 |\n|---|---|---|---|".into());
-    for row in table.published {
-        let energy = row.energy.map_or("–".into(), |energy| format!("{energy:.3}"));
-        let jumps = row.jump.map(|crps| format!("{crps:.3}")).join(" / ");
-        lines.push(format!("| {} | {:.3} | {energy} | {jumps} |", row.model, row.crps));
-    }
-    lines.join("\n") + "\n"
 }

@@ -1,5 +1,6 @@
 //! Ask whether forecast probabilities come true.
 
+use super::compare::{BlockBootstrap, block_std_error};
 use super::sample::Sample;
 use super::{all_finite, finite_truth, level};
 use crate::{Error, Result, stream};
@@ -38,8 +39,28 @@ pub fn pits(forecasts: &[(Sample, f64)], seed: u64) -> Result<Vec<f64>> {
 pub fn reliability(pits: &[f64], coverage: f64) -> Result<f64> {
     check(pits)?;
     let coverage = level("coverage", coverage)?;
-    let inside = pits.iter().filter(|u| (2.0 * **u - 1.0).abs() <= coverage).count();
-    Ok(inside as f64 / pits.len() as f64)
+    Ok(inside(pits, coverage) / pits.len() as f64)
+}
+
+/// Standard error of the [`reliability`] of all `windows` together, given the transforms of each in the order of time.
+///
+/// The truths of a window are one path and are in or out of their intervals together; neighbouring windows share most
+/// of their training. So windows are resampled whole, in blocks ([`block_std_error`]), not truths. Windows may differ in
+/// size: what each brings to the share is linearised around it.
+///
+/// # Errors
+/// Fewer than 2 windows, or an empty one; a transform outside [0, 1]; a coverage outside (0, 1).
+pub fn reliability_std_error(windows: &[&[f64]], coverage: f64, how: &BlockBootstrap) -> Result<f64> {
+    windows.iter().try_for_each(|pits| check(pits))?;
+    let share = reliability(&windows.concat(), coverage)?;
+    let size = windows.iter().map(|pits| pits.len()).sum::<usize>() as f64 / windows.len() as f64;
+    let brings = |pits: &&[f64]| (inside(pits, coverage) - share * pits.len() as f64) / size;
+    block_std_error(&windows.iter().map(brings).collect::<Vec<f64>>(), how)
+}
+
+/// Number of transforms in the central interval.
+fn inside(pits: &[f64], coverage: f64) -> f64 {
+    pits.iter().filter(|u| (2.0 * **u - 1.0).abs() <= coverage).count() as f64
 }
 
 /// Number of [`Sample::pit`]s in each of `bins` equal parts of [0, 1]; flat if the forecasts are calibrated.
@@ -117,6 +138,29 @@ mod tests {
         }
         let error = |count: usize, p: f64| (count as f64 / 2000.0 - p).abs() / (p * (1.0 - p) / 2000.0).sqrt();
         assert!(error(right, 0.9) < 4.0 && error(narrow, 0.589) < 4.0, "{right} {narrow}");
+    }
+
+    #[test]
+    fn statistics_windows_and_not_truths_are_counted() {
+        // 400 windows of 5 or 10 truths that are all in the interval or all out of it: the error is that of 400 coins,
+        // √(0.24/400 · mean n²/(mean n)²) = 0.0258, to 10% (its own standard error is 3.5% by windows and 1% by resampling).
+        let mut rng = stream(13, 0);
+        let window = |k: usize, u: f64| vec![if u < 0.6 { 0.5 } else { 0.99 }; 5 * (1 + k % 2)];
+        let windows: Vec<Vec<f64>> = (0..400).map(|k| window(k, rng.random())).collect();
+        let windows: Vec<&[f64]> = windows.iter().map(Vec::as_slice).collect();
+        let how = BlockBootstrap { block: Some(1), ..BlockBootstrap::default() };
+        let found = reliability_std_error(&windows, 0.6, &how).unwrap();
+        assert!((found / 0.0258 - 1.0).abs() < 0.1, "{found}");
+        // Counted one by one, the 3000 truths would seem surer than they are.
+        assert!(found > 2.0 * (0.24f64 / 3000.0).sqrt());
+        assert!(reliability_std_error(&windows[..1], 0.6, &how).is_err());
+        assert!(reliability_std_error(&[&[0.5], &[]], 0.6, &how).is_err());
+    }
+
+    #[test]
+    fn identity_equal_windows_leave_no_doubt() {
+        let windows: [&[f64]; 3] = [&[0.5, 0.99], &[0.99, 0.5], &[0.4, 0.0, 0.6, 1.0]];
+        assert_eq!(reliability_std_error(&windows, 0.5, &BlockBootstrap::default()).unwrap(), 0.0);
     }
 
     #[test]

@@ -92,22 +92,37 @@ impl Default for BlockBootstrap {
 /// Fewer than 2 differences, or one that is not finite; a block of 0 or longer than the series; fewer than 100
 /// resamples; a coverage outside (0, 1).
 pub fn block_bootstrap(differences: &[f64], how: &BlockBootstrap) -> Result<(f64, f64)> {
-    let count = differences.len();
+    let half = 0.5 * level("coverage", how.coverage)?;
+    let (mean, errors) = resampled_errors(differences, how)?;
+    let around = |level: f64| errors.quantile(level).map(|error| mean + error);
+    Ok((around(0.5 - half)?, around(0.5 + half)?))
+}
+
+/// Standard error of the mean of `values` by the same resampling as [`block_bootstrap`].
+///
+/// # Errors
+/// As there.
+pub fn block_std_error(values: &[f64], how: &BlockBootstrap) -> Result<f64> {
+    let (_, errors) = resampled_errors(values, how)?;
+    let squares: f64 = errors.sorted().iter().map(|error| error * error).sum();
+    Ok((squares / errors.len() as f64).sqrt())
+}
+
+/// The mean, and how far resampled means are from their expectation.
+fn resampled_errors(values: &[f64], how: &BlockBootstrap) -> Result<(f64, super::Sample)> {
+    let count = values.len();
     if count < 2 {
         return Err(Error::Shape { what: "differences", got: count.to_string(), expected: "at least 2".into() });
     }
-    let (mean, centred) = centre(differences)?;
+    let (mean, centred) = centre(values)?;
     let block = how.block.unwrap_or_else(|| (count as f64).cbrt().round() as usize);
     let fits = (1..=count).contains(&block);
     crate::error::check("block", block as f64, fits, "must be between 1 and the number of differences")?;
     crate::error::check("resamples", how.resamples as f64, how.resamples >= 100, "must be at least 100")?;
-    let half = 0.5 * level("coverage", how.coverage)?;
-    let resample = |index: usize| one_mean(&centred, block, &mut stream(how.seed, index as u64));
-    let means: Vec<f64> = (0..how.resamples).into_par_iter().map(resample).collect();
     let expected = expected_mean(&centred, block);
-    let resampled = super::Sample::new(&means)?;
-    let around = |level: f64| resampled.quantile(level).map(|x| mean + (x - expected));
-    Ok((around(0.5 - half)?, around(0.5 + half)?))
+    let resample = |index: usize| one_mean(&centred, block, &mut stream(how.seed, index as u64)) - expected;
+    let errors: Vec<f64> = (0..how.resamples).into_par_iter().map(resample).collect();
+    Ok((mean, super::Sample::new(&errors)?))
 }
 
 /// Mean of one series put together from blocks, the last one cut to fit.

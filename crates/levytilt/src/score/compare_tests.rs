@@ -81,6 +81,18 @@ fn statistics_interval_covers() {
 }
 
 #[test]
+fn statistics_standard_error_of_a_mean() {
+    // Independent, n = 1600: 1/√1600 = 0.025 (5%: the sample's own spread 1.8%, 5000 resamples 1%). Slope 0.5 doubles it;
+    // blocks of 20 see 0.93 of that, and the error of so few blocks is 8%.
+    let error = |slope: f64, block: usize| {
+        let how = BlockBootstrap { block: Some(block), ..BlockBootstrap::default() };
+        block_std_error(&autoregression(1600, slope, 5), &how).unwrap()
+    };
+    assert!((error(0.0, 1) / 0.025 - 1.0).abs() < 0.1);
+    assert!((0.7..1.2).contains(&(error(0.5, 20) / 0.05)) && error(0.5, 1) < 0.035);
+}
+
+#[test]
 fn identity_interval_repeats_and_moves_with_the_mean() {
     let how = BlockBootstrap::default();
     let (lower, upper) = block_bootstrap(&waves(), &how).unwrap();

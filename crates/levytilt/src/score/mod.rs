@@ -8,7 +8,7 @@
 //! | how good is the whole forecast? | [`Sample::crps`], [`Cloud::energy_score`] |
 //! | how good is its tail? | [`Sample::tail_crps`]; for comparison with the literature also [`jump_crps`], which is not proper |
 //! | how good is a quantile or an interval? | [`pinball`], [`interval_score`] |
-//! | are its probabilities right? | [`Sample::covers`], [`reliability`], [`pits`], [`histogram`] |
+//! | are its probabilities right? | [`Sample::covers`], [`reliability`] with [`reliability_std_error`], [`pits`], [`histogram`] |
 //! | is the difference between two forecasters real? | [`diebold_mariano`], [`block_bootstrap`] |
 //!
 //! ```
@@ -28,8 +28,8 @@ mod jump;
 mod quantile;
 mod sample;
 
-pub use calibration::{histogram, pits, reliability};
-pub use compare::{BlockBootstrap, DieboldMariano, automatic_lag, block_bootstrap, diebold_mariano};
+pub use calibration::{histogram, pits, reliability, reliability_std_error};
+pub use compare::{BlockBootstrap, DieboldMariano, automatic_lag, block_bootstrap, block_std_error, diebold_mariano};
 pub use crps::{Estimator, Tail, weighted_crps};
 pub use energy::Cloud;
 pub use jump::{JumpCrps, ScoredWindow, jump_crps};
