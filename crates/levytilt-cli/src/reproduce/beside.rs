@@ -100,25 +100,40 @@ impl Beside {
     }
 
     fn ours(&self, model: Option<&ModelScores>) -> Vec<String> {
-        self.cells(model.map(|model| {
-            let jumps = model.jump_crps.iter().map(|jump| jump.crps).collect();
-            (model.name.as_str(), model.crps, model.energy_score, jumps)
+        self.cells(model.map(|model| Row {
+            name: &model.name,
+            crps: model.crps,
+            energy: model.energy_score,
+            jumps: model.jump_crps.iter().map(|jump| jump.crps).collect(),
         }))
     }
 
     fn theirs(&self, row: Option<&PublishedForecast>) -> Vec<String> {
-        self.cells(row.map(|row| (row.model, row.crps, row.energy, row.jump.map(Some).to_vec())))
+        self.cells(row.map(|row| Row {
+            name: row.model,
+            crps: row.crps,
+            energy: row.energy,
+            jumps: row.jump.map(Some).to_vec(),
+        }))
     }
 
     /// Name, CRPS, energy score in several dimensions, jump CRPS; dashes for what there is not.
-    fn cells(&self, found: Option<(&str, f64, Option<f64>, Vec<Option<f64>>)>) -> Vec<String> {
+    fn cells(&self, row: Option<Row>) -> Vec<String> {
         let write = |score: Option<f64>| score.map_or("–".to_string(), |score| format!("{score:.3}"));
-        let (name, crps, energy, jumps) = found.map_or(("–", None, None, vec![]), |(n, c, e, j)| (n, Some(c), e, j));
-        let jumps: Vec<String> = jumps.into_iter().map(write).collect();
+        let jumps: Vec<String> = row.iter().flat_map(|row| row.jumps.iter().copied().map(write)).collect();
         let jumps = if jumps.is_empty() { "–".into() } else { jumps.join(" / ") };
-        let energy = self.several().then(|| write(energy));
-        [name.to_string(), write(crps)].into_iter().chain(energy).chain([jumps]).collect()
+        let energy = self.several().then(|| write(row.as_ref().and_then(|row| row.energy)));
+        let name = row.as_ref().map_or("–", |row| row.name).to_string();
+        [name, write(row.as_ref().map(|row| row.crps))].into_iter().chain(energy).chain([jumps]).collect()
     }
+}
+
+/// What ours and theirs have in common.
+struct Row<'a> {
+    name: &'a str,
+    crps: f64,
+    energy: Option<f64>,
+    jumps: Vec<Option<f64>>,
 }
 
 /// The report of a whole study.
