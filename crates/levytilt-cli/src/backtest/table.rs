@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::backtest::summary::{COVERAGES, Difference, ModelScores, PERCENTILES, Scores, Share};
+use crate::backtest::summary::{COVERAGES, Difference, ModelScores, PERCENTILES, Scores};
 
 impl Scores {
     /// The table, and what was left out.
@@ -72,7 +72,7 @@ impl Scores {
 }
 
 fn row(model: &ModelScores, several: bool) -> String {
-    let cover: Vec<String> = model.coverage.iter().map(percent).collect();
+    let cover: Vec<String> = model.coverage.iter().map(|share| percent(share.observed, share.std_error)).collect();
     let jumps: Vec<String> =
         model.jump_crps.iter().map(|jump| jump.crps.map_or("–".into(), |crps| format!("{crps:.3}"))).collect();
     let energy = match (several, model.energy_score) {
@@ -92,9 +92,9 @@ fn row(model: &ModelScores, several: bool) -> String {
 }
 
 /// A share in percent, with its standard error where it is known.
-fn percent(share: &Share) -> String {
-    let error = share.std_error.map_or(String::new(), |error| format!(" ± {:.1}", 100.0 * error));
-    format!("{:.1}{error}", 100.0 * share.observed)
+pub fn percent(share: f64, std_error: Option<f64>) -> String {
+    let error = std_error.map_or(String::new(), |error| format!(" ± {:.1}", 100.0 * error));
+    format!("{:.1}{error}", 100.0 * share)
 }
 
 fn interval(difference: Option<&Difference>) -> String {

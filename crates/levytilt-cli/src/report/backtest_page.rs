@@ -6,6 +6,7 @@ use serde::Deserialize;
 use super::calibration::{Curve, pit, reliability, tone};
 use super::figure::{Axis, Figure, Layer, null_is_nan, nulls_are_nan};
 use super::page::{Block, Cell, Page, Section, Table, sentence};
+use crate::backtest::table::percent;
 use crate::failure::bad;
 
 /// What the page needs of scores.json.
@@ -133,12 +134,6 @@ fn page(scores: &Backtest) -> Page {
     }
 }
 
-/// A share of truths with its standard error, where it is known.
-fn covered(share: &Share) -> Cell {
-    let error = share.std_error.map_or(String::new(), |error| format!(" ± {:.1}", 100.0 * error));
-    Cell::written(share.observed, format!("{:.1}{error}%", 100.0 * share.observed))
-}
-
 fn table(scores: &Backtest) -> Table {
     let mut head = ["model", "CRPS", "against reference", "95% interval", "p", "better in"].map(String::from).to_vec();
     let several = scores.dimensions.len() > 1;
@@ -147,7 +142,6 @@ fn table(scores: &Backtest) -> Table {
     let levels = scores.models.first().map_or(&[][..], |model| &model.coverage);
     head.extend(levels.iter().map(|share| format!("in {:.0}%", 100.0 * share.level)));
     head.push("s/window".into());
-    let percent = |share: f64| Cell::written(share, format!("{:.1}%", 100.0 * share));
     let row = |model: &Model| {
         let mut cells = vec![Cell::text(&model.name), Cell::number(model.crps)];
         cells.extend(match &model.difference {
@@ -155,12 +149,14 @@ fn table(scores: &Backtest) -> Table {
             Some(d) => vec![
                 Cell::number(d.mean),
                 Cell::text(format!("{} to {}", super::page::readable(d.low), super::page::readable(d.high))),
-                Cell::written(d.p_value, format!("{:.3}", d.p_value)),
-                percent(d.better),
+                // Without an interval there is no test.
+                Cell::written(if d.low.is_nan() { f64::NAN } else { d.p_value }, format!("{:.3}", d.p_value)),
+                Cell::written(d.better, format!("{}%", percent(d.better, None))),
             ],
         });
         cells.extend(several.then(|| model.energy_score.map_or_else(|| Cell::text("–"), Cell::number)));
         cells.extend([model.tail_crps, model.mse, model.mae].map(Cell::number));
+        let covered = |s: &Share| Cell::written(s.observed, format!("{}%", percent(s.observed, s.std_error)));
         cells.extend(model.coverage.iter().map(covered));
         cells.push(Cell::number(model.seconds_per_window));
         cells
