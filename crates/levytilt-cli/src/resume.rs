@@ -3,12 +3,14 @@
 use anyhow::Result;
 use rayon::prelude::*;
 use serde::Serialize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::interrupt;
 use crate::journal::Journal;
 use crate::progress::Progress;
 
-/// Run `work` on every task and append what it gives to the journal; results come in the order of the tasks.
+/// Run `work` on every task and append what it gives to the journal; results come in the order of the tasks. They are begun in
+/// that order too, so that what there is of a long run is its beginning.
 ///
 /// # Errors
 /// The first error of `work` or of the journal; Ctrl-C, after the pieces in hand are finished.
@@ -19,20 +21,23 @@ pub fn work_through<T: Sync, L: Serialize + Send>(
     work: impl Fn(&T) -> Result<L> + Sync,
 ) -> Result<Vec<L>> {
     interrupt::listen();
-    let one = |task: &T| {
+    let next = AtomicUsize::new(0);
+    let one = |_| {
         if interrupt::asked() {
             return Ok(None);
         }
-        let line = work(task)?;
+        let place = next.fetch_add(1, Ordering::Relaxed);
+        let line = work(&tasks[place])?;
         journal.append(&line)?;
         progress.step();
-        Ok(Some(line))
+        Ok(Some((place, line)))
     };
-    let lines: Vec<Option<L>> = tasks.par_iter().map(one).collect::<Result<_>>()?;
-    let finished: Vec<L> = lines.into_iter().flatten().collect();
+    let lines: Vec<Option<(usize, L)>> = (0..tasks.len()).into_par_iter().map(one).collect::<Result<_>>()?;
+    let mut finished: Vec<(usize, L)> = lines.into_iter().flatten().collect();
+    finished.sort_by_key(|(place, _)| *place);
     if finished.len() < tasks.len() {
         let (done, all) = (finished.len(), tasks.len());
         anyhow::bail!("stopped after {done} of {all} pieces, which are kept; the same command goes on from there");
     }
-    Ok(finished)
+    Ok(finished.into_iter().map(|(_, line)| line).collect())
 }
