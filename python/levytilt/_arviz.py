@@ -18,7 +18,7 @@ def to_arviz(fit: Fit, chains: int = 4) -> Any:
     """InferenceData with independent posterior draws, equally weighted.
 
     `x` are posterior paths at the estimated parameters; where paths have weights they are resampled in proportion. The
-    parameters themselves, by the names of the summary, are drawn from their Gaussian law on the scales on which they are free,
+    learned parameters, by the names of the summary, are drawn from their Gaussian law on the scales on which they are free,
     where it is known; paths do not follow them. Draws are independent, so that chains are only parts of them, for the
     diagnostics that compare chains. Observations lie in one dimension `observation` with coordinates for their times and
     names.
@@ -74,9 +74,10 @@ def _equal(paths: np.ndarray, weights: np.ndarray, generator: np.random.Generato
 
 
 def _parameters(fit: Fit, shape: tuple[int, ...]) -> dict[str, np.ndarray]:
-    """Draws (chain, draw) of every parameter; none where their errors are not known."""
+    """Draws (chain, draw) of every learned parameter; none where their errors are not known."""
     draws = fit._run.parameter_draws(int(np.prod(shape)), fit.summary["seed"])
-    return {name: values.reshape(shape) for name, values in draws.items()}
+    given = {name for name, found in fit.summary["parameters"].items() if found["fixed"]}
+    return {name: values.reshape(shape) for name, values in draws.items() if name not in given}
 
 
 def _flat(latent: np.ndarray, times: np.ndarray, columns: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
