@@ -63,10 +63,14 @@ fn by_sweeps(chain: &Chain, before: Option<Potentials>, options: &SweepOptions, 
 }
 
 fn by_sum(chain: &Chain, options: &SweepOptions, choice: Choice) -> Result<Expected> {
-    let potentials = gaussian_sum(chain, &GaussianSumOptions::default())?;
+    Ok(follow(chain, gaussian_sum(chain, &GaussianSumOptions::default())?, options, choice))
+}
+
+/// Paths that follow these potentials.
+pub(super) fn follow(chain: &Chain, potentials: Potentials, options: &SweepOptions, choice: Choice) -> Expected {
     let paths = walk(chain, &potentials, options.paths, options.seed);
     let summary = WeightSummary::new(&paths.log_weights());
-    Ok(Expected { choice, potentials, weights: equal(&paths), paths, summary, warnings: Vec::new() })
+    Expected { choice, potentials, weights: equal(&paths), paths, summary, warnings: Vec::new() }
 }
 
 /// Exact paths: their log-weights all are the log evidence, up to the errors of the grid.

@@ -3,10 +3,9 @@
 
 use super::train::{TrainOptions, Trainer};
 use super::trained::Trained;
-use crate::posterior::{WeightSummary, walk};
 use crate::potential::neural::NeuralPotentialSpec;
 use crate::series::TimeGrid;
-use crate::solve::expect::Expected;
+use crate::solve::expect::follow;
 use crate::solve::learn::{LearnOptions, Learned, learn_by};
 use crate::solve::method::{Choice, Method};
 use crate::solve::parameters::Parameter;
@@ -45,11 +44,8 @@ pub fn learn_alongside(
         };
         let potentials = trained.potentials(chain)?;
         state.replace(Some(trained));
-        let paths = walk(chain, &potentials, sweep.paths, sweep.seed);
-        let summary = WeightSummary::new(&paths.log_weights());
         let choice = Choice { method: Method::Neural, why: "as asked for".into() };
-        let weights = vec![1.0 / paths.len() as f64; paths.len()];
-        Ok(Expected { choice, potentials, paths, weights, summary, warnings: Vec::new() })
+        Ok(follow(chain, potentials, sweep, choice))
     };
     let learned = learn_by(&expect, model, parameters, data, options)?;
     let trained = state.into_inner().expect("the first place has trained networks");
