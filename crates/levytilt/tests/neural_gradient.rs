@@ -101,7 +101,7 @@ fn statistics_slope_with_coupled_dimensions() {
 /// from 20 batches (about 200 comparisons: false alarm below 0.2%).
 #[test]
 fn statistics_slopes_in_the_networks_are_those_of_the_bound() {
-    let effort = gradient::Effort { paths: 10_000, directions: 5, iterations: 80 };
+    let effort = gradient::Effort { paths: 10_000, directions: 5, stages: vec![0, 80, 40] };
     let rows = gradient::compare(&effort, |_| ()).unwrap();
     assert_eq!(rows.len(), 3 * 15);
     for row in &rows {

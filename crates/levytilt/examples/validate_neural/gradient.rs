@@ -23,8 +23,8 @@ pub struct Effort {
     pub paths: usize,
     /// Directions per group (one suffices if it has but one parameter), the first its gradient.
     pub directions: usize,
-    /// Iterations of training; compared are the start, the middle and the end.
-    pub iterations: usize,
+    /// Iterations of training before each comparison.
+    pub stages: Vec<usize>,
 }
 
 /// One group at one stage of training: slopes along its directions.
@@ -61,8 +61,7 @@ const STEPS: usize = 16;
 /// Times reach from 0 to this.
 const END: f64 = 0.8;
 
-/// Train small networks on a short series and compare at the start, at the end and half way; `tell` hears of every row
-/// as it is there.
+/// Train small networks on a short series and compare at every stage; `tell` hears of every row as it is there.
 pub fn compare(effort: &Effort, tell: impl Fn(&Row)) -> Result<Vec<Row>> {
     let model = Model::new(Box::new(Ou::new(3.0, 1.0)?), Box::new(Stable::new(1.2, 2.0)?), 0.1, Start::Fixed(0.0))?;
     let times: Vec<f64> = (0..=STEPS).map(|j| END * j as f64 / STEPS as f64).collect();
@@ -82,7 +81,7 @@ pub fn compare(effort: &Effort, tell: impl Fn(&Row)) -> Result<Vec<Row>> {
     let options = TrainOptions { paths: 64, frame: FrameKind::Data, ..Default::default() };
     let exact = exact::log_evidence(&model, &grid, &values, &exact::Options::default())?;
     let mut rows = Vec::new();
-    for stage in [0, effort.iterations, effort.iterations / 2] {
+    for &stage in &effort.stages {
         let mut trainer = Trainer::new(&chain, spec.clone(), options.clone())?;
         while trainer.iteration() < stage {
             trainer.step()?;

@@ -15,18 +15,30 @@ use levytilt::{Chain, Model, Result, Start, exact, simulate};
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["gradient"] => gradients(1_000_000),
-        ["gradient", paths] => gradients(paths.parse().expect("a number of paths, a multiple of 20")),
+        ["gradient"] => gradients(1_000_000, "all"),
+        ["gradient", paths] => gradients(number(paths), "all"),
+        ["gradient", paths, stage] => gradients(number(paths), stage),
         ["variance"] => variances(),
         _ => panic!("give one of: gradient, variance"),
     }
 }
 
-fn gradients(paths: usize) -> Result<()> {
+fn number(text: &str) -> usize {
+    text.parse().unwrap_or_else(|_| panic!("{text:?} is no number"))
+}
+
+fn gradients(paths: usize, stage: &str) -> Result<()> {
+    let stages = match stage {
+        "start" => vec![0],
+        "half" => vec![100],
+        "end" => vec![200],
+        "all" => vec![0, 200, 100],
+        _ => panic!("{stage:?} is none of: start, half, end, all"),
+    };
     println!("{paths} paths; slopes along the group's gradient, and estimate − difference in standard errors");
     println!("| iteration | evidence − bound | group | estimate | difference | ± | cosine | deviations |");
     println!("|---|---|---|---|---|---|---|---|");
-    let rows = gradient::compare(&Effort { paths, directions: 8, iterations: 200 }, |row| {
+    let rows = gradient::compare(&Effort { paths, directions: 8, stages }, |row| {
         let deviations: Vec<String> = row.deviations().iter().map(|d| format!("{d:+.1}")).collect();
         println!(
             "| {} | {:.2} | {} | {:.4} | {:.4} | {:.4} | {:.5} | {} |",
