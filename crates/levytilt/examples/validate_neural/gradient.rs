@@ -1,7 +1,7 @@
 //! Hold the estimated slope of the bound in the networks' parameters to central differences of the bound itself.
 //!
-//! Differences of the bound are taken in a and c of every potential, with the same random numbers on both sides; the
-//! change of a and c along a direction in the networks' parameters is a difference too, of networks in 64 bits. Their
+//! Differences of the bound are taken in a and c of every potential (of every bump, and in its weight, if there are
+//! several), with the same random numbers on both sides; the change of a and c along a direction in the networks' parameters is a difference too, of networks in 64 bits. Their
 //! product is the slope of the bound along the direction. (Moving the parameters so far that the bound's difference
 //! stands out from its noise would cross corners of the networks.) Every layer, and every group of the encoder, is
 //! compared along several directions: that of its own gradient (found with other random numbers) and random ones.
@@ -9,8 +9,8 @@
 use levytilt::drift::Ou;
 use levytilt::noise::Stable;
 use levytilt::posterior::{Potentials, walk};
-use levytilt::potential::Quadratic;
 use levytilt::potential::neural::{FrameKind, NeuralPotential, NeuralPotentialSpec};
+use levytilt::potential::{GaussianSum, Potential, Quadratic};
 use levytilt::series::TimeGrid;
 use levytilt::solve::neural::{TrainOptions, Trained, Trainer};
 use levytilt::{Chain, Model, Result, Start, exact, simulate, stream};
@@ -25,6 +25,8 @@ pub struct Effort {
     pub directions: usize,
     /// Iterations of training before each comparison.
     pub stages: Vec<usize>,
+    /// Bumps per time.
+    pub components: usize,
 }
 
 /// One group at one stage of training: slopes along its directions.
@@ -75,6 +77,7 @@ pub fn compare(effort: &Effort, tell: impl Fn(&Row)) -> Result<Vec<Row>> {
         depth: 2,
         // Neighbouring references 4 apart in the exponent: all of them speak, none alone.
         sharpness: 30.0,
+        components: effort.components,
         ..Default::default()
     };
     // With the data as frame there is much to learn.
@@ -97,7 +100,7 @@ fn compare_at(trained: &Trained, chain: &Chain, effort: &Effort, stage: usize, e
     let size = effort.paths / BATCHES;
     let batches = (0..BATCHES as u64).map(|batch| gradient(trained, chain, size, 100 + batch));
     let batches: Vec<Vec<f64>> = batches.collect::<Result<_>>()?;
-    let differences = differences(chain, &coefficients(trained, chain, parameters(trained))?, size)?;
+    let differences = differences(chain, &coefficients(trained, chain, parameters(trained))?, effort.components, size)?;
     let pilot = gradient(trained, chain, size, 99)?;
     let gap = exact - trained.gradient(chain, size, 98)?.0.summary.elbo;
     let mut rng = stream(7, stage as u64);
@@ -142,27 +145,34 @@ fn groups(potential: &NeuralPotential) -> Vec<(String, Range<usize>)> {
     layers.into_iter().enumerate().map(|(i, range)| (name(i), range)).collect()
 }
 
-/// a and c of every potential, one after the other, from networks in 64 bits.
+/// ln π, a and c of every bump, one after the other, from networks in 64 bits.
 ///
-/// The networks' −a'(x − m)²/u² + b'(x − m)/u and an observation −w(x − y)² with w = 1/2σ² add up to −a(x − c)².
+/// The networks' −a'(x − m)²/u² + b'(x − m)/u and an observation −w(x − y)² with w = 1/2σ² add up to −a(x − c)² and a number.
+/// With l − b'²/4a', which makes l what the networks give at their own centre, that number is ln π. (With one bump it says
+/// nothing.)
 fn coefficients(trained: &Trained, chain: &Chain, parameters: Vec<f64>) -> Result<Vec<f64>> {
     let networks = NeuralPotential::from_parameters(trained.potential.spec().clone(), parameters)?;
     let said = networks.evaluate(chain.times()).coefficients;
-    let one = |(j, said): (usize, &Vec<[f64; 2]>)| {
+    let w = 0.5 / chain.model().dimensions[0].observation_std.powi(2);
+    let one = |j: usize, [l, a, b]: [f64; 3]| {
         let (m, u) = trained.frame.at(0, chain.times()[j]);
-        let (a, pull) = (said[0][0] / (u * u), said[0][1] / u);
-        let w = 0.5 / chain.model().dimensions[0].observation_std.powi(2);
-        let whole = a + w;
-        [whole, (a * m + 0.5 * pull + w * chain.value(0, j)) / whole]
+        let (firmness, pull) = (a / (u * u), b / u);
+        let (whole, y) = (firmness + w, chain.value(0, j));
+        let c = (firmness * m + 0.5 * pull + w * y) / whole;
+        // At c: −a'(c − m)²/u² + b'(c − m)/u − w(c − y)².
+        let height = -firmness * (c - m).powi(2) + pull * (c - m) - w * (c - y).powi(2);
+        [l - 0.25 * b * b / a + height, whole, c]
     };
-    Ok(said.iter().enumerate().flat_map(one).collect())
+    let at =
+        |(j, said): (usize, &Vec<Vec<[f64; 3]>>)| -> Vec<[f64; 3]> { said[0].iter().map(|&b| one(j, b)).collect() };
+    Ok(said.iter().enumerate().flat_map(at).flatten().collect())
 }
 
 fn parameters(trained: &Trained) -> Vec<f64> {
     trained.potential.parameters().iter().map(|&p| p.into()).collect()
 }
 
-/// How fast a and c of every potential change along a direction in the parameters of a group.
+/// How fast ln π, a and c of every bump change along a direction in the parameters of a group.
 fn changes(trained: &Trained, chain: &Chain, range: &Range<usize>, direction: &[f64]) -> Result<Vec<f64>> {
     let h = 1e-6;
     let moved = |h: f64| {
@@ -173,19 +183,27 @@ fn changes(trained: &Trained, chain: &Chain, range: &Range<usize>, direction: &[
     Ok(moved(h)?.iter().zip(&moved(-h)?).map(|(up, down)| (up - down) / (2.0 * h)).collect())
 }
 
-/// Slopes of the bound in every a and c, batch by batch: (4D(h) − D(2h))/3 of the central differences
+/// Slopes of the bound in every ln π, a and c, batch by batch: (4D(h) − D(2h))/3 of the central differences
 /// D(h) = (bound(+h) − bound(−h))/2h, with the same random numbers.
-fn differences(chain: &Chain, coefficients: &[f64], paths: usize) -> Result<Vec<Vec<f64>>> {
+fn differences(chain: &Chain, coefficients: &[f64], components: usize, paths: usize) -> Result<Vec<Vec<f64>>> {
     let mut slopes = vec![Vec::new(); BATCHES];
     for i in 0..coefficients.len() {
-        // A fraction of a, or of the message's width: the bound is nearly a cubic there.
-        let a = coefficients[i - i % 2];
-        let h = if i % 2 == 0 { 0.1 * a } else { 0.2 / (2.0 * a).sqrt() };
+        if components == 1 && i % 3 == 0 {
+            slopes.iter_mut().for_each(|slopes| slopes.push(0.0));
+            continue;
+        }
+        // A fraction of π, of a, or of the message's width: the bound is nearly a cubic there.
+        let a = coefficients[i - i % 3 + 1];
+        let h = [0.2, 0.1 * a, 0.2 / (2.0 * a).sqrt()][i % 3];
         let moved = |h: f64| -> Result<Potentials> {
             let mut moved = coefficients.to_vec();
             moved[i] += h;
-            let quadratics = moved.chunks_exact(2).map(|q| Ok(Quadratic::new(q[0], q[1])?.into()));
-            Ok(vec![quadratics.collect::<Result<_>>()?])
+            let bump = |q: &[f64]| Ok((q[0], Quadratic::new(q[1], q[2])?));
+            let potential = |bumps: &[f64]| -> Result<Potential> {
+                let bumps: Vec<_> = bumps.chunks_exact(3).map(bump).collect::<Result<_>>()?;
+                Ok(if let [(_, only)] = bumps[..] { only.into() } else { GaussianSum::new(bumps)?.into() })
+            };
+            Ok(vec![moved.chunks_exact(3 * components).map(potential).collect::<Result<_>>()?])
         };
         let sides = [moved(h)?, moved(-h)?, moved(2.0 * h)?, moved(-2.0 * h)?];
         for (batch, slopes) in slopes.iter_mut().enumerate() {

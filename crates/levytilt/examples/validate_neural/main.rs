@@ -1,5 +1,5 @@
-//! Check the slopes that train a neural potential: `cargo run --release --example validate_neural -- gradient [paths]`
-//! holds them to differences of a bound of 10⁶ paths, `-- variance` holds their noise to that of the score estimator.
+//! Check the slopes that train a neural potential: `cargo run --release --example validate_neural --
+//! gradient [paths] [start|half|end|all] [components]` holds them to differences of a bound of 10⁶ paths, `-- variance` holds their noise to that of the score estimator.
 
 mod gradient;
 mod variance;
@@ -15,11 +15,12 @@ use levytilt::{Chain, Model, Result, Start, exact, simulate};
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["gradient"] => gradients(1_000_000, "all"),
-        ["gradient", paths] => gradients(number(paths), "all"),
-        ["gradient", paths, stage] => gradients(number(paths), stage),
+        ["gradient"] => gradients(1_000_000, "all", 1),
+        ["gradient", paths] => gradients(number(paths), "all", 1),
+        ["gradient", paths, stage] => gradients(number(paths), stage, 1),
+        ["gradient", paths, stage, components] => gradients(number(paths), stage, number(components)),
         ["variance"] => variances(),
-        _ => panic!("give one of: gradient, variance"),
+        _ => panic!("give one of: gradient [paths] [start|half|end|all] [components], variance"),
     }
 }
 
@@ -27,7 +28,7 @@ fn number(text: &str) -> usize {
     text.parse().unwrap_or_else(|_| panic!("{text:?} is no number"))
 }
 
-fn gradients(paths: usize, stage: &str) -> Result<()> {
+fn gradients(paths: usize, stage: &str, components: usize) -> Result<()> {
     let stages = match stage {
         "start" => vec![0],
         "half" => vec![100],
@@ -35,10 +36,12 @@ fn gradients(paths: usize, stage: &str) -> Result<()> {
         "all" => vec![0, 200, 100],
         _ => panic!("{stage:?} is none of: start, half, end, all"),
     };
-    println!("{paths} paths; slopes along the group's gradient, and estimate − difference in standard errors");
+    println!(
+        "{paths} paths, bumps per time: {components}; slopes along the group's gradient, and estimate − difference in standard errors"
+    );
     println!("| iteration | evidence − bound | group | estimate | difference | ± | cosine | deviations |");
     println!("|---|---|---|---|---|---|---|---|");
-    let rows = gradient::compare(&Effort { paths, directions: 8, stages }, |row| {
+    let rows = gradient::compare(&Effort { paths, directions: 8, stages, components }, |row| {
         let deviations: Vec<String> = row.deviations().iter().map(|d| format!("{d:+.1}")).collect();
         println!(
             "| {} | {:.2} | {} | {:.4} | {:.4} | {:.4} | {:.5} | {} |",
@@ -96,7 +99,7 @@ fn print_ratios(alpha: f64, iterations: usize, exact: f64, chain: &Chain, traine
         bound += found.summary.elbo / REPEATS as f64;
         ours.push(slopes);
         let slopes = variance::score_gradient(chain, &potentials, PATHS, 900 + seed)?;
-        scores.push(trained.slopes(chain, &[slopes])?);
+        scores.push(trained.slopes(chain, &[slopes.iter().map(|&[a, c]| vec![[0.0, a, c]]).collect()])?);
     }
     let (ours, scores) = (spread(&ours), spread(&scores));
     let ratio =
