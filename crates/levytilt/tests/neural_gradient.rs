@@ -46,17 +46,17 @@ fn potentials(bumps: &[Vec<Vec<[f64; 3]>>]) -> Potentials {
     bumps.iter().map(|column| column.iter().map(one).collect()).collect()
 }
 
-/// The bound with its standard error.
-fn bound(model: &Model, grid: &TimeGrid, columns: &[&[f64]], potentials: &Potentials, seed: u64) -> (f64, f64) {
+/// The bound with its standard error, from so many paths.
+fn bound(model: &Model, grid: &TimeGrid, columns: &[&[f64]], potentials: &Potentials, paths: usize) -> (f64, f64) {
     let chain = Chain::new(model, grid, columns).unwrap();
-    let summary = WeightSummary::new(&walk(&chain, potentials, PATHS, seed).log_weights());
+    let summary = WeightSummary::new(&walk(&chain, potentials, paths, 2).log_weights());
     (summary.elbo, summary.elbo_std_error)
 }
 
 /// Central differences (f(p + h) − f(p − h))/2h against the estimate, for every potential and drift parameter. Five
 /// standard errors of the difference (about 60 comparisons: false alarm below 1e-4), plus 3% for the curvature of f
 /// over ±h.
-fn compare(drift: impl Fn(&[f64]) -> Box<dyn Drift>, parameters: &[f64], dim: usize, components: usize) {
+fn compare(drift: impl Fn(&[f64]) -> Box<dyn Drift>, parameters: &[f64], dim: usize, components: usize, paths: usize) {
     let times = [0.0, 0.1, 0.2, 0.4, 0.5];
     let columns: Vec<Vec<f64>> =
         (0..dim).map(|i| vec![0.1, f64::NAN, 0.9 - 0.5 * i as f64, 0.3, -0.2 + 0.4 * i as f64]).collect();
@@ -65,8 +65,8 @@ fn compare(drift: impl Fn(&[f64]) -> Box<dyn Drift>, parameters: &[f64], dim: us
     let at = bumps(dim, grid.len(), components);
     let centre = model(drift(parameters));
     let chain = Chain::new(&centre, &grid, &columns).unwrap();
-    let found = bound_gradient(&chain, &potentials(&at), PATHS, 1).unwrap();
-    let n = PATHS as f64;
+    let found = bound_gradient(&chain, &potentials(&at), paths, 1).unwrap();
+    let n = paths as f64;
     let check = |what: &str, got: f64, error: f64, up: (f64, f64), down: (f64, f64), h: f64| {
         let want = (up.0 - down.0) / (2.0 * h);
         let noise = error + up.1.hypot(down.1) / (2.0 * h);
@@ -83,7 +83,7 @@ fn compare(drift: impl Fn(&[f64]) -> Box<dyn Drift>, parameters: &[f64], dim: us
                 let moved = |sign: f64| {
                     let mut at = at.clone();
                     at[i][j][m][k] += sign * h;
-                    bound(&centre, &grid, &columns, &potentials(&at), 2)
+                    bound(&centre, &grid, &columns, &potentials(&at), paths)
                 };
                 let error = (found.variances[i][j][m][k] / n).sqrt();
                 let what = format!("{i} {j} {m} {k}");
@@ -96,23 +96,38 @@ fn compare(drift: impl Fn(&[f64]) -> Box<dyn Drift>, parameters: &[f64], dim: us
         let moved = |sign: f64| {
             let mut parameters = parameters.to_vec();
             parameters[p] += sign * h;
-            bound(&model(drift(&parameters)), &grid, &columns, &potentials(&at), 2)
+            bound(&model(drift(&parameters)), &grid, &columns, &potentials(&at), paths)
         };
         check(&format!("drift {p}"), slope, 0.0, moved(1.0), moved(-1.0), h);
     }
 }
 
+fn ou(p: &[f64]) -> Box<dyn Drift> {
+    Box::new(Ou::new(p[0], p[1]).unwrap())
+}
+
+fn coupled(p: &[f64]) -> Box<dyn Drift> {
+    Linear::new(DMatrix::zeros(2, 2), DVector::zeros(2)).unwrap().with_parameters(p).unwrap()
+}
+
 #[test]
 fn statistics_slope_is_that_of_the_bound() {
-    for components in [1, 3] {
-        compare(|p| Box::new(Ou::new(p[0], p[1]).unwrap()), &[1.5, 0.7], 1, components);
-    }
+    compare(ou, &[1.5, 0.7], 1, 1, PATHS);
+}
+
+#[test]
+fn statistics_slope_with_three_bumps() {
+    compare(ou, &[1.5, 0.7], 1, 3, PATHS / 5);
 }
 
 #[test]
 fn statistics_slope_with_coupled_dimensions() {
-    let build = |p: &[f64]| Linear::new(DMatrix::zeros(2, 2), DVector::zeros(2)).unwrap().with_parameters(p).unwrap();
-    compare(build, &[-1.0, 0.8, -0.5, -1.2, 0.3, 0.1], 2, 2);
+    compare(coupled, &[-1.0, 0.8, -0.5, -1.2, 0.3, 0.1], 2, 1, PATHS);
+}
+
+#[test]
+fn statistics_slope_with_coupled_dimensions_and_two_bumps() {
+    compare(coupled, &[-1.0, 0.8, -0.5, -1.2, 0.3, 0.1], 2, 2, PATHS / 10);
 }
 
 /// The slopes in every layer and in every group of the encoder, at the start, at the end and half way: the short
@@ -120,7 +135,13 @@ fn statistics_slope_with_coupled_dimensions() {
 /// from 20 batches (about 200 comparisons: false alarm below 0.2%).
 #[test]
 fn statistics_slopes_in_the_networks_are_those_of_the_bound() {
-    let effort = gradient::Effort { paths: 10_000, directions: 5, stages: vec![0, 80, 40], components: 1 };
+    let effort = gradient::Effort {
+        paths: 10_000,
+        directions: 5,
+        stages: vec![0, 80, 40],
+        components: 1,
+        steps: gradient::STEPS,
+    };
     let rows = gradient::compare(&effort, |_| ()).unwrap();
     assert_eq!(rows.len(), 3 * 15);
     for row in &rows {
@@ -137,7 +158,7 @@ fn statistics_slopes_in_the_networks_are_those_of_the_bound() {
 /// The same for networks of two bumps per time, at the start, where the second is wider and fainter, and after training.
 #[test]
 fn statistics_slopes_in_networks_of_two_bumps_are_those_of_the_bound() {
-    let effort = gradient::Effort { paths: 10_000, directions: 4, stages: vec![0, 40], components: 2 };
+    let effort = gradient::Effort { paths: 10_000, directions: 4, stages: vec![0, 40], components: 2, steps: 5 };
     let rows = gradient::compare(&effort, |_| ()).unwrap();
     assert_eq!(rows.len(), 2 * 15);
     for row in &rows {

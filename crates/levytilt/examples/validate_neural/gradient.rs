@@ -27,6 +27,8 @@ pub struct Effort {
     pub stages: Vec<usize>,
     /// Bumps per time.
     pub components: usize,
+    /// Steps of the chain, of which there may be [`STEPS`] at most.
+    pub steps: usize,
 }
 
 /// One group at one stage of training: slopes along its directions.
@@ -58,17 +60,17 @@ impl Row {
 
 /// Parts of the paths: the spread over them is the noise of the estimate.
 pub const BATCHES: usize = 20;
-/// Steps of the chain.
-const STEPS: usize = 16;
-/// Times reach from 0 to this.
+/// Steps of the whole chain.
+pub const STEPS: usize = 16;
+/// Times of the whole chain reach from 0 to this.
 const END: f64 = 0.8;
 
 /// Train small networks on a short series and compare at every stage; `tell` hears of every row as it is there.
 pub fn compare(effort: &Effort, tell: impl Fn(&Row)) -> Result<Vec<Row>> {
     let model = Model::new(Box::new(Ou::new(3.0, 1.0)?), Box::new(Stable::new(1.2, 2.0)?), 0.1, Start::Fixed(0.0))?;
-    let times: Vec<f64> = (0..=STEPS).map(|j| END * j as f64 / STEPS as f64).collect();
+    let times: Vec<f64> = (0..=effort.steps).map(|j| END * j as f64 / STEPS as f64).collect();
     let values = simulate(&model, &times, 1)?.observations;
-    let grid = TimeGrid::new(&times, Some(STEPS))?;
+    let grid = TimeGrid::new(&times, Some(effort.steps))?;
     let chain = Chain::new(&model, &grid, &[&values])?;
     let spec = NeuralPotentialSpec {
         references: 8,

@@ -41,20 +41,21 @@ fn gradients(paths: usize, stage: &str, components: usize) -> Result<()> {
     );
     println!("| iteration | evidence − bound | group | estimate | difference | ± | cosine | deviations |");
     println!("|---|---|---|---|---|---|---|---|");
-    let rows = gradient::compare(&Effort { paths, directions: 8, stages, components }, |row| {
-        let deviations: Vec<String> = row.deviations().iter().map(|d| format!("{d:+.1}")).collect();
-        println!(
-            "| {} | {:.2} | {} | {:.4} | {:.4} | {:.4} | {:.5} | {} |",
-            row.stage,
-            row.gap,
-            row.group,
-            row.estimates[0],
-            row.differences[0],
-            row.errors[0],
-            row.cosine(),
-            deviations.join(" ")
-        );
-    })?;
+    let rows =
+        gradient::compare(&Effort { paths, directions: 8, stages, components, steps: gradient::STEPS }, |row| {
+            let deviations: Vec<String> = row.deviations().iter().map(|d| format!("{d:+.1}")).collect();
+            println!(
+                "| {} | {:.2} | {} | {:.4} | {:.4} | {:.4} | {:.5} | {} |",
+                row.stage,
+                row.gap,
+                row.group,
+                row.estimates[0],
+                row.differences[0],
+                row.errors[0],
+                row.cosine(),
+                deviations.join(" ")
+            );
+        })?;
     let worst = rows.iter().map(gradient::Row::cosine).fold(1.0, f64::min);
     let all: Vec<f64> = rows.iter().flat_map(gradient::Row::deviations).collect();
     let beyond = all.iter().filter(|d| d.abs() > 3.0).count();
