@@ -76,11 +76,17 @@ class Fit:
         seed: int | None = None,
         paths: int | None = None,
         threads: int = 0,
+        fixed_parameters: bool = False,
     ) -> Forecast:
-        """Predictive paths up to a horizon (2.5, "2D", a timedelta) or at given times; paths and seed of the fit."""
+        """Predictive paths up to a horizon (2.5, "2D", a timedelta) or at given times; paths and seed of the fit.
+
+        Learned parameters are drawn from their errors, unless `fixed_parameters` holds them at their estimates.
+        """
         if (horizon is None) == (at is None):
             raise InputError("forecast needs a horizon or the times to look at, and not both")
-        words = flags(horizon=length(horizon), seed=seed, paths=paths, threads=threads or None)
+        words = flags(
+            horizon=length(horizon), seed=seed, paths=paths, threads=threads or None, fixed_parameters=fixed_parameters
+        )
         return Forecast(self._run.forecast(words, None if at is None else time_texts(at)), self._clock)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -44,6 +44,9 @@ def test_identity_a_run_comes_back(fit, tmp_path):
     np.testing.assert_array_equal(back.paths(), fit.paths())
     np.testing.assert_array_equal(back.weights, fit.weights)
     np.testing.assert_array_equal(back.forecast(horizon=1).paths(), fit.forecast(horizon=1).paths())
+    held = [one.forecast(horizon=1, fixed_parameters=True) for one in (back, fit)]
+    np.testing.assert_array_equal(held[0].paths(), held[1].paths())
+    assert held[0].summary["drawn_parameters"] == [] and fit.forecast(horizon=1).summary["drawn_parameters"] != []
     back.save(tmp_path / "copy")
     assert lt.load(tmp_path / "copy").summary == fit.summary
     assert "log evidence" in repr(back) and "log evidence" in repr(fit)

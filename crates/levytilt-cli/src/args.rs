@@ -200,6 +200,9 @@ pub struct ForecastArgs {
     /// Directory for the results; made if missing
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Hold learned parameters at their estimates instead of drawing them from their errors
+    #[arg(long)]
+    pub fixed_parameters: bool,
     /// Seed of the random numbers [default: that of the fit]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub seed: Option<u64>,

@@ -27,7 +27,7 @@ use crate::one_or_many::OneOrMany;
 use crate::output::{Entry, say};
 use crate::report::{self, Material, Segment};
 use crate::settings::{DriftKind, Init, Method, NoiseKind, Settings, SolveSettings};
-use crate::state::{MODEL, NETWORK, STATE, State};
+use crate::state::{LearnedParameters, MODEL, NETWORK, STATE, State};
 use crate::tensors::Tensors;
 use crate::threads::with_threads;
 use crate::time::Calendar;
@@ -269,6 +269,7 @@ pub fn state(outcome: &Outcome, table: &Table) -> State {
         states: fit.end_states(),
         weights: fit.weights.clone(),
         seed: outcome.summary.seed,
+        learned: Some(LearnedParameters::new(fit)),
     }
 }
 

@@ -115,8 +115,10 @@ Examples:
 
 /// Below the flags of `forecast`.
 pub const FORECAST_HELP: &str = "\
-Simulates the fitted model from the posterior at the end of the record, with exact draws of the noise. The paths are of
-the state itself; an observation adds its error, observation_std in the run's summary.
+Simulates the fitted model from the posterior at the end of the record, with exact draws of the noise. Parameters that were
+learned are drawn too, from the Gaussian that their errors describe: 100 times, or as often as there are paths. With
+--fixed-parameters they stay at their estimates. The paths are of the state itself; an observation adds its error,
+observation_std in the run's summary.
 
 Prints the law at the last time. With --out writes forecast.csv (time,dimension,mean,sd,q01,q05,q10,q25,q50,q75,q90,
 q95,q99; an sd that does not exist, as for stable noise, is left empty), paths.npz (times, paths (path, time,

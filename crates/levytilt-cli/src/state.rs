@@ -4,11 +4,14 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
+use levytilt::Model;
 use levytilt::drift::Neural;
+use levytilt::fit::Fit;
+use levytilt::solve::{self, ParameterLaw};
 
 use crate::bytes::{open_result, read_json, read_settings};
 use crate::claim;
-use crate::failure::{bad, brief};
+use crate::failure::{bad, brief, quoted};
 use crate::networks;
 use crate::one_or_many::OneOrMany;
 use crate::settings::{DriftKind, Settings};
@@ -40,6 +43,49 @@ pub struct State {
     pub weights: Vec<f64>,
     /// Seed of the fit.
     pub seed: u64,
+    /// How sure the parameters are; nothing in a run of before this was kept.
+    #[serde(default)]
+    pub learned: Option<LearnedParameters>,
+}
+
+/// The parameters that were learned, with what is known of their errors.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct LearnedParameters {
+    /// Their names.
+    pub names: Vec<String>,
+    /// Their covariance, row after row, on the scales on which they are free: logarithms of what is positive, ln(α/(2 − α)).
+    /// Empty if it is not known.
+    pub covariance: Vec<f64>,
+}
+
+impl LearnedParameters {
+    /// What is known after a fit.
+    pub fn new(fit: &Fit) -> Self {
+        let names = fit.parameters.iter().filter(|p| !p.fixed).map(|p| p.name.clone()).collect();
+        let covariance = fit.parameter_law().map_or_else(Vec::new, |_| fit.covariance.clone());
+        Self { names, covariance }
+    }
+
+    /// Whether forecasts can draw them.
+    pub fn can_be_drawn(&self) -> bool {
+        !self.covariance.is_empty()
+    }
+
+    /// Their law around `model`, whose parameters are called `all`, but for the weights of a network that come first.
+    pub fn law<'a>(&self, model: &'a Model, all: &[String]) -> Result<ParameterLaw<'a>> {
+        let before = solve::parameters(model).len().saturating_sub(all.len());
+        let place = |name: &String| match all.iter().position(|known| known == name) {
+            Some(place) => Ok(before + place),
+            None => Err(bad(format!("{STATE}: learned {} is no parameter of {MODEL}", quoted(name)))),
+        };
+        let places = self.names.iter().map(place).collect::<Result<Vec<usize>>>()?;
+        let law = ParameterLaw::new(model, &places, &self.covariance);
+        let count = places.len();
+        law.ok_or_else(|| {
+            let expected = format!("expected a positive definite matrix of {count} rows");
+            bad(format!("{STATE}: the covariance of the learned parameters is not one; {expected}"))
+        })
+    }
 }
 
 impl State {

@@ -94,6 +94,32 @@ fn the_solver_and_the_noise_can_be_chosen_or_left_open() {
     at.ok("forecast run --horizon 1 --quiet");
 }
 
+/// Parameters that were learned are drawn, for every dimension by its own name, unless they are held; a run that does not
+/// say how sure they are, as those of before, is told apart.
+#[test]
+fn identity_forecasts_draw_what_was_learned() {
+    let at = simulated();
+    at.write(
+        "two.csv",
+        (0..40).fold("time,a,b\n".to_string(), |csv, k| csv + &format!("{k},{},{}\n", k * k % 7, k * k % 11)),
+    );
+    at.ok("fit two.csv --drift none --noise student --dof 4 --set scale[a]=2 --paths 20 --steps 39 --out two");
+    let drawn = at.ok("forecast two --horizon 3 --json").json()["drawn_parameters"].clone();
+    assert_eq!(drawn, serde_json::json!(["observation_std[a]", "scale[b]", "observation_std[b]"]));
+    at.ok(&format!("fit sim/data.csv {} --steps 200 --paths 50 --out run", FIXED.replace("--mu 1", "")));
+    let said = |flags: &str| at.ok(&format!("forecast run --horizon 4 --json {flags}")).json();
+    let (drawn, held) = (said(""), said("--fixed-parameters"));
+    assert_eq!((&drawn["drawn_parameters"][0], &held["drawn_parameters"]), (&"mu".into(), &serde_json::json!([])));
+    assert_ne!(drawn["q95"], held["q95"]);
+    assert_eq!(drawn, said("--threads 3"));
+    let mut state = at.json("run/state.json");
+    state.as_object_mut().unwrap().remove("learned");
+    at.write("run/state.json", state.to_string());
+    let old = said("");
+    assert!(old["warnings"].to_string().contains("fit it again"), "{old}");
+    assert_eq!(old["q95"], held["q95"]);
+}
+
 #[test]
 fn a_forecast_starts_where_the_fit_ended() {
     let at = simulated();

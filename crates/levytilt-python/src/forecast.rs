@@ -2,7 +2,7 @@
 
 use levytilt_cli::claim::Claim;
 use levytilt_cli::fit::Outcome;
-use levytilt_cli::forecast::{Origin, View};
+use levytilt_cli::forecast::{Look, Origin, View};
 use levytilt_cli::input;
 use levytilt_cli::report::{self, Material, fit_page};
 use numpy::ndarray::Array3;
@@ -47,7 +47,7 @@ pub fn look(
         (None, None) => return Err(InputError::new_err("forecast needs a horizon or times")),
     };
     patiently(py, args.effort.threads, None, move |_| {
-        let view = origin.look(&times, args.effort.paths, args.seed)?;
+        let view = origin.look(&times, Look::new(&args))?;
         Ok(Ahead { origin, view, source })
     })
 }

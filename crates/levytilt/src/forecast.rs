@@ -1,6 +1,7 @@
 //! Look ahead: simulate the model from posterior states at the end of the data, with exact draws of the noise.
 
 use crate::posterior::{Marginal, systematic, weighted_marginal};
+use crate::solve::ParameterLaw;
 use crate::{Error, Model, Result, StreamRng, stream};
 use rand::{Rng, RngExt};
 use rayon::prelude::*;
@@ -27,6 +28,8 @@ pub struct Forecast {
     pub dim: usize,
     /// One path after the other, one state per time, dimension fastest.
     pub states: Vec<f64>,
+    /// Whether the noise has a variance, at all parameters drawn; without one, that of the paths means nothing.
+    pub has_variance: bool,
 }
 
 impl Forecast {
@@ -43,28 +46,65 @@ impl Forecast {
     }
 }
 
+/// Most draws of parameters for one forecast. A model costs up to a millisecond, as much as thousands of steps of a path, so
+/// paths share them. What they add to the spread is then known to √(2/100) = 14% of itself; it is itself about a tenth.
+const MOST_DRAWS: usize = 100;
+
 /// Predictive paths of the `model` at `times`, strictly increasing and after `from`, started from end states (dimension
 /// fastest) with weights that sum to 1.
 ///
 /// # Errors
 /// Times that are not ahead or not increasing; no end states; a state too large for an `f64`.
-pub fn forecast(
-    model: &Model,
+pub fn forecast(model: &Model, ends: (&[f64], &[f64]), times: &[f64], options: &ForecastOptions) -> Result<Forecast> {
+    follow(std::slice::from_ref(model), ends, times, options)
+}
+
+/// As [`forecast`], with parameters drawn from `law`: each of 100 draws, or as many as there are paths, serves as many
+/// paths. The end states stay those at the estimates: what is seen at the end says more of them than the parameters do.
+///
+/// # Errors
+/// As for [`forecast`], and a law so wide that its draws are no models or that their states are too large.
+pub fn forecast_drawn(
+    law: &ParameterLaw,
+    ends: (&[f64], &[f64]),
+    times: &[f64],
+    options: &ForecastOptions,
+) -> Result<Forecast> {
+    if law.is_fixed() {
+        return forecast(law.model(), ends, times, options);
+    }
+    check(ends, law.model().dim(), times, options)?;
+    let models = law.models(options.paths.min(MOST_DRAWS), options.seed)?;
+    follow(&models, ends, times, options).map_err(|error| match error {
+        Error::Numerical { what, why } => {
+            let why = format!("{why}; parameters were drawn from their errors: hold them at their estimates");
+            Error::Numerical { what, why }
+        }
+        other => other,
+    })
+}
+
+/// Paths that follow the `models`, at least one and alike but for their parameters, in turn.
+fn follow(
+    models: &[Model],
     (ends, weights): (&[f64], &[f64]),
     times: &[f64],
     options: &ForecastOptions,
 ) -> Result<Forecast> {
-    let dim = model.dim();
+    let dim = models[0].dim();
     check((ends, weights), dim, times, options)?;
     let mut chooser = stream(options.seed, u64::MAX);
     let starts = systematic(weights, options.paths, chooser.random());
     // The streams of the paths must not be those of the fit, which has the same seed.
     let seed = chooser.next_u64();
     let walk = |(path, end): (usize, usize)| {
+        // Starts come in the order of the end states, so that models that take turns are spread over all of them.
+        let model = &models[path % models.len()];
         one_path(model, &ends[end * dim..(end + 1) * dim], times, options, &mut stream(seed, path as u64))
     };
     let paths: Result<Vec<Vec<f64>>> = starts.into_par_iter().enumerate().map(walk).collect();
-    Ok(Forecast { times: times.to_vec(), dim, states: paths?.concat() })
+    let has_variance = models.iter().flat_map(|model| &model.dimensions).all(|d| d.noise.has_variance());
+    Ok(Forecast { times: times.to_vec(), dim, states: paths?.concat(), has_variance })
 }
 
 fn check((ends, weights): (&[f64], &[f64]), dim: usize, times: &[f64], options: &ForecastOptions) -> Result<()> {

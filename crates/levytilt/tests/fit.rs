@@ -4,6 +4,7 @@ use levytilt::drift::DriftFamily;
 use levytilt::exact;
 use levytilt::exact::kalman::{self, Step};
 use levytilt::fit::{Fit, FitOptions, Spec, fit};
+use levytilt::forecast::{ForecastOptions, forecast};
 use levytilt::noise::Family;
 use levytilt::series::TimeGrid;
 use levytilt::{Model, Result, Start, simulate};
@@ -144,5 +145,35 @@ fn statistics_drawn_parameters_have_the_law_of_the_estimates() {
         let spread = 0.5 * (values[1682] - values[317]);
         assert!((values[1000] - p.value).abs() < 0.2 * error, "{p:?}: median {}", values[1000]);
         assert!((spread / error - 1.0).abs() < 0.2, "{p:?}: spread {spread}");
+    }
+}
+
+/// A stable noise of index 2 is Gaussian with variance 2·scale²: the fit is that of a Gaussian noise, under its own names.
+#[test]
+fn identity_index_two_given_is_a_gaussian_fit() {
+    let times = even_times(300, 0.01);
+    let y = ou_data("gaussian", &[2.0], &times, 4);
+    let stable = try_fit(&spec("ou", "stable").fix("alpha", 2.0), &times, &y).unwrap();
+    let gaussian = try_fit(&spec("ou", "gaussian"), &times, &y).unwrap();
+    let names = |fit: &Fit| fit.parameters.iter().map(|p| p.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&stable), names(&gaussian));
+    let value = |fit: &Fit, name: &str| fit.parameter(name).unwrap().value;
+    for (name, factor) in [("theta", 1.0), ("scale", 2.0f64.sqrt()), ("observation_std", 1.0)] {
+        let (a, b) = (factor * value(&stable, name), value(&gaussian, name));
+        assert!((a / b - 1.0).abs() < 1e-3, "{name}: {a} and {b}");
+    }
+}
+
+/// A fit looks ahead with parameters drawn; its model alone with its estimates. Where all is given they are the same.
+#[test]
+fn identity_a_fit_forecasts_with_drawn_parameters() {
+    let times = even_times(100, 0.01);
+    let y = ou_data("nig", &[3.0, 1.0], &times, 4);
+    let given = spec("ou", "nig").fix("theta", 3.0).fix("mu", 1.0).fix("observation_std", 0.1);
+    let options = ForecastOptions { from: times[100], longest_step: 0.01, paths: 30, seed: 1 };
+    for (spec, same) in [(given.clone().fix("scale", 3.0).fix("tempering", 1.0), true), (given, false)] {
+        let fit = try_fit(&spec, &times, &y).unwrap();
+        let held = forecast(&fit.model, (&fit.end_states(), &fit.weights), &[2.0], &options).unwrap();
+        assert_eq!(fit.forecast(&[2.0], &options).unwrap() == held, same);
     }
 }

@@ -5,14 +5,15 @@ pub mod files;
 use anyhow::{Context, Result};
 use levytilt::Model;
 use levytilt::drift::Neural;
-use levytilt::forecast::{Forecast, ForecastOptions, forecast};
+use levytilt::forecast::{Forecast, ForecastOptions, forecast, forecast_drawn};
 use levytilt::posterior::Marginal;
+use levytilt::solve::ParameterLaw;
 use serde::Serialize;
 use std::io::Write;
 use std::path::Path;
 
 use crate::args::ForecastArgs;
-use crate::build_model::closed_model;
+use crate::build_model::{closed_model, open_model};
 use crate::bytes::{display_name, read_text};
 use crate::claim::Claim;
 use crate::commit;
@@ -50,6 +51,7 @@ struct Summary {
     median: OneOrMany<f64>,
     q05: OneOrMany<f64>,
     q95: OneOrMany<f64>,
+    drawn_parameters: Vec<String>,
     seed: u64,
     version: &'static str,
     warnings: Vec<String>,
@@ -59,8 +61,28 @@ struct Summary {
 pub struct Origin {
     state: State,
     model: Model,
+    /// Names of its parameters.
+    parameters: Vec<String>,
     names: Vec<String>,
     calendar: Calendar,
+}
+
+/// How to look ahead.
+#[derive(Debug, Clone, Copy)]
+pub struct Look {
+    /// Number of paths; as many as the fit had if none is given.
+    pub paths: Option<usize>,
+    /// Seed; that of the fit if none is given.
+    pub seed: Option<u64>,
+    /// Whether learned parameters stay at their estimates.
+    pub fixed_parameters: bool,
+}
+
+impl Look {
+    /// What flags ask for.
+    pub fn new(args: &ForecastArgs) -> Self {
+        Self { paths: args.effort.paths, seed: args.seed, fixed_parameters: args.fixed_parameters }
+    }
 }
 
 /// What was seen ahead.
@@ -68,7 +90,6 @@ pub struct View {
     /// The paths.
     pub ahead: Forecast,
     summary: Summary,
-    has_variance: bool,
 }
 
 /// Read, simulate, write, report.
@@ -82,7 +103,7 @@ pub fn run(args: &ForecastArgs) -> Result<()> {
         (None, Some(file)) => file_times(file, &origin.calendar)?,
         (None, None) => return Err(bad("forecast needs --horizon or --at")),
     };
-    let view = with_threads(args.effort.threads, || origin.look(&times, args.effort.paths, args.seed))??;
+    let view = with_threads(args.effort.threads, || origin.look(&times, Look::new(args)))??;
     if let Some(claim) = claim {
         origin.save(claim, &view, report::read(&args.run).ok().as_ref())?;
     }
@@ -92,6 +113,10 @@ pub fn run(args: &ForecastArgs) -> Result<()> {
         let Summary { to, median, q05, q95, paths, .. } = &view.summary;
         for (((name, median), q05), q95) in origin.names.iter().zip(median.iter()).zip(q05.iter()).zip(q95.iter()) {
             say(&format!("{name} at {to}: median {median:.4}, 90% between {q05:.4} and {q95:.4} ({paths} paths)"));
+        }
+        let drawn = &view.summary.drawn_parameters;
+        if !drawn.is_empty() {
+            say(&format!("parameters drawn from their errors: {}", drawn.join(", ")));
         }
         view.summary.warnings.iter().for_each(|warning| say(&format!("note: {warning}")));
         if let Some(dir) = &args.out {
@@ -121,7 +146,8 @@ impl Origin {
     fn new(state: State, settings: &Settings, network: Option<Neural>) -> Result<Self> {
         let names: Vec<String> = state.dimension.iter().cloned().collect();
         let model = closed_model(settings, &names, network, "forecast")?;
-        Ok(Self { calendar: state.calendar()?, model, names, state })
+        let parameters = open_model(settings, &names, "forecast")?.parameter_names();
+        Ok(Self { calendar: state.calendar()?, model, parameters, names, state })
     }
 
     /// Names of the dimensions.
@@ -144,25 +170,47 @@ impl Origin {
         texts.iter().map(|text| self.calendar.read("at", text)).collect()
     }
 
-    /// Simulate to `times`, with as many paths and the seed of the fit if none are given.
-    pub fn look(&self, times: &[f64], paths: Option<usize>, seed: Option<u64>) -> Result<View> {
+    /// Simulate to `times`.
+    pub fn look(&self, times: &[f64], look: Look) -> Result<View> {
         let state = &self.state;
         let options = ForecastOptions {
             from: state.time,
             longest_step: state.step,
-            paths: paths.unwrap_or(state.weights.len()),
-            seed: seed.unwrap_or(state.seed),
+            paths: look.paths.unwrap_or(state.weights.len()),
+            seed: look.seed.unwrap_or(state.seed),
         };
         check_work(times, &options)?;
-        let ahead = forecast(&self.model, (&state.states, &state.weights), times, &options)?;
-        let has_variance = self.model.dimensions.iter().all(|dimension| dimension.noise.has_variance());
-        let summary = summarise(&ahead, state, &self.calendar, options.seed, has_variance);
-        Ok(View { ahead, summary, has_variance })
+        let ends = (&state.states[..], &state.weights[..]);
+        let (law, doubt) = if look.fixed_parameters { (None, None) } else { self.law()? };
+        let ahead = match &law {
+            Some(law) => forecast_drawn(law, ends, times, &options)?,
+            None => forecast(&self.model, ends, times, &options)?,
+        };
+        let place = if law.is_some() { " at some of the parameters drawn" } else { "" };
+        let no_variance = format!("this noise has no variance{place}: sd is left empty");
+        let no_variance = Some(no_variance).filter(|_| !ahead.has_variance);
+        let mut summary = summarise(&ahead, state, &self.calendar, options.seed);
+        summary.warnings = no_variance.into_iter().chain(doubt).collect();
+        if let Some(learned) = state.learned.as_ref().filter(|_| law.is_some()) {
+            summary.drawn_parameters.clone_from(&learned.names);
+        }
+        Ok(View { ahead, summary })
+    }
+
+    /// The law of the parameters learned, if there is one, and what to say if there should be one and is not.
+    fn law(&self) -> Result<(Option<ParameterLaw<'_>>, Option<String>)> {
+        let held = |why: &str| Some(format!("parameters are held at their estimates: {why}; spreads are too small"));
+        Ok(match &self.state.learned {
+            None => (None, held("the run does not say how sure they are, fit it again")),
+            Some(learned) if learned.names.is_empty() => (None, None),
+            Some(learned) if !learned.can_be_drawn() => (None, held("their errors are not known")),
+            Some(learned) => (Some(learned.law(&self.model, &self.parameters)?), None),
+        })
     }
 
     /// Write the files of a forecast; `fit` is the page of the run, which shows the end of the record.
     pub fn save(&self, claim: Claim, view: &View, fit: Option<&Page>) -> Result<()> {
-        let View { ahead, summary, has_variance } = view;
+        let View { ahead, summary } = view;
         let [page, content] = report::entries(&forecast_page(&Outlook {
             ahead,
             names: &self.names,
@@ -175,7 +223,7 @@ impl Origin {
         claim.save(&[
             page,
             content,
-            Entry::new("forecast.csv", |out| write_table(out, ahead, &self.calendar, &self.names, *has_variance)),
+            Entry::new("forecast.csv", |out| write_table(out, ahead, &self.calendar, &self.names)),
             Entry::new("paths.npz", |out| write_paths(out, ahead)),
             Entry::json("summary.json", summary),
         ])
@@ -236,11 +284,10 @@ fn file_times(source: &str, calendar: &Calendar) -> Result<Vec<f64>> {
     rows.iter().map(read).collect()
 }
 
-fn summarise(ahead: &Forecast, state: &State, calendar: &Calendar, seed: u64, has_variance: bool) -> Summary {
+fn summarise(ahead: &Forecast, state: &State, calendar: &Calendar, seed: u64) -> Summary {
     let last = ahead.times.len() - 1;
     let laws: Vec<Marginal> = (0..ahead.dim).map(|i| ahead.marginal(i, last, &[0.05, 0.5, 0.95])).collect();
     let quantile = |k: usize| OneOrMany::new(laws.iter().map(|law| law.quantiles[k]).collect());
-    let warnings = if has_variance { vec![] } else { vec!["this noise has no variance: sd is left empty".into()] };
     Summary {
         dimension: state.dimension.clone(),
         from: calendar.write(state.time),
@@ -250,25 +297,20 @@ fn summarise(ahead: &Forecast, state: &State, calendar: &Calendar, seed: u64, ha
         median: quantile(1),
         q05: quantile(0),
         q95: quantile(2),
+        drawn_parameters: vec![],
         seed,
         version: env!("CARGO_PKG_VERSION"),
-        warnings,
+        warnings: vec![],
     }
 }
 
-fn write_table(
-    out: &mut dyn Write,
-    ahead: &Forecast,
-    calendar: &Calendar,
-    names: &[String],
-    has_variance: bool,
-) -> Result<()> {
+fn write_table(out: &mut dyn Write, ahead: &Forecast, calendar: &Calendar, names: &[String]) -> Result<()> {
     let mut csv = csv::Writer::from_writer(out);
     csv.write_record(COLUMNS)?;
     for (j, time) in ahead.times.iter().enumerate() {
         for (i, name) in names.iter().enumerate() {
             let m = ahead.marginal(i, j, &LEVELS);
-            let sd = if has_variance { number(m.sd) } else { String::new() };
+            let sd = if ahead.has_variance { number(m.sd) } else { String::new() };
             let mut fields = vec![calendar.write(*time), name.clone(), number(m.mean), sd];
             fields.extend(m.quantiles.iter().copied().map(number));
             csv.write_record(fields)?;

@@ -35,6 +35,10 @@ fn damaged_states_are_named() {
         json[key] = "SWAP".into();
         json.to_string().replace("\"SWAP\"", value)
     };
+    let covariance = |entries: usize| format!("[{}1.0]", "1.0,".repeat(entries - 1));
+    let learned = |names: &[&str], covariance: &str| {
+        swap("learned", &format!("{{\"names\":{names:?},\"covariance\":{covariance}}}"))
+    };
     for (what, content, parts) in [
         ("state: empty", String::new(), &[][..]),
         ("state: cut short", good[..good.len() / 2].into(), &[]),
@@ -54,6 +58,12 @@ fn damaged_states_are_named() {
         ("state: weights beyond all bounds", swap("weights", &format!("[{}1e308]", "1e308,".repeat(19))), &["weights"]),
         ("state: a timestamp that is none", swap("stamps", "[\"x\", \"y\"]"), &["not a timestamp"]),
         ("state: a seed below 0", swap("seed", "-1"), &[]),
+        ("state: a covariance that is none", learned(&["scale"], "[-1.0]"), &["covariance", "1 rows"]),
+        ("state: a covariance too small", learned(&["scale", "theta"], "[1.0]"), &["covariance", "2 rows"]),
+        ("state: a covariance of a thousand rows", learned(&["scale"; 1000], &covariance(1_000_000)), &["1000 rows"]),
+        ("state: a covariance of nothing", learned(&["scale"], "[null]"), &[]),
+        ("state: a stranger learned", learned(&["rate"], "[1.0]"), &["\"rate\"", "model.toml"]),
+        ("state: parameters without errors", swap("learned", "{\"names\":[\"scale\"]}"), &["covariance"]),
         ("state: not text", "\u{0}".repeat(10), &[]),
     ] {
         replace(&path, content.as_bytes());

@@ -2,7 +2,7 @@
 //! posterior the truth lies.
 
 use levytilt::drift::DriftFamily;
-use levytilt::forecast::{ForecastOptions, forecast};
+use levytilt::forecast::{ForecastOptions, forecast_drawn};
 use levytilt::noise::Family;
 use levytilt::posterior::{Paths, walk};
 use levytilt::score::Sample;
@@ -10,7 +10,7 @@ use levytilt::series::TimeGrid;
 use levytilt::solve::{
     LearnOptions, Learned, Method, Parameter, Prior, SweepOptions, expect, learn, parameters, rebuild,
 };
-use levytilt::{Chain, Dimension, Model, Result, Start, StreamRng, simulate, stream};
+use levytilt::{Chain, Dimension, Error, Model, Result, Start, StreamRng, simulate, stream};
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 use spec_math::NormDist;
@@ -138,7 +138,7 @@ impl Data {
         free.iter().enumerate().map(score).collect()
     }
 
-    /// Normal scores of the true states ahead, near and far, in forecasts by the model learned.
+    /// Normal scores of the true states ahead, near and far, in forecasts by the model learned, with parameters drawn.
     pub fn forecasts(&self, learned: &Learned) -> Result<[f64; 2]> {
         let grid = self.grid()?;
         let chain = Chain::new(&learned.model, &grid, &[&self.values])?;
@@ -149,7 +149,11 @@ impl Data {
         let ahead = AHEAD.map(|j| (STEPS + j) as f64 * STEP);
         let from = self.times[STEPS];
         let options = ForecastOptions { from, longest_step: STEP, paths: DRAWS, seed: self.seed };
-        let found = forecast(&learned.model, (&ends, &found.weights), &ahead, &options)?;
+        let law = learned.parameter_law().ok_or_else(|| {
+            let why = "there is none, although every parameter has a prior".into();
+            Error::Numerical { what: "covariance of the parameters", why }
+        })?;
+        let found = forecast_drawn(&law, (&ends, &found.weights), &ahead, &options)?;
         let mut rng = stream(self.seed, 1 << 42);
         let mut scores = [0.0; 2];
         for (k, score) in scores.iter_mut().enumerate() {

@@ -1,38 +1,47 @@
-//! Draw parameters from what the fit knows of them: a Gaussian on their free scales.
+//! Draw parameters from what the fit knows of them, and look ahead with them.
 
 use super::Fit;
-use crate::solve::{Transform, parameters};
-use crate::stream;
-use nalgebra::{DMatrix, DVector};
-use rand_distr::{Distribution, StandardNormal};
+use crate::forecast::{Forecast, ForecastOptions, forecast, forecast_drawn};
+use crate::solve::{ParameterLaw, Transform, parameters};
+use crate::{Result, stream};
 
 impl Fit {
     /// The scale on which each of [`Fit::parameters`] is free; the weights of a network, which come first in the model, are
     /// not among them.
     pub fn transforms(&self) -> Vec<Transform> {
-        let all = parameters(&self.model);
-        all[all.len() - self.parameters.len()..].iter().map(|p| p.transform).collect()
+        parameters(&self.model)[self.weights_before()..].iter().map(|p| p.transform).collect()
     }
 
-    /// Values of all [`Fit::parameters`], `count` times: those learned are Gaussian on their free scales with
-    /// [`Fit::covariance`], those given stay as they are. None if something was learned whose covariance is not known.
+    /// The law of the parameters learned: Gaussian on their free scales with [`Fit::covariance`]. None if something was
+    /// learned whose covariance is not known.
+    pub fn parameter_law(&self) -> Option<ParameterLaw<'_>> {
+        let free = (0..self.parameters.len()).filter(|&k| !self.parameters[k].fixed);
+        let places: Vec<usize> = free.map(|k| self.weights_before() + k).collect();
+        ParameterLaw::new(&self.model, &places, &self.covariance)
+    }
+
+    /// Values of all [`Fit::parameters`], `count` times, from [`Fit::parameter_law`]; those given stay as they are.
     pub fn draw_parameters(&self, count: usize, seed: u64) -> Option<Vec<Vec<f64>>> {
-        let free: Vec<usize> = (0..self.parameters.len()).filter(|&k| !self.parameters[k].fixed).collect();
-        let n = free.len();
-        if self.covariance.len() != n * n {
-            return None;
-        }
-        let factor = DMatrix::from_row_slice(n, n, &self.covariance).cholesky()?.l();
-        let transforms = self.transforms();
+        let law = self.parameter_law()?;
         let mut rng = stream(seed, u64::MAX - 3);
-        let mut draw = || {
-            let moves = &factor * DVector::from_fn(n, |_, _| StandardNormal.sample(&mut rng));
-            let mut values: Vec<f64> = self.parameters.iter().map(|p| p.value).collect();
-            for (&k, by) in free.iter().zip(moves.iter()) {
-                values[k] = transforms[k].backward(transforms[k].forward(values[k]) + by);
-            }
-            values
-        };
-        Some((0..count).map(|_| draw()).collect())
+        Some((0..count).map(|_| law.draw(&mut rng).split_off(self.weights_before())).collect())
+    }
+
+    /// Predictive paths at `times` with parameters drawn from [`Fit::parameter_law`], or at the estimates if there is no
+    /// law; [`forecast`] with [`Fit::model`] holds them at the estimates in any case.
+    ///
+    /// # Errors
+    /// As for [`forecast_drawn`].
+    pub fn forecast(&self, times: &[f64], options: &ForecastOptions) -> Result<Forecast> {
+        let (states, weights) = (self.end_states(), &self.weights);
+        match self.parameter_law() {
+            Some(law) => forecast_drawn(&law, (&states, weights), times, options),
+            None => forecast(&self.model, (&states, weights), times, options),
+        }
+    }
+
+    /// Number of weights of a network, which are parameters of the model but not among [`Fit::parameters`].
+    fn weights_before(&self) -> usize {
+        parameters(&self.model).len() - self.parameters.len()
     }
 }

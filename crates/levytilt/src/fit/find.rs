@@ -70,7 +70,8 @@ fn join(spec: &Spec, found: Vec<Found>) -> Result<Found> {
         let own = found[place.dimension].estimates.iter().find(|p| p.name == place.name);
         own.map(|p| Estimate { name: spec.label(place), ..p.clone() })
     };
-    let model = spec.assemble(|place| estimate(place).map_or(f64::NAN, |p| p.value), starts)?;
+    let value = |place: &Place| estimate(place).map(|p| p.value).or_else(|| spec.held(place));
+    let model = spec.assemble(|place| value(place).unwrap_or(f64::NAN), starts)?;
     let estimates = spec.places().iter().filter_map(estimate).collect();
     let covariance = join_covariances(&spec.places(), &found);
     let noted = found.iter().zip(&spec.names);

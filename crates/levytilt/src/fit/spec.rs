@@ -113,9 +113,21 @@ impl Spec {
         for dimension in 0..self.dim() {
             let brownian = self.brownian(dimension).map(|_| "brownian");
             let names = self.noise.parameters.iter().copied().chain(brownian).chain(["observation_std"]);
-            places.extend(names.map(|name| Place { name, dimension, by: None }));
+            let own = names.map(|name| Place { name, dimension, by: None });
+            places.extend(own.filter(|place| !self.is_gaussian_index(place)));
         }
         places
+    }
+
+    /// Whether this is the index of a stable noise that is Gaussian, and then no parameter: it could not be learned.
+    fn is_gaussian_index(&self, place: &Place) -> bool {
+        place.name == "alpha" && self.noise.name == "stable" && self.held(place) == Some(2.0)
+    }
+
+    /// The names of all parameters as users write them, in the order of [`crate::solve::parameters`], but for the weights of
+    /// a network, which have none.
+    pub fn parameter_names(&self) -> Vec<String> {
+        self.places().iter().map(|place| self.label(place)).collect()
     }
 
     /// The name of a parameter as users write it.
@@ -225,6 +237,22 @@ mod tests {
         assert!(two("ou").fix("alpha[C]", 1.5).check_names().is_err());
         assert!(two("ou").fix("slope", 1.5).check_names().is_err());
         assert!(two("ou").named(&["A", "A"]).check_names().is_err());
+    }
+
+    /// Names and parameters of the model keep step, whatever is given.
+    #[test]
+    fn identity_every_parameter_of_the_model_has_its_name() {
+        for alpha in [1.5, 2.0] {
+            for brownian in [0.0, 1.0] {
+                let spec = two("ou").fix("theta", 1.0).fix("mu", 0.0).fix("alpha[A]", alpha).fix("alpha[B]", 1.7);
+                let spec = spec.fix("scale", 2.0).fix("observation_std", 0.1).fix("brownian", brownian);
+                let model = spec.fix("x0", 0.0);
+                let names: Vec<String> = model.parameter_names().iter().map(|name| name.replace('A', "0")).collect();
+                let names: Vec<String> = names.iter().map(|name| name.replace('B', "1")).collect();
+                let all = crate::solve::parameters(&model.model().unwrap());
+                assert_eq!(names, all.into_iter().map(|p| p.name).collect::<Vec<_>>());
+            }
+        }
     }
 
     #[test]
