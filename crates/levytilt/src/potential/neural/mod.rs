@@ -52,7 +52,6 @@ pub struct NeuralPotentialSpec {
 }
 
 /// Sizes with one bump are saved as they were before there were more.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde wants it")]
 fn is_one(components: &usize) -> bool {
     *components == 1
 }

@@ -26,7 +26,7 @@
 use super::step::{Bump, BumpStep};
 use crate::error::expect_length;
 use crate::posterior::{BLOCK, Potentials, WeightSummary};
-use crate::potential::Quadratic;
+use crate::potential::{Potential, Quadratic};
 use crate::{Chain, Error, Result, StreamRng, stream};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -59,8 +59,8 @@ pub fn bound_gradient(chain: &Chain, potentials: &Potentials, count: usize, seed
     let share = blocks.len().div_ceil(rayon::current_num_threads()).max(1);
     blocks.par_chunks_mut(share).for_each(|blocks| {
         for j in 0..chain.len() {
-            let step = |i: usize| BumpStep::new(chain.nodes(i, j), &potentials[i][j]);
-            let steps: Vec<BumpStep> = (0..chain.dim()).map(step).collect();
+            let step = |(i, column): (usize, &Vec<Potential>)| BumpStep::new(chain.nodes(i, j), &column[j]);
+            let steps: Vec<BumpStep> = potentials.iter().enumerate().map(step).collect();
             blocks.iter_mut().for_each(|block| block.step(chain, j, &steps));
         }
     });
