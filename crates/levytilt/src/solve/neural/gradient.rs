@@ -116,7 +116,7 @@ impl Record {
             states: vec![0.0; size],
             ahead: vec![0.0; size],
             nodes: vec![0; size],
-            bumps: vec![Bump::default(); size * each],
+            bumps: Vec::with_capacity(size * each),
             each,
             gains: vec![0.0; steps],
             log_z: vec![0.0; steps],
@@ -124,7 +124,7 @@ impl Record {
     }
 
     fn step(&mut self, chain: &Chain, j: usize, steps: &[BumpStep]) {
-        let (count, dim, each) = (self.rngs.len(), steps.len(), self.each);
+        let (count, dim) = (self.rngs.len(), steps.len());
         let width = count * dim;
         let before = &self.states[j.saturating_sub(1) * width..][..width];
         chain.flow_many(j, before, &mut self.ahead[j * width..][..width]);
@@ -132,7 +132,7 @@ impl Record {
             let (mut gain, mut log_z) = (0.0, 0.0);
             for (i, step) in steps.iter().enumerate() {
                 let place = j * width + path * dim + i;
-                let taken = step.take(self.ahead[place], rng, &mut self.bumps[place * each..][..each]);
+                let taken = step.take(self.ahead[place], rng, &mut self.bumps);
                 self.states[place] = taken.state;
                 self.nodes[place] = taken.node as u16;
                 log_z += taken.log_z;

@@ -13,7 +13,7 @@ pub(super) struct BumpStep {
 }
 
 /// What one bump has to do with one step of a path.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Bump {
     /// Probability π_m Z_m/Z that it calls, seen from x̃.
     pub call: f64,
@@ -40,13 +40,15 @@ impl BumpStep {
         Self { bumps: potential.bumps().into_iter().map(table).collect() }
     }
 
-    /// Draw bump, node and next state from x̃; fill in `notes`, one per bump.
+    /// Draw bump, node and next state from x̃; add to `notes`, one per bump.
     #[inline]
-    pub fn take(&self, before: f64, rng: &mut StreamRng, notes: &mut [Bump]) -> Taken {
-        for ((log_weight, table), note) in self.bumps.iter().zip(&mut *notes) {
+    pub fn take(&self, before: f64, rng: &mut StreamRng, notes: &mut Vec<Bump>) -> Taken {
+        let first = notes.len();
+        notes.extend(self.bumps.iter().map(|(log_weight, table)| {
             let Moments { log_z, mean_g, mean_square_g } = table.moments(before);
-            *note = Bump { call: log_weight + log_z, share: 0.0, mean_g, mean_square_g };
-        }
+            Bump { call: log_weight + log_z, share: 0.0, mean_g, mean_square_g }
+        }));
+        let notes = &mut notes[first..];
         let log_z = normalise(notes, |note| &mut note.call);
         let called = called(notes, rng);
         let (node, state) = self.bumps[called].1.advance(before, rng, &mut LogSum::default());
