@@ -168,6 +168,9 @@ pub struct FitArgs {
     /// Most iterations of method neural [default: 3000]
     #[arg(long, value_name = "N", help_heading = "Solver")]
     pub iterations: Option<usize>,
+    /// Bumps per time in the message of method neural; more than one for sparse data [default: 1]
+    #[arg(long, value_name = "M", help_heading = "Solver")]
+    pub components: Option<usize>,
     /// With method neural, learn parameters along with the networks, as published, rather than by sweeps before
     #[arg(long, help_heading = "Solver")]
     pub alongside: bool,
@@ -389,6 +392,7 @@ impl FitArgs {
             method: self.method,
             init: self.init.clone(),
             iterations: self.iterations,
+            components: self.components,
             alongside: self.alongside.then_some(true),
             paths,
             threads,

@@ -77,7 +77,7 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         paths: solve.paths.unwrap_or(FitOptions::default().paths),
         seed: solve.seed.unwrap_or(1),
         learn: LearnOptions { method: method(solve.method), ..LearnOptions::default() },
-        neural: (NeuralPotentialSpec::default(), train_options(solve)),
+        neural: (sizes(solve), train_options(solve)),
         networks: networks_of(solve)?,
         alongside: solve.alongside.unwrap_or(false),
         ..FitOptions::default()
@@ -133,6 +133,12 @@ fn method(asked: Option<Method>) -> solve::Method {
     asked.and_then(|method| solve::Method::named(&name_of(&method))).unwrap_or_default()
 }
 
+/// Sizes of the networks of method neural.
+fn sizes(solve: &SolveSettings) -> NeuralPotentialSpec {
+    let usual = NeuralPotentialSpec::default();
+    NeuralPotentialSpec { components: solve.components.unwrap_or(usual.components), ..usual }
+}
+
 /// How to train the networks of method neural.
 fn train_options(solve: &SolveSettings) -> TrainOptions {
     let usual = TrainOptions::default();
@@ -155,7 +161,15 @@ fn networks_of(solve: &SolveSettings) -> Result<Option<Trained>> {
         ))
     })?;
     let networks = Tensors::read(std::io::BufReader::new(file)).and_then(|tensors| networks::potential(&tensors));
-    networks.map(Some).map_err(|error| bad(format!("{}: {error:#}", path.display())))
+    let networks = networks.map_err(|error| bad(format!("{}: {error:#}", path.display())))?;
+    let (has, asked) = (networks.potential.spec().components, solve.components);
+    match asked.filter(|&asked| asked != has) {
+        Some(asked) => Err(bad(format!(
+            "--components {asked}: the networks of --init {} have {has}; leave --components out, or begin cold",
+            dir.display()
+        ))),
+        None => Ok(Some(networks)),
+    }
 }
 
 /// Write defaults into the settings, so that what is saved is what was computed, and refuse what cannot be done.
@@ -167,6 +181,7 @@ fn settle(settings: &mut Settings) -> Result<()> {
         let given = [
             (solve.init.is_some(), "--init"),
             (solve.iterations.is_some(), "--iterations"),
+            (solve.components.is_some(), "--components"),
             (solve.alongside.is_some(), "--alongside"),
         ];
         for (given, flag) in given {
@@ -174,6 +189,9 @@ fn settle(settings: &mut Settings) -> Result<()> {
                 return Err(bad(format!("{flag} is for --method neural; give that too, or leave {flag} out")));
             }
         }
+    }
+    if solve.components == Some(0) {
+        return Err(bad("--components 0: a message has at least one bump; give 1 or more, or leave it out"));
     }
     solve.paths.get_or_insert(FitOptions::default().paths);
     solve.seed.get_or_insert(1);

@@ -205,18 +205,29 @@ impl Summary {
         lines.extend(self.network.as_ref().map(NetworkRow::to_text));
         lines.extend(candidate_lines(&self.noise_candidates));
         for (i, p) in self.estimates.iter().enumerate() {
-            let error = match p.std_error {
+            let error = p.std_error.filter(|_| !p.fixed);
+            let write = legible(error.unwrap_or(p.value));
+            let error = match error {
                 _ if p.fixed => "given".into(),
-                Some(error) => format!("± {error:.4}{}", if p.held_by_prior { ", held by its prior" } else { "" }),
+                Some(error) => {
+                    format!("± {}{}", write(error), if p.held_by_prior { ", held by its prior" } else { "" })
+                }
                 None => "no standard error".into(),
             };
             let head = if i == 0 { "parameters" } else { "" };
-            lines.push(format!("{head:<13} {:width$}  {:.4} {error}", p.name, p.value));
+            lines.push(format!("{head:<13} {:width$}  {} {error}", p.name, write(p.value)));
         }
         lines.push(format!("time          {:.2} s, {} iterations, seed {}", self.seconds, self.iterations, self.seed));
         lines.extend(self.warnings.iter().map(|warning| format!("note          {warning}")));
         lines.join("\n")
     }
+}
+
+/// How to write numbers so that one of the size of `smallest` shows three digits: with four decimals or more, or with an
+/// exponent.
+fn legible(smallest: f64) -> impl Fn(f64) -> String {
+    let decimals = if smallest == 0.0 { 4 } else { (2.0 - smallest.abs().log10().floor()).max(4.0) as usize };
+    move |value| if decimals <= 8 { format!("{value:.decimals$}") } else { format!("{value:.3e}") }
 }
 
 /// Write posterior.csv: one row per latent time and dimension.
@@ -254,4 +265,18 @@ pub fn write_paths(out: &mut dyn Write, fit: &Fit) -> Result<()> {
             Array { name: "weights", shape: vec![count], values: fit.weights.clone() },
         ],
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::legible;
+
+    #[test]
+    fn small_numbers_keep_their_digits() {
+        assert_eq!(legible(0.4321)(3.123_456), "3.1235");
+        assert_eq!(legible(0.000_012_34)(0.0567), "0.0567000");
+        assert_eq!(legible(0.000_012_34)(0.000_012_34), "0.0000123");
+        assert_eq!(legible(3e-9)(1.5e-7), "1.500e-7");
+        assert_eq!(legible(0.0)(0.0), "0.0000");
+    }
 }

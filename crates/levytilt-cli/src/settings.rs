@@ -191,6 +191,9 @@ pub struct SolveSettings {
     /// Most iterations of method neural
     #[arg(skip)]
     pub iterations: Option<usize>,
+    /// Bumps per time in the message of method neural
+    #[arg(skip)]
+    pub components: Option<usize>,
     /// Whether method neural learns parameters along with its networks
     #[arg(skip)]
     pub alongside: Option<bool>,

@@ -193,6 +193,8 @@ fn bad_records_end_with_a_result_or_a_reason() {
     at.refused("fit plain.csv --init sweep", &["--init", "--method neural"]);
     at.refused("fit plain.csv --method sweep --iterations 9", &["--iterations", "--method neural"]);
     at.refused("fit plain.csv --alongside", &["--alongside", "--method neural"]);
+    at.refused("fit plain.csv --components 2", &["--components", "--method neural"]);
+    at.refused("fit plain.csv --method neural --components 0", &["--components 0", "at least one"]);
     at.refused("fit plain.csv --noise auto --alpha 1.5", &["alpha", "family"]);
     at.refused("fit plain.csv --threads 100000", &["threads"]);
     assert!(!at.path("no").exists());
@@ -297,6 +299,24 @@ fn a_neural_potential_is_trained_and_kept() {
         assert!(at.read(&format!("{init}-networks/settings.toml")).contains("iterations = 3"));
         no_nan(&at, &format!("{init}-networks"));
     }
+}
+
+/// Several bumps per time are kept with the networks, and go on with them.
+#[test]
+fn a_neural_potential_may_have_several_bumps() {
+    let at = simulated();
+    let flags = format!("fit sim/data.csv {FIXED} --steps 200 --paths 8 --method neural");
+    at.ok(&format!("{flags} --components 2 --iterations 3 --out two"));
+    assert!(at.read("two/settings.toml").contains("components = 2"));
+    no_nan(&at, "two");
+    at.ok(&format!("{flags} --init two --iterations 0 --out again"));
+    let [two, again] = ["two", "again"].map(|run| at.json(&format!("{run}/summary.json"))["elbo"].clone());
+    assert_eq!(two, again);
+    at.refused(&format!("{flags} --init two --components 3"), &["--components 3", "--init two have 2"]);
+    // A file with one bump per time is what it was before there were several.
+    at.ok(&format!("{flags} --components 1 --iterations 1 --out one"));
+    let bytes = std::fs::read(at.path("one/model.safetensors")).unwrap();
+    assert!(!String::from_utf8_lossy(&bytes).contains("components"));
 }
 
 /// The published way: parameters are learned with the paths of the networks, not by sweeps before.

@@ -159,7 +159,7 @@ fn identity_every_flag_of_fit_does_something() {
             "--observation-std 0.3|--theta 3|--mu 1|--alpha 1.5|--scale 2|--x0 0|--x0-std 9|--brownian 0.5|--seed 2|--method grid|--set theta=2",
         ),
         (format!("{quick} --drift neural --noise gaussian --scale 3"), "--width 4|--depth 1"),
-        (format!("{quick} {free} --method neural --iterations 2"), "--alongside"),
+        (format!("{quick} {free} --method neural --iterations 2"), "--alongside|--components 2"),
     ];
     let tried: Vec<(&str, &str)> = tried.iter().map(|(base, flags)| (base.as_str(), *flags)).collect();
     tour(&at, "fit", &tried, &others);
@@ -240,7 +240,7 @@ fn identity_flags_of_the_other_commands_are_those_that_are_tested() {
         ("report", "--plots --quiet"),
         (
             "reproduce",
-            "--data --json --models --observation-std --out --plots --quick --quiet --realisations --seed --threads",
+            "--data --json --models --networks --observation-std --out --plots --quick --quiet --realisations --seed --threads",
         ),
         ("doctor", "--columns --json"),
         ("init", "--force"),

@@ -7,7 +7,7 @@ use common::pages::check_page;
 use common::{OU_STABLE, Sandbox, two_prices};
 use serde_json::{Value, json};
 
-/// What `sets.jsonl` holds of a quick study: made figures, so that nothing is left to compute.
+/// What `sets.jsonl` holds of a quick study with networks: made figures, so that nothing is left to compute.
 fn synthetic_journal() -> String {
     let settings = json!({"study": "synthetic", "seed": 1, "version": env!("CARGO_PKG_VERSION")});
     let mut lines = vec![settings.to_string()];
@@ -20,7 +20,11 @@ fn synthetic_journal() -> String {
             let floor = shift + 0.05 * k as f64;
             let rows = [way("tilt", 1.01 * floor, 0.3), way("gaussian", 2.0 * floor, 1.5), way("exact", floor, 0.0)];
             let set = json!({"system": system, "alpha": alpha, "observation_std": 0.1, "realisation": 0});
-            lines.push(json!({"set": set, "truth": [1.0, 2.0], "rows": rows}).to_string());
+            // The OU returns fast, the double well slowly (its rate is twice its first parameter).
+            let truth = if system == "ou" { [1.0, 2.0] } else { [0.4, 2.0] };
+            lines.push(json!({"set": set, "truth": truth, "rows": rows}).to_string());
+            let trained = [way("neural", 1.05 * floor, 0.3)];
+            lines.push(json!({"set": set, "truth": truth, "rows": trained}).to_string());
         }
     }
     lines.join("\n") + "\n"
@@ -42,7 +46,7 @@ fn the_synthetic_study_has_a_page() {
     let at = Sandbox::new();
     std::fs::create_dir(at.path("quick")).unwrap();
     at.write("quick/sets.jsonl", synthetic_journal());
-    at.ok("reproduce synthetic --quick --out quick --plots png");
+    at.ok("reproduce synthetic --quick --networks 1 --out quick --plots png");
     let file = at.path("quick/report.html");
     check_page(&browser, &file, "synthetic");
     browser.open(&file, 1280, false);
@@ -57,6 +61,18 @@ fn the_synthetic_study_has_a_page() {
     // The error of θ₁ of the double well: ours, and that of the paper's table.
     assert_eq!(column(&browser, "study-1", 1, "tilt").len(), 3);
     assert_eq!(column(&browser, "study-1", 1, "paper: tilted stable"), [0.79, 1.39, 1.19]);
+    let near = |found: Vec<f64>, expected: f64| {
+        assert!(!found.is_empty() && found.iter().all(|f| (f - expected).abs() < 1e-9), "{found:?}, not {expected}");
+    };
+    // Once per index and once for all, of both systems; tilt's error is that of the made figures.
+    assert_eq!(column(&browser, "networks", 0, "neural").len(), 8);
+    near(column(&browser, "networks", 0, "neural / exact"), 1.05);
+    assert_eq!(at.json("quick/table.json")["returning"][0]["system"], "ou");
+    assert_eq!(at.json("quick/table.json")["lingering"][0]["system"], "double-well");
+    assert_eq!(column(&browser, "returns", 0, "first parameter, tilt").len(), 2);
+    near(column(&browser, "returns", 0, "first parameter, tilt")[..1].to_vec(), 0.3);
+    let table = std::fs::read_to_string(at.path("quick/table.md")).unwrap();
+    assert!(table.contains("| Ornstein–Uhlenbeck | 0.1 | 1.2 | 1 | 0.2000 | 0.2020 | 0.2100 | 1.050 |"), "{table}");
     assert!(at.list("quick/plots").contains(&"crps-1.png".into()), "{:?}", at.list("quick/plots"));
 }
 

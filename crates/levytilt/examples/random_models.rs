@@ -8,9 +8,10 @@
 use levytilt::drift::DRIFT_FAMILIES;
 use levytilt::fit::{Fit, FitOptions, Spec, fit};
 use levytilt::noise::FAMILIES;
+use levytilt::posterior::{WeightSummary, walk};
 use levytilt::series::TimeGrid;
 use levytilt::solve::{LearnOptions, Method};
-use levytilt::{StreamRng, exact, stream};
+use levytilt::{Chain, StreamRng, exact, stream};
 use rand::RngExt;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -28,6 +29,8 @@ enum End {
 
 /// Trials side by side, after which a row is printed.
 const BATCH: u64 = 100;
+/// Paths by which a suspicious bound is judged.
+const FRESH: usize = 20_000;
 
 fn main() {
     let words: Vec<u64> = std::env::args().skip(1).filter_map(|w| w.parse().ok()).collect();
@@ -123,8 +126,22 @@ fn attempt(seed: u64) -> End {
         return End::Broken(format!("{what} is not finite ({} {} {method:?})", drift.name, noise.name));
     }
     let exact = exact::log_evidence(&found.model, &grid, &values, &exact::Options::default());
-    let above = |exact: f64| (found.summary.elbo - exact - 1e-3) / found.summary.elbo_std_error.max(1e-3);
-    End::Fitted(exact.ok().map(above))
+    End::Fitted(exact.ok().map(|exact| excess(&found, &grid, &values, exact, seed)))
+}
+
+/// Standard errors by which the bound is above the exact evidence.
+///
+/// Where the bound is tight, one set of 40 paths in some 500 is beyond three of its errors by chance: such a trial is
+/// judged by [`FRESH`] new paths under the same potentials.
+fn excess(found: &Fit, grid: &TimeGrid, values: &[f64], exact: f64, seed: u64) -> f64 {
+    let above = |bound: &WeightSummary| (bound.elbo - exact - 1e-3) / bound.elbo_std_error.max(1e-3);
+    let first = above(&found.summary);
+    if first <= 3.0 {
+        return first;
+    }
+    let chain = Chain::new(&found.model, grid, &[values]).expect("the fit had the same chain");
+    let paths = walk(&chain, &found.potentials, FRESH, seed + 1);
+    above(&WeightSummary::new(&paths.log_weights()))
 }
 
 /// Times and values of a random record.

@@ -47,6 +47,8 @@ fn main() -> Result<()> {
         "sharpness",
         "frame",
         "falls",
+        "components",
+        "every",
     ];
     let arguments = Arguments::read(&keys);
     let drift: Box<dyn Drift> = match arguments.text("drift") {
@@ -73,18 +75,22 @@ fn main() -> Result<()> {
     let noise = Stable::new(arguments.number("alpha", 1.5), 2.0)?;
     let model = Model::new(drift, Box::new(noise), 0.1, Start::Fixed(0.0))?;
     let times: Vec<f64> = (0..=1000).map(|j| f64::from(j) * 0.01).collect();
-    let values = simulate(&model, &times, arguments.number("data", 1.0) as u64)?.observations;
+    let mut values = simulate(&model, &times, arguments.number("data", 1.0) as u64)?.observations;
+    let every = arguments.number("every", 1.0) as usize;
+    values.iter_mut().enumerate().filter(|(j, _)| j % every != 0).for_each(|(_, value)| *value = f64::NAN);
     let grid = TimeGrid::new(&times, Some(1000))?;
     let exact = exact::log_evidence(&model, &grid, &values, &exact::Options::default())?;
     let chain = Chain::new(&model, &grid, &[&values])?;
     let swept = sweep(&chain, robust_start(&chain)?, &SweepOptions::default())?;
     // The networks' message is never softer than nothing; that of sweeps may be.
     let observed = 0.5 / (0.1f64 * 0.1);
-    let softer = swept.potentials[0].iter().filter_map(|p| p.quadratic()).filter(|q| q.a() < observed).count();
+    let messages = swept.potentials[0].iter().step_by(every).filter_map(|p| p.quadratic());
+    let softer = messages.filter(|q| q.a() < observed).count();
     let swept = swept.summary.elbo;
     println!("exact evidence {exact:.2}, bound of sweeps {swept:.2}, {softer} of their messages below 0");
     let spec = NeuralPotentialSpec {
         sharpness: arguments.number("sharpness", NeuralPotentialSpec::default().sharpness),
+        components: arguments.number("components", 1.0) as usize,
         ..Default::default()
     };
     let mut trainer = Trainer::new(&chain, spec, options)?;
@@ -112,6 +118,9 @@ fn main() -> Result<()> {
         exact - last.elbo,
         exact - swept
     );
+    if every > 1 {
+        return Ok(());
+    }
     let mut jumps: Vec<usize> = (1..values.len()).collect();
     jumps.sort_by(|i, j| (values[*j] - values[j - 1]).abs().total_cmp(&(values[*i] - values[i - 1]).abs()));
     let jumps: Vec<f64> = jumps[..10].iter().map(|&j| times[j]).collect();

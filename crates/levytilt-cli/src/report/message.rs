@@ -3,9 +3,10 @@
 
 use levytilt::Dimension;
 use levytilt::posterior::Marginal;
-use levytilt::potential::Potential;
+use levytilt::potential::{Potential, Quadratic};
 use levytilt::solve::neural::Trained;
 
+use super::calibration::tone;
 use super::compact::{pick, thin};
 use super::figure::{Axis, Figure, Layer};
 use super::fit_page::Scene;
@@ -81,32 +82,65 @@ fn largest_moves(scene: &Scene) -> Vec<f64> {
     times
 }
 
-/// A_t and B_t of dimension `i`; times with another kind of message are left out.
+/// A_t and B_t of dimension `i`, and if the message has several bumps, those of each and its weight.
 fn coefficients(scene: &Scene, i: usize) -> Vec<Figure> {
-    let quadratic = |(time, potential): (&f64, &Potential)| match potential {
-        Potential::Quadratic(q) => Some((*time, q.a(), 2.0 * q.a() * q.c())),
-        Potential::Sum(_) => None,
-    };
     let fit = &scene.outcome.fit;
-    let found: Vec<(f64, f64, f64)> = fit.times.iter().zip(&fit.potentials[i]).filter_map(quadratic).collect();
-    let [times, a, b] = [0, 1, 2].map(|k| found.iter().map(|&(t, a, b)| [t, a, b][k]).collect::<Vec<f64>>());
-    let keep = thin(found.len(), MOST, &[&a, &b], &[]);
-    let shapes = [("firmness", "−A", "−A: how firmly the future holds", &a), ("pull", "B", "B: where it pulls", &b)];
-    let figure = |(id, column, label, values): (&str, &str, &str, &Vec<f64>)| {
-        let name = &scene.table.names[i];
-        let y = match id {
-            "firmness" => Axis::log(format!("−A, per square of {name}")),
-            _ => Axis::linear(format!("B, per unit of {name}")),
-        };
-        let mut figure = Figure::new(&scene.id(id, i), scene.title(label, i), scene.times.clone(), y)
-            .column("time", "time", pick(&times, &keep))
-            .column("value", column, pick(values, &keep))
-            .layer(Layer::line(column, "blue", "time", "value"));
-        figure.caption = "The message of the networks at every time, φ(x) = A x² + B x, with which steps are tilted towards what comes; \
-                          its centre is −B/(2A)."
-            .into();
+    let bumps: Vec<_> = fit.potentials[i].iter().map(Potential::bumps).collect();
+    let several = bumps[0].len() > 1;
+    let of = |value: &dyn Fn(&(f64, Quadratic)) -> f64| -> Vec<Vec<f64>> {
+        (0..bumps[0].len()).map(|m| bumps.iter().map(|bumps| value(&bumps[m])).collect()).collect()
+    };
+    let (a, b) = (of(&|(_, q)| q.a()), of(&|(_, q)| 2.0 * q.a() * q.c()));
+    let all: Vec<&[f64]> = a.iter().chain(&b).map(Vec::as_slice).collect();
+    let keep = thin(fit.times.len(), MOST, &all, &[]);
+    let name = &scene.table.names[i];
+    let mut shapes = vec![
+        ("firmness", "−A", "−A: how firmly the future holds", Axis::log(format!("−A, per square of {name}")), a),
+        ("pull", "B", "B: where it pulls", Axis::linear(format!("B, per unit of {name}")), b),
+    ];
+    if several {
+        let y = Axis::linear("share of the message's area");
+        shapes.push(("weight", "share", "Weights of the bumps", y, areas(&bumps)));
+    }
+    let caption = match several {
+        false => {
+            "The message of the networks at every time, φ(x) = A x² + B x, with which steps are tilted towards what comes; \
+             its centre is −B/(2A)."
+        }
+        true => {
+            "The message of the networks at every time, with which steps are tilted towards what comes: a sum of bumps \
+             exp(A x² + B x), each with a weight; the centre of a bump is −B/(2A)."
+        }
+    };
+    let figure = |(id, column, label, y, values): (&str, &str, &str, Axis, Vec<Vec<f64>>)| {
+        let mut figure = Figure::new(&scene.id(id, i), scene.title(label, i), scene.times.clone(), y).column(
+            "time",
+            "time",
+            pick(&fit.times, &keep),
+        );
+        for (m, values) in values.iter().enumerate() {
+            let (key, label) = match several {
+                false => ("value".into(), column.into()),
+                true => (format!("value{m}"), format!("{column}, bump {}", m + 1)),
+            };
+            figure = figure.column(&key, label.clone(), pick(values, &keep));
+            figure = figure.layer(Layer::line(&label, tone(m), "time", &key));
+        }
+        figure.caption = caption.into();
         (figure.dimension, figure.link, figure.height) = (scene.dimension(i), Some("time".into()), Some(280));
         figure
     };
     shapes.into_iter().map(figure).collect()
+}
+
+/// Share of every bump π e^{−a(x − c)²}, by bump and time, in the area π√(1/a) of all.
+fn areas(bumps: &[Vec<(f64, Quadratic)>]) -> Vec<Vec<f64>> {
+    let shares = |bumps: &Vec<(f64, Quadratic)>| -> Vec<f64> {
+        let logs: Vec<f64> = bumps.iter().map(|(log_weight, q)| log_weight - 0.5 * q.a().ln()).collect();
+        let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let total: f64 = logs.iter().map(|log| (log - top).exp()).sum();
+        logs.iter().map(|log| (log - top).exp() / total).collect()
+    };
+    let by_time: Vec<Vec<f64>> = bumps.iter().map(shares).collect();
+    (0..bumps[0].len()).map(|m| by_time.iter().map(|shares| shares[m]).collect()).collect()
 }

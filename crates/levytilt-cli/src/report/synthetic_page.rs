@@ -3,7 +3,7 @@
 use super::figure::{Axis, Figure, Layer};
 use super::page::{self, Block, Page, Section};
 use crate::reproduce::synthetic::set::System;
-use crate::reproduce::synthetic::table::{Cell, Table, WayScores};
+use crate::reproduce::synthetic::table::{Cell, Table, title as named};
 
 /// What is shown of a cell: a name, a colour, whether it is the paper's, and the figure.
 struct Shown {
@@ -37,6 +37,10 @@ pub fn synthetic_page(table: &Table) -> Page {
             sections.push(Section::new(&format!("study-{}", k + 1), title(first), study(&single, k + 1)));
         }
     }
+    sections.push(Section::new("returns", "What the data tell of the drift", vec![split(table)]));
+    if !table.networks.is_empty() {
+        sections.push(Section::new("networks", "Networks in place of sweeps", vec![networks(table)]));
+    }
     let sets: usize = table.cells.iter().filter(|cell| cell.alpha.is_none()).map(|cell| cell.sets).sum();
     Page {
         kind: "reproduce".into(),
@@ -55,26 +59,14 @@ fn key(cell: &Cell) -> (System, u64) {
     (cell.system, cell.observation_std.to_bits())
 }
 
-fn system(cell: &Cell) -> (&'static str, [&'static str; 2]) {
-    match cell.system {
-        System::Ou => ("Ornstein–Uhlenbeck", ["θ", "μ"]),
-        System::DoubleWell => ("Double well", ["θ₁", "θ₂"]),
-    }
-}
-
 fn title(cell: &Cell) -> String {
-    format!("{}, error of observation {}", system(cell).0, cell.observation_std)
-}
-
-/// A way of inference of a cell, by name.
-fn way<'a>(cell: &'a Cell, name: &str) -> Option<&'a WayScores> {
-    cell.ways.iter().find(|way| way.name == name)
+    format!("{}, error of observation {}", named(cell.system).0, cell.observation_std)
 }
 
 /// A figure of a cell; NaN where there is none.
 fn figure_of(cell: &Cell, shown: &Shown, quantity: Quantity) -> f64 {
     let ours = || {
-        way(cell, shown.name).map(|way| match quantity {
+        cell.way(shown.name).map(|way| match quantity {
             Quantity::Crps => way.crps,
             Quantity::Error(i) => way.errors[i],
         })
@@ -100,10 +92,10 @@ fn overview(table: &Table) -> Vec<Block> {
     head.extend(SHOWN.iter().map(|shown| format!("CRPS, {}", shown.name)));
     head.extend(["tilt / exact".to_string(), "s per set, tilt".into()]);
     let row = |cell: &&Cell| {
-        let mut cells = vec![page::Cell::text(system(cell).0), plain(cell.observation_std), count(cell.sets)];
+        let mut cells = vec![page::Cell::text(named(cell.system).0), plain(cell.observation_std), count(cell.sets)];
         cells.extend(SHOWN.iter().map(|shown| page::Cell::number(figure_of(cell, shown, Quantity::Crps))));
         cells.push(ratio(cell));
-        cells.push(page::Cell::number(way(cell, "tilt").map_or(f64::NAN, |way| way.seconds)));
+        cells.push(page::Cell::number(cell.way("tilt").map_or(f64::NAN, |way| way.seconds)));
         cells
     };
     let caption = "Mean CRPS over all data sets, in the unit of the state; smaller is better, and no method is better than \
@@ -116,6 +108,59 @@ fn overview(table: &Table) -> Vec<Block> {
     blocks
 }
 
+/// Errors of parameters, apart for systems that return to rest fast and slowly.
+fn split(table: &Table) -> Block {
+    let head = ["system", "error", "returns", "sets", "first parameter, tilt", "gaussian", "second, tilt", "gaussian"];
+    let row = |cell: &Cell, returns: &str| {
+        let mut row = vec![page::Cell::text(named(cell.system).0), plain(cell.observation_std)];
+        row.extend([page::Cell::text(returns), count(cell.sets)]);
+        row.extend([0, 1].into_iter().flat_map(|i| ["tilt", "gaussian"].map(|name| error(cell, name, i))));
+        row
+    };
+    let fast = table.returning.iter().map(|cell| row(cell, "fast"));
+    let rows = fast.chain(table.lingering.iter().map(|cell| row(cell, "slowly"))).collect();
+    let caption = "Mean absolute errors, medians in brackets. Fast: a departure from rest dies out at a rate (θ, or 2θ₁ in a \
+                   well) of 1 or more, ten times in the record. A system that hardly returns hardly tells its parameters.";
+    Block::Table(page::Table {
+        caption: caption.into(),
+        head: head.map(String::from).to_vec(),
+        rows,
+        sortable: true,
+        best: None,
+    })
+}
+
+/// Networks beside the others, on the data sets that they were trained on.
+fn networks(table: &Table) -> Block {
+    let head = ["system", "error", "α", "sets", "CRPS, exact", "tilt", "neural", "neural / exact", "s per set, neural"];
+    let row = |cell: &Cell| {
+        let crps = ["exact", "tilt", "neural"].map(|name| cell.way(name).map_or(f64::NAN, |way| way.crps));
+        let mut row = vec![page::Cell::text(named(cell.system).0), plain(cell.observation_std)];
+        row.push(cell.alpha.map_or(page::Cell::text("all"), plain));
+        row.push(count(cell.sets));
+        row.extend(crps.map(page::Cell::number));
+        row.push(page::Cell::written(crps[2] / crps[0], format!("{:.3}", crps[2] / crps[0])));
+        row.push(page::Cell::number(cell.way("neural").map_or(f64::NAN, |way| way.seconds)));
+        row
+    };
+    let caption = "Paths of networks of the paper's size, trained from a cold start at the parameters that tilt learned, \
+                   unweighted; tilt and exact on the same data sets.";
+    Block::Table(page::Table {
+        caption: caption.into(),
+        head: head.map(String::from).to_vec(),
+        rows: table.networks.iter().map(row).collect(),
+        sortable: true,
+        best: None,
+    })
+}
+
+/// Mean and median error of a parameter.
+fn error(cell: &Cell, name: &str, i: usize) -> page::Cell {
+    cell.way(name).map_or(page::Cell::text("–"), |way| {
+        page::Cell::written(way.errors[i], format!("{:.2} ({:.2})", way.errors[i], way.median_errors[i]))
+    })
+}
+
 fn plain(value: f64) -> page::Cell {
     page::Cell::written(value, value.to_string())
 }
@@ -125,14 +170,14 @@ fn count(value: usize) -> page::Cell {
 }
 
 fn ratio(cell: &Cell) -> page::Cell {
-    let crps = |name| way(cell, name).map_or(f64::NAN, |way| way.crps);
+    let crps = |name| cell.way(name).map_or(f64::NAN, |way| way.crps);
     let ratio = crps("tilt") / crps("exact");
     page::Cell::written(ratio, format!("{ratio:.3}"))
 }
 
 /// Figures and tables of one system and error of observation.
 fn study(cells: &[&Cell], number: usize) -> Vec<Block> {
-    let names = system(cells[0]).1;
+    let names = named(cells[0].system).1;
     let errors = |i: usize| by_alpha(cells, Quantity::Error(i), &format!("error-{}-{number}", i + 1), names[i]);
     vec![
         Block::Figure(Box::new(by_alpha(cells, Quantity::Crps, &format!("crps-{number}"), ""))),
@@ -186,14 +231,9 @@ fn table(cells: &[&Cell], quantity: Quantity, caption: &str) -> page::Table {
     let mut head: Vec<String> = ["α", "sets"].map(String::from).to_vec();
     head.extend(shown().map(|shown| shown.name.to_string()));
     head.extend(is_score.then(|| "tilt / exact".to_string()));
-    let entry = |cell: &Cell, shown: &Shown| {
-        let value = figure_of(cell, shown, quantity);
-        match (quantity, way(cell, shown.name)) {
-            (Quantity::Error(i), Some(way)) => {
-                page::Cell::written(value, format!("{value:.2} ({:.2})", way.median_errors[i]))
-            }
-            _ => page::Cell::number(value),
-        }
+    let entry = |cell: &Cell, shown: &Shown| match quantity {
+        Quantity::Error(i) if !shown.published => error(cell, shown.name, i),
+        _ => page::Cell::number(figure_of(cell, shown, quantity)),
     };
     let row = |cell: &&Cell| {
         let mut row = vec![plain(cell.alpha.unwrap_or(f64::NAN)), count(cell.sets)];

@@ -34,6 +34,9 @@ pub struct ReproduceArgs {
     /// Standard deviations of the observation error, separated by commas: synthetic
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "0.1,0.05")]
     pub observation_std: Vec<f64>,
+    /// Data sets per system, index and error that networks are trained on too, a minute or two each: synthetic
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub networks: usize,
     /// Models, separated by commas: univariate and multivariate [default: walks, garch-t, gaussian-sde, tilt]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub models: Option<Vec<String>>,
@@ -61,6 +64,7 @@ The tables of Kındap, Opper, Dupuis, Şimşekli and Birdal, with the published 
 synthetic     OU and double well, alpha 1.1 to 1.9: 10 001 points, 1000 of them seen, CRPS of the posterior on the other
               9001 observations, errors of the drift's parameters. Rows: tilt (stable noise, everything but the error of
               observation learned), Gaussian noise, and the exact posterior with the true parameters, which is the floor.
+              With --networks 2, networks of the paper's size are trained on the first two data sets of each kind.
 univariate    30 days of training, 2 days ahead, every 2 days: see `levytilt backtest --help`. Needs --data: a column of
 multivariate  timestamps and one per ticker, as yfinance.download(tickers, interval=\"1h\")[\"Close\"] gives.
 

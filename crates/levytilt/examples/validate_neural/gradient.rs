@@ -1,7 +1,7 @@
 //! Hold the estimated slope of the bound in the networks' parameters to central differences of the bound itself.
 //!
-//! Differences of the bound are taken in a and c of every potential, with the same random numbers on both sides; the
-//! change of a and c along a direction in the networks' parameters is a difference too, of networks in 64 bits. Their
+//! Differences of the bound are taken in a and c of every potential (of every bump, and in its weight, if there are
+//! several), with the same random numbers on both sides; the change of a and c along a direction in the networks' parameters is a difference too, of networks in 64 bits. Their
 //! product is the slope of the bound along the direction. (Moving the parameters so far that the bound's difference
 //! stands out from its noise would cross corners of the networks.) Every layer, and every group of the encoder, is
 //! compared along several directions: that of its own gradient (found with other random numbers) and random ones.
@@ -9,8 +9,8 @@
 use levytilt::drift::Ou;
 use levytilt::noise::Stable;
 use levytilt::posterior::{Potentials, walk};
-use levytilt::potential::Quadratic;
 use levytilt::potential::neural::{FrameKind, NeuralPotential, NeuralPotentialSpec};
+use levytilt::potential::{GaussianSum, Potential, Quadratic};
 use levytilt::series::TimeGrid;
 use levytilt::solve::neural::{TrainOptions, Trained, Trainer};
 use levytilt::{Chain, Model, Result, Start, exact, simulate, stream};
@@ -23,8 +23,12 @@ pub struct Effort {
     pub paths: usize,
     /// Directions per group (one suffices if it has but one parameter), the first its gradient.
     pub directions: usize,
-    /// Iterations of training; compared are the start, the middle and the end.
-    pub iterations: usize,
+    /// Iterations of training before each comparison.
+    pub stages: Vec<usize>,
+    /// Bumps per time.
+    pub components: usize,
+    /// Steps of the chain, of which there may be [`STEPS`] at most.
+    pub steps: usize,
 }
 
 /// One group at one stage of training: slopes along its directions.
@@ -56,18 +60,17 @@ impl Row {
 
 /// Parts of the paths: the spread over them is the noise of the estimate.
 pub const BATCHES: usize = 20;
-/// Steps of the chain.
-const STEPS: usize = 16;
-/// Times reach from 0 to this.
+/// Steps of the whole chain.
+pub const STEPS: usize = 16;
+/// Times of the whole chain reach from 0 to this.
 const END: f64 = 0.8;
 
-/// Train small networks on a short series and compare at the start, at the end and half way; `tell` hears of every row
-/// as it is there.
+/// Train small networks on a short series and compare at every stage; `tell` hears of every row as it is there.
 pub fn compare(effort: &Effort, tell: impl Fn(&Row)) -> Result<Vec<Row>> {
     let model = Model::new(Box::new(Ou::new(3.0, 1.0)?), Box::new(Stable::new(1.2, 2.0)?), 0.1, Start::Fixed(0.0))?;
-    let times: Vec<f64> = (0..=STEPS).map(|j| END * j as f64 / STEPS as f64).collect();
+    let times: Vec<f64> = (0..=effort.steps).map(|j| END * j as f64 / STEPS as f64).collect();
     let values = simulate(&model, &times, 1)?.observations;
-    let grid = TimeGrid::new(&times, Some(STEPS))?;
+    let grid = TimeGrid::new(&times, Some(effort.steps))?;
     let chain = Chain::new(&model, &grid, &[&values])?;
     let spec = NeuralPotentialSpec {
         references: 8,
@@ -76,13 +79,14 @@ pub fn compare(effort: &Effort, tell: impl Fn(&Row)) -> Result<Vec<Row>> {
         depth: 2,
         // Neighbouring references 4 apart in the exponent: all of them speak, none alone.
         sharpness: 30.0,
+        components: effort.components,
         ..Default::default()
     };
     // With the data as frame there is much to learn.
     let options = TrainOptions { paths: 64, frame: FrameKind::Data, ..Default::default() };
     let exact = exact::log_evidence(&model, &grid, &values, &exact::Options::default())?;
     let mut rows = Vec::new();
-    for stage in [0, effort.iterations, effort.iterations / 2] {
+    for &stage in &effort.stages {
         let mut trainer = Trainer::new(&chain, spec.clone(), options.clone())?;
         while trainer.iteration() < stage {
             trainer.step()?;
@@ -98,7 +102,7 @@ fn compare_at(trained: &Trained, chain: &Chain, effort: &Effort, stage: usize, e
     let size = effort.paths / BATCHES;
     let batches = (0..BATCHES as u64).map(|batch| gradient(trained, chain, size, 100 + batch));
     let batches: Vec<Vec<f64>> = batches.collect::<Result<_>>()?;
-    let differences = differences(chain, &coefficients(trained, chain, parameters(trained))?, size)?;
+    let differences = differences(chain, &coefficients(trained, chain, parameters(trained))?, effort.components, size)?;
     let pilot = gradient(trained, chain, size, 99)?;
     let gap = exact - trained.gradient(chain, size, 98)?.0.summary.elbo;
     let mut rng = stream(7, stage as u64);
@@ -143,27 +147,34 @@ fn groups(potential: &NeuralPotential) -> Vec<(String, Range<usize>)> {
     layers.into_iter().enumerate().map(|(i, range)| (name(i), range)).collect()
 }
 
-/// a and c of every potential, one after the other, from networks in 64 bits.
+/// ln π, a and c of every bump, one after the other, from networks in 64 bits.
 ///
-/// The networks' −a'(x − m)²/u² + b'(x − m)/u and an observation −w(x − y)² with w = 1/2σ² add up to −a(x − c)².
+/// The networks' −a'(x − m)²/u² + b'(x − m)/u and an observation −w(x − y)² with w = 1/2σ² add up to −a(x − c)² and a number.
+/// With l − b'²/4a', which makes l what the networks give at their own centre, that number is ln π. (With one bump it says
+/// nothing.)
 fn coefficients(trained: &Trained, chain: &Chain, parameters: Vec<f64>) -> Result<Vec<f64>> {
     let networks = NeuralPotential::from_parameters(trained.potential.spec().clone(), parameters)?;
     let said = networks.evaluate(chain.times()).coefficients;
-    let one = |(j, said): (usize, &Vec<[f64; 2]>)| {
+    let w = 0.5 / chain.model().dimensions[0].observation_std.powi(2);
+    let one = |j: usize, [l, a, b]: [f64; 3]| {
         let (m, u) = trained.frame.at(0, chain.times()[j]);
-        let (a, pull) = (said[0][0] / (u * u), said[0][1] / u);
-        let w = 0.5 / chain.model().dimensions[0].observation_std.powi(2);
-        let whole = a + w;
-        [whole, (a * m + 0.5 * pull + w * chain.value(0, j)) / whole]
+        let (firmness, pull) = (a / (u * u), b / u);
+        let (whole, y) = (firmness + w, chain.value(0, j));
+        let c = (firmness * m + 0.5 * pull + w * y) / whole;
+        // At c: −a'(c − m)²/u² + b'(c − m)/u − w(c − y)².
+        let height = -firmness * (c - m).powi(2) + pull * (c - m) - w * (c - y).powi(2);
+        [l - 0.25 * b * b / a + height, whole, c]
     };
-    Ok(said.iter().enumerate().flat_map(one).collect())
+    let at =
+        |(j, said): (usize, &Vec<Vec<[f64; 3]>>)| -> Vec<[f64; 3]> { said[0].iter().map(|&b| one(j, b)).collect() };
+    Ok(said.iter().enumerate().flat_map(at).flatten().collect())
 }
 
 fn parameters(trained: &Trained) -> Vec<f64> {
     trained.potential.parameters().iter().map(|&p| p.into()).collect()
 }
 
-/// How fast a and c of every potential change along a direction in the parameters of a group.
+/// How fast ln π, a and c of every bump change along a direction in the parameters of a group.
 fn changes(trained: &Trained, chain: &Chain, range: &Range<usize>, direction: &[f64]) -> Result<Vec<f64>> {
     let h = 1e-6;
     let moved = |h: f64| {
@@ -174,19 +185,27 @@ fn changes(trained: &Trained, chain: &Chain, range: &Range<usize>, direction: &[
     Ok(moved(h)?.iter().zip(&moved(-h)?).map(|(up, down)| (up - down) / (2.0 * h)).collect())
 }
 
-/// Slopes of the bound in every a and c, batch by batch: (4D(h) − D(2h))/3 of the central differences
+/// Slopes of the bound in every ln π, a and c, batch by batch: (4D(h) − D(2h))/3 of the central differences
 /// D(h) = (bound(+h) − bound(−h))/2h, with the same random numbers.
-fn differences(chain: &Chain, coefficients: &[f64], paths: usize) -> Result<Vec<Vec<f64>>> {
+fn differences(chain: &Chain, coefficients: &[f64], components: usize, paths: usize) -> Result<Vec<Vec<f64>>> {
     let mut slopes = vec![Vec::new(); BATCHES];
     for i in 0..coefficients.len() {
-        // A fraction of a, or of the message's width: the bound is nearly a cubic there.
-        let a = coefficients[i - i % 2];
-        let h = if i % 2 == 0 { 0.1 * a } else { 0.2 / (2.0 * a).sqrt() };
+        if components == 1 && i % 3 == 0 {
+            slopes.iter_mut().for_each(|slopes| slopes.push(0.0));
+            continue;
+        }
+        // A fraction of π, of a, or of the message's width: the bound is nearly a cubic there.
+        let a = coefficients[i - i % 3 + 1];
+        let h = [0.2, 0.1 * a, 0.2 / (2.0 * a).sqrt()][i % 3];
         let moved = |h: f64| -> Result<Potentials> {
             let mut moved = coefficients.to_vec();
             moved[i] += h;
-            let quadratics = moved.chunks_exact(2).map(|q| Ok(Quadratic::new(q[0], q[1])?.into()));
-            Ok(vec![quadratics.collect::<Result<_>>()?])
+            let bump = |q: &[f64]| Ok((q[0], Quadratic::new(q[1], q[2])?));
+            let potential = |bumps: &[f64]| -> Result<Potential> {
+                let bumps: Vec<_> = bumps.chunks_exact(3).map(bump).collect::<Result<_>>()?;
+                Ok(if let [(_, only)] = bumps[..] { only.into() } else { GaussianSum::new(bumps)?.into() })
+            };
+            Ok(vec![moved.chunks_exact(3 * components).map(potential).collect::<Result<_>>()?])
         };
         let sides = [moved(h)?, moved(-h)?, moved(2.0 * h)?, moved(-2.0 * h)?];
         for (batch, slopes) in slopes.iter_mut().enumerate() {

@@ -1,5 +1,5 @@
-//! Check the slopes that train a neural potential: `cargo run --release --example validate_neural -- gradient [paths]`
-//! holds them to differences of a bound of 10⁶ paths, `-- variance` holds their noise to that of the score estimator.
+//! Check the slopes that train a neural potential: `cargo run --release --example validate_neural --
+//! gradient [paths] [start|half|end|all] [components]` holds them to differences of a bound of 10⁶ paths, `-- variance` holds their noise to that of the score estimator.
 
 mod gradient;
 mod variance;
@@ -15,31 +15,47 @@ use levytilt::{Chain, Model, Result, Start, exact, simulate};
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["gradient"] => gradients(1_000_000),
-        ["gradient", paths] => gradients(paths.parse().expect("a number of paths, a multiple of 20")),
+        ["gradient"] => gradients(1_000_000, "all", 1),
+        ["gradient", paths] => gradients(number(paths), "all", 1),
+        ["gradient", paths, stage] => gradients(number(paths), stage, 1),
+        ["gradient", paths, stage, components] => gradients(number(paths), stage, number(components)),
         ["variance"] => variances(),
-        _ => panic!("give one of: gradient, variance"),
+        _ => panic!("give one of: gradient [paths] [start|half|end|all] [components], variance"),
     }
 }
 
-fn gradients(paths: usize) -> Result<()> {
-    println!("{paths} paths; slopes along the group's gradient, and estimate − difference in standard errors");
+fn number(text: &str) -> usize {
+    text.parse().unwrap_or_else(|_| panic!("{text:?} is no number"))
+}
+
+fn gradients(paths: usize, stage: &str, components: usize) -> Result<()> {
+    let stages = match stage {
+        "start" => vec![0],
+        "half" => vec![100],
+        "end" => vec![200],
+        "all" => vec![0, 200, 100],
+        _ => panic!("{stage:?} is none of: start, half, end, all"),
+    };
+    println!(
+        "{paths} paths, bumps per time: {components}; slopes along the group's gradient, and estimate − difference in standard errors"
+    );
     println!("| iteration | evidence − bound | group | estimate | difference | ± | cosine | deviations |");
     println!("|---|---|---|---|---|---|---|---|");
-    let rows = gradient::compare(&Effort { paths, directions: 8, iterations: 200 }, |row| {
-        let deviations: Vec<String> = row.deviations().iter().map(|d| format!("{d:+.1}")).collect();
-        println!(
-            "| {} | {:.2} | {} | {:.4} | {:.4} | {:.4} | {:.5} | {} |",
-            row.stage,
-            row.gap,
-            row.group,
-            row.estimates[0],
-            row.differences[0],
-            row.errors[0],
-            row.cosine(),
-            deviations.join(" ")
-        );
-    })?;
+    let rows =
+        gradient::compare(&Effort { paths, directions: 8, stages, components, steps: gradient::STEPS }, |row| {
+            let deviations: Vec<String> = row.deviations().iter().map(|d| format!("{d:+.1}")).collect();
+            println!(
+                "| {} | {:.2} | {} | {:.4} | {:.4} | {:.4} | {:.5} | {} |",
+                row.stage,
+                row.gap,
+                row.group,
+                row.estimates[0],
+                row.differences[0],
+                row.errors[0],
+                row.cosine(),
+                deviations.join(" ")
+            );
+        })?;
     let worst = rows.iter().map(gradient::Row::cosine).fold(1.0, f64::min);
     let all: Vec<f64> = rows.iter().flat_map(gradient::Row::deviations).collect();
     let beyond = all.iter().filter(|d| d.abs() > 3.0).count();
@@ -84,7 +100,7 @@ fn print_ratios(alpha: f64, iterations: usize, exact: f64, chain: &Chain, traine
         bound += found.summary.elbo / REPEATS as f64;
         ours.push(slopes);
         let slopes = variance::score_gradient(chain, &potentials, PATHS, 900 + seed)?;
-        scores.push(trained.slopes(chain, &[slopes])?);
+        scores.push(trained.slopes(chain, &[slopes.iter().map(|&[a, c]| vec![[0.0, a, c]]).collect()])?);
     }
     let (ours, scores) = (spread(&ours), spread(&scores));
     let ratio =

@@ -25,6 +25,14 @@ impl Potential {
         }
     }
 
+    /// Its bumps (ln π_m, quadratic); a quadratic is one bump with π = 1.
+    pub fn bumps(&self) -> Vec<(f64, Quadratic)> {
+        match self {
+            Self::Quadratic(quadratic) => vec![(0.0, *quadratic)],
+            Self::Sum(sum) => sum.components().to_vec(),
+        }
+    }
+
     /// The quadratic, unless this is a sum.
     pub fn quadratic(&self) -> Option<Quadratic> {
         match self {

@@ -33,6 +33,11 @@ const NEARBY_PATHS: usize = 96;
 /// Nats per thousand observations (or fewer) that a Gaussian sum must add to the bound to be worth its higher cost.
 const WORTH: f64 = 2.0;
 
+/// Nats that a Gaussian sum must add to the bound of `chain`.
+pub(super) fn worth(chain: &Chain) -> f64 {
+    WORTH * (chain.observations() as f64 / 1000.0).max(1.0)
+}
+
 /// Posterior paths of `chain`; `before` holds the potentials at parameters nearby, if there are any.
 pub fn expect(chain: &Chain, before: Option<Potentials>, method: Method, options: &SweepOptions) -> Result<Expected> {
     let asked = |method| Choice { method, why: "as asked for".into() };
@@ -41,7 +46,7 @@ pub fn expect(chain: &Chain, before: Option<Potentials>, method: Method, options
         Method::Sweep | Method::Neural => by_sweeps(chain, before, options, asked(method)),
         Method::GaussianSum => by_sum(chain, options, asked(method)),
         Method::Grid => by_grid(chain, options, asked(method)),
-        Method::Auto => choose(chain, options),
+        Method::Auto => choose(chain, before, options),
     }
 }
 
@@ -88,13 +93,13 @@ fn equal(paths: &Paths) -> Vec<f64> {
 }
 
 /// Try both approximations on the data and keep sweeps unless the Gaussian sum is clearly better.
-fn choose(chain: &Chain, options: &SweepOptions) -> Result<Expected> {
+fn choose(chain: &Chain, before: Option<Potentials>, options: &SweepOptions) -> Result<Expected> {
     let by = |method| Choice { method, why: String::new() };
-    let swept = by_sweeps(chain, None, options, by(Method::Sweep))?;
+    let swept = by_sweeps(chain, before, options, by(Method::Sweep))?;
     let missed = swept.summary.missed(options.paths);
-    let worth = WORTH * (chain.observations() as f64 / 1000.0).max(1.0);
+    let worth = worth(chain);
     if missed < worth {
-        let why = format!("its bound is within about {missed:.1} nats of the evidence at the first parameters");
+        let why = format!("its bound is within about {missed:.1} nats of the evidence");
         return Ok(Expected { choice: Choice { why, ..swept.choice }, ..swept });
     }
     // Two sets of paths may not fit into memory; these come back from their potentials and seed.
@@ -102,13 +107,13 @@ fn choose(chain: &Chain, options: &SweepOptions) -> Result<Expected> {
     let sum = by_sum(chain, options, by(Method::GaussianSum))?;
     let gain = sum.summary.elbo - summary.elbo;
     if gain > worth {
-        let why = format!("its bound is {gain:.1} nats above that of sweeps at the first parameters");
+        let why = format!("its bound is {gain:.1} nats above that of sweeps");
         return Ok(Expected { choice: Choice { why, ..sum.choice }, ..sum });
     }
     drop(sum);
     let why = match gain > 0.0 {
-        true => format!("a Gaussian sum would add only {gain:.1} nats to the bound at the first parameters"),
-        false => "a Gaussian sum would not raise the bound at the first parameters".into(),
+        true => format!("a Gaussian sum would add only {gain:.1} nats to the bound"),
+        false => "a Gaussian sum would not raise the bound".into(),
     };
     let paths = walk(chain, &potentials, options.paths, options.seed);
     let choice = Choice { method: Method::Sweep, why };

@@ -2,7 +2,7 @@
 //! paths that share their random numbers, then an average over fresh sets of all paths.
 
 use super::carry::{carry, observation_stds};
-use super::expect::{Expected, expect};
+use super::expect::{Expected, expect, worth};
 use super::linear_gaussian;
 use super::method::{Choice, Method};
 use super::newton::System;
@@ -18,7 +18,8 @@ use rand::Rng;
 /// How to learn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LearnOptions {
-    /// How to get posterior paths; [`Method::Auto`] is settled at the first parameters.
+    /// How to get posterior paths. [`Method::Auto`] climbs by sweeps where they are nearly good enough at the first
+    /// parameters, which are only a guess, and is settled at those that they lead to.
     pub method: Method,
     /// How many paths, with which seed, and how to sweep between Newton steps.
     pub sweep: SweepOptions,
@@ -145,6 +146,8 @@ struct Search {
     warnings: Vec<String>,
 }
 
+/// Sweeps may miss this many times what a Gaussian sum must add, and still lead the way from the first parameters.
+const FIRST_WORTHS: f64 = 5.0;
 /// Steps tried from a place, each shorter than the last, before the search ends there.
 const TRIES: usize = 5;
 /// The least damping, and the factor between one and the next.
@@ -170,11 +173,11 @@ impl Task<'_> {
     /// Climb from these values, average, and say how well they are known.
     fn learn(&self, model: &Model, values: Vec<f64>, before: Option<&Potentials>) -> Result<Learned> {
         let (stds, model) = (observation_stds(model), rebuild(model, &values)?);
-        let first =
-            self.place(model, values, self.options.method, before.map(|before| (before, &stds[..])), &self.early())?;
+        let first = self.begin(model, values, before.map(|before| (before, &stds[..])))?;
         let mut search = Search { place: first, iterations: 0, damping: 0.0, stopped: false, warnings: Vec::new() };
         self.tell(&mut search);
         self.climb(&mut search)?;
+        self.settle(&mut search)?;
         self.average(&mut search)?;
         let Search { place, iterations, mut warnings, .. } = search;
         let system = self.system(&place);
@@ -197,6 +200,31 @@ impl Task<'_> {
             iterations,
             warnings,
         })
+    }
+
+    /// The first place.
+    fn begin(&self, model: Model, values: Vec<f64>, before: Option<(&Potentials, &[f64])>) -> Result<Place> {
+        let at = |method| self.place(rebuild(&model, &values)?, values.clone(), method, before, &self.early());
+        if self.options.method != Method::Auto {
+            return at(self.options.method);
+        }
+        let swept = at(Method::Sweep)?;
+        let worth = worth(&Chain::new(&model, self.grid, self.columns)?);
+        let close = swept.summary.missed(self.early().paths) < FIRST_WORTHS * worth;
+        if close { Ok(swept) } else { at(Method::Auto) }
+    }
+
+    /// Choose between sweeps and a Gaussian sum where sweeps led, and go on from there if it is the sum.
+    fn settle(&self, search: &mut Search) -> Result<()> {
+        let Place { model, values, choice, .. } = &search.place;
+        if self.options.method != Method::Auto || choice.method != Method::Sweep {
+            return Ok(());
+        }
+        let before = Some(search.place.before());
+        let settled = self.place(rebuild(model, values)?, values.clone(), Method::Auto, before, &self.early())?;
+        let goes_on = settled.choice.method != Method::Sweep;
+        search.place = settled;
+        if goes_on && search.iterations < self.options.iterations { self.climb(search) } else { Ok(()) }
     }
 
     /// The values that the first part of the data alone gives.

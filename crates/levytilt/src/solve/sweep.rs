@@ -45,6 +45,8 @@ pub struct Swept {
 
 /// Paths used to fit the two numbers of a message; more would not make the line straighter.
 const FIT_PATHS: usize = 192;
+/// Largest energy κ of a message at the mean of the states it was fitted to.
+const MOST_ENERGY: f64 = 1e6;
 /// Halvings of a rejected sweep before it is given up.
 const HALVINGS: usize = 3;
 
@@ -155,18 +157,27 @@ fn refit(chain: &Chain, old: &Potentials, paths: &Paths) -> Result<Potentials> {
                 a += firmness;
                 pull += firmness * y;
             }
+            let mean = paths.column(i, j).sum::<f64>() / paths.len() as f64;
             // A message that curves upwards at the sampled states has no place in this family: keep the old firmness
             // and follow its slope there.
             if a <= 0.0 {
-                let mean = paths.column(i, j).sum::<f64>() / paths.len() as f64;
                 let kept = 0.5 * quadratic(&old[i][j])?.a();
                 pull += (kept - a) * mean;
                 a = kept;
             }
-            fitted[i].push(from_natural(a, pull)?);
+            fitted[i].push(bent(a, pull, mean)?);
         }
     }
     Ok(fitted.into_iter().map(|f| f.into_iter().rev().map(Potential::from).collect()).collect())
+}
+
+/// The potential with natural parameters (a, a·c = `pull`), made firmer without changing its slope at `mean` where it is so
+/// nearly a straight line that its centre lies at no sensible distance: energies there would drown the paths' weights in
+/// rounding.
+fn bent(a: f64, pull: f64, mean: f64) -> Result<Quadratic> {
+    let half_slope = pull - a * mean;
+    let least = half_slope * half_slope / MOST_ENERGY;
+    if a >= least { from_natural(a, pull) } else { from_natural(least, half_slope + least * mean) }
 }
 
 /// Natural parameters (a, a·c) of the message to time `j`, per dimension: slopes V' at sampled states and a line through

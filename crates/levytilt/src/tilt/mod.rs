@@ -27,6 +27,7 @@ mod table;
 
 pub use derivatives::StepDerivatives;
 pub use log_sum::LogSum;
+pub(crate) use step::pick;
 pub use step::{Draw, Moments, Tilted, TiltedStep};
 pub use step_table::StepTable;
 pub use sum::{SumDerivatives, SumStep};

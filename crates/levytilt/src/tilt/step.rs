@@ -5,6 +5,7 @@ use crate::noise::Nodes;
 use crate::potential::Quadratic;
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
+use std::borrow::Borrow;
 
 /// A prior step tilted by a quadratic potential, for any state x̃ before the noise.
 #[derive(Debug, Clone)]
@@ -178,10 +179,11 @@ impl StepNode {
 }
 
 /// The index at which the running sum of `weights` (total one) passes `uniform` in [0, 1).
-pub(super) fn pick(weights: &[f64], uniform: f64) -> usize {
+pub(crate) fn pick(weights: impl IntoIterator<Item: Borrow<f64>>, uniform: f64) -> usize {
     let mut rest = uniform;
     let mut last = 0;
-    for (k, &w) in weights.iter().enumerate() {
+    for (k, w) in weights.into_iter().enumerate() {
+        let w = *w.borrow();
         if w > 0.0 {
             last = k;
         }

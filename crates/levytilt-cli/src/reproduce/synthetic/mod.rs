@@ -3,6 +3,7 @@
 pub mod score;
 pub mod set;
 pub mod table;
+pub mod ways;
 
 use anyhow::{Context, Result};
 use serde_json::json;
@@ -15,7 +16,7 @@ use crate::output::{Entry, say};
 use crate::progress::Progress;
 use crate::report;
 use crate::reproduce::args::ReproduceArgs;
-use crate::reproduce::synthetic::set::{DataSet, Line, System};
+use crate::reproduce::synthetic::set::{DataSet, Line, System, Task};
 use crate::reproduce::synthetic::table::Table;
 use crate::resume::work_through;
 use crate::threads::with_threads;
@@ -32,9 +33,9 @@ const MOST_REALISATIONS: usize = 100_000;
 
 /// Simulate, infer and score what is not finished yet, write, report.
 pub fn run(args: &ReproduceArgs, claim: Claim) -> Result<()> {
-    let sets = sets(args)?;
+    let tasks = tasks(args)?;
     let settings = json!({ "study": "synthetic", "seed": args.seed, "version": env!("CARGO_PKG_VERSION") });
-    let lines = with_threads(Some(args.threads), || work(args, &sets, &settings))??;
+    let lines = with_threads(Some(args.threads), || work(args, &tasks, &settings))??;
     let table = Table::new(&lines, settings)?;
     let [page, content] = report::entries(&report::synthetic_page(&table))?;
     let markdown = Entry::text("table.md", table.to_markdown());
@@ -48,7 +49,7 @@ pub fn run(args: &ReproduceArgs, claim: Claim) -> Result<()> {
     report::draw_plots(&args.out, &args.plots, args.report.wordless())
 }
 
-fn sets(args: &ReproduceArgs) -> Result<Vec<DataSet>> {
+fn tasks(args: &ReproduceArgs) -> Result<Vec<Task>> {
     let (alphas, usual): (&[f64], usize) = if args.quick { (&QUICK, 1) } else { (&ALPHAS, REALISATIONS) };
     let realisations = args.realisations.unwrap_or(usual);
     let errors = if args.quick { &args.observation_std[..1] } else { &args.observation_std[..] };
@@ -58,29 +59,41 @@ fn sets(args: &ReproduceArgs) -> Result<Vec<DataSet>> {
     if !(1..=MOST_REALISATIONS).contains(&realisations) {
         return Err(bad(format!("--realisations {realisations}: expected at least 1, at most {MOST_REALISATIONS}")));
     }
-    let mut sets = Vec::new();
+    let networks = args.networks.min(realisations);
+    let mut tasks = Vec::new();
     for &observation_std in errors {
         for realisation in 0..realisations {
             for &alpha in alphas {
                 for system in [System::Ou, System::DoubleWell] {
-                    sets.push(DataSet { system, alpha, observation_std, realisation });
+                    let set = DataSet { system, alpha, observation_std, realisation };
+                    tasks.push(Task { set, neural: false });
                 }
             }
         }
     }
-    Ok(sets)
+    // What takes longest, and is wanted least often, comes last.
+    let trained = tasks.iter().filter(|task| task.set.realisation < networks).cloned();
+    let trained: Vec<Task> = trained.map(|task| Task { neural: true, ..task }).collect();
+    Ok([tasks, trained].concat())
 }
 
-/// The lines of all sets, those of earlier runs included.
-fn work(args: &ReproduceArgs, sets: &[DataSet], settings: &serde_json::Value) -> Result<Vec<Line>> {
+/// The lines of all data sets, those of earlier runs included.
+fn work(args: &ReproduceArgs, tasks: &[Task], settings: &serde_json::Value) -> Result<Vec<Line>> {
     let (journal, mut lines) = Journal::open::<Line>(&args.out.join("sets.jsonl"), settings)?;
-    let wanted: HashSet<String> = sets.iter().map(DataSet::name).collect();
-    lines.retain(|line| wanted.contains(&line.set.name()));
-    let done: HashSet<String> = lines.iter().map(|line| line.set.name()).collect();
-    let open: Vec<&DataSet> = sets.iter().filter(|set| !done.contains(&set.name())).collect();
-    let progress = Progress::new("data sets", sets.len(), done.len(), args.report.quiet);
-    lines.extend(work_through(&open, &journal, &progress, |set| Ok(set.line(args.seed)))?);
+    let wanted: HashSet<String> = tasks.iter().map(Task::name).collect();
+    lines.retain(|line| wanted.contains(&Task::of(line).name()));
+    let done: HashSet<String> = lines.iter().map(|line| Task::of(line).name()).collect();
+    let open: Vec<&Task> = tasks.iter().filter(|task| !done.contains(&task.name())).collect();
+    let progress = Progress::new("data sets", tasks.len(), done.len(), args.report.quiet);
+    lines.extend(work_through(&open, &journal, &progress, |task| Ok(task.line(args.seed)))?);
     // The journal's order depends on threads; sums must not.
-    lines.sort_by_cached_key(|line| line.set.name());
+    lines.sort_by_cached_key(|line| Task::of(line).name());
+    lines.dedup_by(|later, line| {
+        let same = later.set == line.set;
+        if same {
+            line.rows.append(&mut later.rows);
+        }
+        same
+    });
     Ok(lines)
 }

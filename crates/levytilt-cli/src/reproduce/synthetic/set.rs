@@ -1,19 +1,18 @@
-//! Make one data set of the synthetic study, infer it in three ways, and score each.
+//! Make one data set of the synthetic study, and the lines that say how it was inferred.
 
 use levytilt::drift::{DoubleWell, Drift, Ou};
-use levytilt::fit::Scales;
-use levytilt::noise::{Gaussian, Noise, Stable, TruncatedStable};
+use levytilt::noise::{Noise, TruncatedStable};
 use levytilt::series::TimeGrid;
-use levytilt::solve::{LearnOptions, Learned, Method, Prior, SweepOptions, grid, learn, parameters};
-use levytilt::{Chain, Model, Result, Start, simulate, stream};
-use levytilt::{exact, posterior};
+use levytilt::solve::Prior;
+use levytilt::{Model, Result, Start, simulate, stream};
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
 use crate::backtest::score::identity;
-use crate::reproduce::synthetic::score::{Scored, score};
+use crate::reproduce::synthetic::score::Scored;
+use crate::reproduce::synthetic::ways::Way;
 
 /// Fine steps in the span of 10.
 pub const FINE: usize = 10_000;
@@ -23,10 +22,6 @@ pub const STEP: f64 = 0.001;
 const SEEN: usize = 1000;
 /// Scale of the paper's jumps (a draw of its generator, the same for all of its data), its smallest size and its spread.
 const JUMPS: [f64; 3] = [0.860_175, 0.01, 1.0];
-/// Posterior paths that are scored.
-const PATHS: usize = 100;
-/// Paths that parameters are learned with.
-const LEARN_PATHS: usize = 64;
 /// Mean and standard deviation of ln|z| and of |z|, z standard normal.
 const LOG_HALF_NORMAL: [f64; 2] = [-0.635_181_422_730_739, 1.110_720_734_539_591_7];
 const HALF_NORMAL: [f64; 2] = [0.797_884_560_802_865_4, 0.602_810_275_989_839_3];
@@ -61,8 +56,17 @@ pub struct Line {
     pub set: DataSet,
     /// True parameters of the drift.
     pub truth: [f64; 2],
-    /// Ways of inference: tilt, gaussian, exact.
+    /// Ways of inference: tilt, gaussian, exact; or neural alone.
     pub rows: Vec<Row>,
+}
+
+/// A piece of work: a data set, by networks or in the quick ways.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Task {
+    /// The data set.
+    pub set: DataSet,
+    /// Whether networks are trained on it.
+    pub neural: bool,
 }
 
 /// One way of inference on one data set.
@@ -97,20 +101,47 @@ impl System {
     }
 
     /// The law that the paper draws parameters from, and starts its models from: also the prior.
-    fn draw(self, z: [f64; 2]) -> [f64; 2] {
+    pub fn draw(self, z: [f64; 2]) -> [f64; 2] {
         match self {
             System::Ou => [(5.0 * z[0]).abs(), 5.0 * z[1]],
             System::DoubleWell => z.map(f64::abs),
         }
     }
 
+    /// Rate at which a small departure from rest dies out: θ, and 2θ₁ in a well.
+    pub fn return_rate(self, [first, _]: [f64; 2]) -> f64 {
+        match self {
+            System::Ou => first,
+            System::DoubleWell => 2.0 * first,
+        }
+    }
+
     /// That law on the free scales: θ and θ₂ are free in their logarithm, μ and θ₁, which may be negative, as they are.
-    fn priors(self) -> [Prior; 2] {
+    pub fn priors(self) -> [Prior; 2] {
         let half = |unit: f64| Prior { mean: LOG_HALF_NORMAL[0] + unit.ln(), std: LOG_HALF_NORMAL[1] };
         match self {
             System::Ou => [half(5.0), Prior { mean: 0.0, std: 5.0 }],
             System::DoubleWell => [Prior { mean: HALF_NORMAL[0], std: HALF_NORMAL[1] }, half(1.0)],
         }
+    }
+}
+
+impl Task {
+    /// The task that a line is the result of.
+    pub fn of(line: &Line) -> Self {
+        Self { set: line.set.clone(), neural: line.rows.iter().any(|row| row.name == "neural") }
+    }
+
+    /// A name that no other task has; the quick ways of a set come first.
+    pub fn name(&self) -> String {
+        format!("{}{}", self.set.name(), if self.neural { ", neural" } else { "" })
+    }
+
+    /// Do it.
+    pub fn line(&self, seed: u64) -> Line {
+        let quick: [(&str, Way); 3] =
+            [("tilt", DataSet::tilt), ("gaussian", DataSet::gaussian), ("exact", DataSet::exact)];
+        self.set.line(if self.neural { &[("neural", DataSet::neural as Way)] } else { &quick }, seed)
     }
 }
 
@@ -121,12 +152,11 @@ impl DataSet {
     }
 
     /// Simulate, infer and score.
-    pub fn line(&self, seed: u64) -> Line {
+    fn line(&self, ways: &[(&str, Way)], seed: u64) -> Line {
         let mut rng = stream(seed, identity(&self.name()));
         let truth = self.system.draw([StandardNormal.sample(&mut rng), StandardNormal.sample(&mut rng)]);
         let [made, learned, drawn] = [rng.next_u64(), rng.next_u64(), rng.next_u64()];
-        let ways: [(&str, Way); 3] = [("tilt", Self::tilt), ("gaussian", Self::gaussian), ("exact", Self::exact)];
-        let row = |(name, way): (&str, Way)| {
+        let row = |(name, way): &(&str, Way)| {
             let start = Instant::now();
             let outcome = self.data(truth, made).and_then(|data| way(self, &data, truth, [learned, drawn]));
             let seconds = start.elapsed().as_secs_f64();
@@ -134,9 +164,9 @@ impl DataSet {
                 Ok((found, scores)) => (Some(found), Some(scores), None),
                 Err(error) => (None, None, Some(error.to_string())),
             };
-            Row { name: name.into(), found, scores, seconds, error }
+            Row { name: name.to_string(), found, scores, seconds, error }
         };
-        Line { set: self.clone(), truth, rows: ways.into_iter().map(row).collect() }
+        Line { set: self.clone(), truth, rows: ways.iter().map(row).collect() }
     }
 
     fn data(&self, truth: [f64; 2], seed: u64) -> Result<Data> {
@@ -146,77 +176,26 @@ impl DataSet {
         Ok(Data { observations, seen })
     }
 
-    fn model(&self, drift: [f64; 2], noise: Box<dyn Noise>) -> Result<Model> {
+    pub fn model(&self, drift: [f64; 2], noise: Box<dyn Noise>) -> Result<Model> {
         Model::new(self.system.drift(drift)?, noise, self.observation_std, Start::Fixed(0.0))
     }
 
-    fn true_model(&self, truth: [f64; 2]) -> Result<Model> {
+    pub fn true_model(&self, truth: [f64; 2]) -> Result<Model> {
         let [scale, tau, sigma] = JUMPS;
         self.model(truth, Box::new(TruncatedStable::new(self.alpha, scale, tau, sigma)?))
     }
-
-    /// Stable noise, parameters of drift and noise learned, exact paths at what was learned.
-    fn tilt(&self, data: &Data, _: [f64; 2], [learned, drawn]: [u64; 2]) -> Result<([f64; 2], Scored)> {
-        let scales = Scales::new(&data.times(), &data.values(), Some(self.observation_std))?;
-        // Half of all stable increments are below 0.97 scales, half of all normal ones below 0.674.
-        let scale = 0.7 * scales.motion / scales.lag.powf(1.0 / self.alpha);
-        let found = self.learn(data, Box::new(Stable::new(self.alpha, scale)?), learned)?;
-        let posterior = grid(&found.model, &data.grid()?, &data.values(), &exact::Options::default(), PATHS, drawn)?;
-        Ok((drift_of(&found.model), score(data, &found.model, &posterior.paths, drawn)?))
-    }
-
-    /// Brownian motion of a scale that is learned.
-    fn gaussian(&self, data: &Data, _: [f64; 2], [learned, drawn]: [u64; 2]) -> Result<([f64; 2], Scored)> {
-        let scales = Scales::new(&data.times(), &data.values(), Some(self.observation_std))?;
-        let noise = Gaussian::new(scales.root_mean_square / scales.lag.sqrt())?;
-        let Learned { model, potentials, .. } = self.learn(data, Box::new(noise), learned)?;
-        let (grid, values) = (data.grid()?, data.values());
-        let chain = Chain::new(&model, &grid, &[&values])?;
-        let paths = posterior::walk(&chain, &potentials, PATHS, drawn);
-        Ok((drift_of(&model), score(data, &model, &paths, drawn)?))
-    }
-
-    /// The true model and its exact posterior: no method can do better but by luck.
-    fn exact(&self, data: &Data, truth: [f64; 2], [_, drawn]: [u64; 2]) -> Result<([f64; 2], Scored)> {
-        let model = self.true_model(truth)?;
-        let posterior = grid(&model, &data.grid()?, &data.values(), &exact::Options::default(), PATHS, drawn)?;
-        Ok((truth, score(data, &model, &posterior.paths, drawn)?))
-    }
-
-    /// Learn all but the error of observation; the drift starts and is held weakly where the paper draws it from.
-    fn learn(&self, data: &Data, noise: Box<dyn Noise>, seed: u64) -> Result<Learned> {
-        let start = self.model(self.system.draw([0.5, 0.0001]), noise)?;
-        let mut all = parameters(&start);
-        for (parameter, prior) in all.iter_mut().zip(self.system.priors()) {
-            parameter.prior = Some(prior);
-        }
-        if let Some(last) = all.last_mut() {
-            last.fixed = true;
-        }
-        let sweep = SweepOptions { paths: LEARN_PATHS, seed, ..SweepOptions::default() };
-        let options = LearnOptions { method: Method::Sweep, sweep, tolerance: 0.02, ..LearnOptions::default() };
-        learn(start, &all, &data.grid()?, &[&data.values()], &options)
-    }
-}
-
-/// A way of inference: data, truth (for the floor alone) and seeds in, parameters and scores out.
-type Way = fn(&DataSet, &Data, [f64; 2], [u64; 2]) -> Result<([f64; 2], Scored)>;
-
-fn drift_of(model: &Model) -> [f64; 2] {
-    let values = model.drift.parameters();
-    [values[0].1, values[1].1]
 }
 
 impl Data {
-    fn times(&self) -> Vec<f64> {
+    pub fn times(&self) -> Vec<f64> {
         self.seen.iter().map(|&i| STEP * i as f64).collect()
     }
 
-    fn values(&self) -> Vec<f64> {
+    pub fn values(&self) -> Vec<f64> {
         self.seen.iter().map(|&i| self.observations[i]).collect()
     }
 
-    fn grid(&self) -> Result<TimeGrid> {
+    pub fn grid(&self) -> Result<TimeGrid> {
         TimeGrid::new(&self.times(), Some(1))
     }
 }

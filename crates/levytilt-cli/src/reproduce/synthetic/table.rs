@@ -15,6 +15,12 @@ pub struct Table {
     pub settings: Value,
     /// One cell per system, error of observation and index, and one for all indices together.
     pub cells: Vec<Cell>,
+    /// Data sets whose system returns to rest at a rate of 1 or more, ten times and more in a record; all indices together.
+    pub returning: Vec<Cell>,
+    /// The others, which hardly tell where rest is or how strongly it draws.
+    pub lingering: Vec<Cell>,
+    /// Cells of the data sets that networks were trained on.
+    pub networks: Vec<Cell>,
     /// Data sets on which a way of inference failed; they are left out for all.
     pub failed: Vec<String>,
     /// Version of the program.
@@ -68,32 +74,19 @@ impl Table {
         if good.is_empty() {
             return Err(bad(format!("no data set was inferred in every way: {}", failed.join(" | "))));
         }
-        let mut keys: Vec<(f64, System)> = Vec::new();
-        let mut alphas: Vec<f64> = good.iter().map(|line| line.set.alpha).collect();
-        alphas.sort_by(f64::total_cmp);
-        alphas.dedup();
-        for line in &good {
-            let key = (line.set.observation_std, line.set.system);
-            if !keys.contains(&key) {
-                keys.push(key);
-            }
-        }
-        let mut cells = Vec::new();
-        for (observation_std, system) in keys {
-            for alpha in alphas.iter().copied().map(Some).chain([None]) {
-                let inside = |line: &&&Line| {
-                    let set = &line.set;
-                    set.system == system
-                        && set.observation_std == observation_std
-                        && alpha.is_none_or(|alpha| set.alpha == alpha)
-                };
-                let own: Vec<&Line> = good.iter().filter(inside).copied().collect();
-                if !own.is_empty() {
-                    cells.push(cell(&own, (system, observation_std, alpha)));
-                }
-            }
-        }
-        Ok(Self { settings, cells, failed, version: env!("CARGO_PKG_VERSION") })
+        let returns = |line: &&&Line| line.set.system.return_rate(line.truth) >= 1.0;
+        let (fast, slow): (Vec<&Line>, Vec<&Line>) = good.iter().partition(returns);
+        let together = |lines: &[&Line]| cells(lines).into_iter().filter(|cell| cell.alpha.is_none()).collect();
+        let trained = |line: &&&Line| line.rows.iter().any(|row| row.name == "neural");
+        Ok(Self {
+            settings,
+            cells: cells(&good),
+            returning: together(&fast),
+            lingering: together(&slow),
+            networks: cells(&good.iter().filter(trained).copied().collect::<Vec<_>>()),
+            failed,
+            version: env!("CARGO_PKG_VERSION"),
+        })
     }
 
     /// The table that a person reads.
@@ -106,6 +99,8 @@ impl Table {
             }
             lines.push(cell.row());
         }
+        lines.extend(self.split());
+        lines.extend(self.trained());
         lines.push(String::new());
         lines.push(
             "CRPS on observations held out, without an error of observation added to the posterior; errors of parameters \
@@ -115,13 +110,91 @@ impl Table {
         lines.extend(self.failed.iter().map(|failed| format!("\nLeft out: {failed}")));
         lines.join("\n") + "\n"
     }
+
+    /// Errors of parameters, apart for systems that return fast and slowly.
+    fn split(&self) -> Vec<String> {
+        let mut lines = vec![
+            "\n## Errors by how fast the system returns to rest\n".into(),
+            "| system | error of observation | returns | sets | first parameter, tilt | gaussian | second, tilt | gaussian |".into(),
+            format!("|{}", "---|".repeat(8)),
+        ];
+        for (cells, returns) in [(&self.returning, "at a rate of 1 or more"), (&self.lingering, "more slowly")] {
+            lines.extend(cells.iter().map(|cell| {
+                let [a, b] = [0, 1].map(|i| format!("{} | {}", cell.error("tilt", i), cell.error("gaussian", i)));
+                let Cell { observation_std, sets, .. } = cell;
+                format!("| {} | {observation_std} | {returns} | {sets} | {a} | {b} |", title(cell.system).0)
+            }));
+        }
+        lines
+    }
+
+    /// Networks beside the others, on the data sets that they were trained on.
+    fn trained(&self) -> Vec<String> {
+        if self.networks.is_empty() {
+            return vec![];
+        }
+        let mut lines = vec![
+            "\n## Networks, on the data sets that they were trained on\n".into(),
+            "| system | error of observation | α | sets | CRPS exact | tilt | neural | neural / exact | s per set |"
+                .into(),
+            format!("|{}", "---|".repeat(9)),
+        ];
+        lines.extend(self.networks.iter().map(|cell| {
+            let [exact, tilt, neural] = ["exact", "tilt", "neural"].map(|name| cell.crps(name));
+            let seconds = cell.way("neural").map_or(f64::NAN, |way| way.seconds);
+            format!(
+                "| {} | {} | {} | {} | {exact:.4} | {tilt:.4} | {neural:.4} | {:.3} | {seconds:.0} |",
+                title(cell.system).0,
+                cell.observation_std,
+                cell.index(),
+                cell.sets,
+                neural / exact
+            )
+        }));
+        lines
+    }
+}
+
+/// A cell for every system, error of observation and index, and after those of all indices one for them together.
+fn cells(lines: &[&Line]) -> Vec<Cell> {
+    let mut keys: Vec<(f64, System)> = Vec::new();
+    let mut alphas: Vec<f64> = lines.iter().map(|line| line.set.alpha).collect();
+    alphas.sort_by(f64::total_cmp);
+    alphas.dedup();
+    for line in lines {
+        let key = (line.set.observation_std, line.set.system);
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    let mut cells = Vec::new();
+    for (observation_std, system) in keys {
+        for alpha in alphas.iter().copied().map(Some).chain([None]) {
+            let inside = |line: &&&Line| {
+                let set = &line.set;
+                set.system == system
+                    && set.observation_std == observation_std
+                    && alpha.is_none_or(|alpha| set.alpha == alpha)
+            };
+            let own: Vec<&Line> = lines.iter().filter(inside).copied().collect();
+            if !own.is_empty() {
+                cells.push(cell(&own, (system, observation_std, alpha)));
+            }
+        }
+    }
+    cells
+}
+
+/// A system and its parameters, by name.
+pub fn title(system: System) -> (&'static str, [&'static str; 2]) {
+    match system {
+        System::Ou => ("Ornstein–Uhlenbeck", ["θ", "μ"]),
+        System::DoubleWell => ("Double well", ["θ₁", "θ₂"]),
+    }
 }
 
 fn heading(cell: &Cell) -> Vec<String> {
-    let (title, [first, second]) = match cell.system {
-        System::Ou => ("Ornstein–Uhlenbeck", ["θ", "μ"]),
-        System::DoubleWell => ("Double well", ["θ₁", "θ₂"]),
-    };
+    let (title, [first, second]) = title(cell.system);
     vec![
         format!("\n## {title}, error of observation {}\n", cell.observation_std),
         format!(
@@ -133,15 +206,25 @@ fn heading(cell: &Cell) -> Vec<String> {
 }
 
 impl Cell {
-    fn way(&self, name: &str) -> Option<&WayScores> {
+    /// A way of inference, by name.
+    pub fn way(&self, name: &str) -> Option<&WayScores> {
         self.ways.iter().find(|way| way.name == name)
     }
 
+    fn crps(&self, name: &str) -> f64 {
+        self.way(name).map_or(f64::NAN, |way| way.crps)
+    }
+
+    /// Mean and median error of a parameter.
+    fn error(&self, name: &str, i: usize) -> String {
+        self.way(name).map_or("–".into(), |way| format!("{:.2} ({:.2})", way.errors[i], way.median_errors[i]))
+    }
+
+    fn index(&self) -> String {
+        self.alpha.map_or("all".into(), |alpha| alpha.to_string())
+    }
+
     fn row(&self) -> String {
-        let crps = |name: &str| self.way(name).map_or(f64::NAN, |way| way.crps);
-        let error = |name: &str, i: usize| {
-            self.way(name).map_or("–".into(), |way| format!("{:.2} ({:.2})", way.errors[i], way.median_errors[i]))
-        };
         let paper = |figures: fn(&Published) -> [f64; 2]| {
             self.published
                 .as_ref()
@@ -149,25 +232,27 @@ impl Cell {
         };
         format!(
             "| {} | {} | {:.4} | {:.4} | {:.3} | {:.4} | {} | {} | {} | {} | {} | {} | {} |",
-            self.alpha.map_or("all".into(), |alpha| alpha.to_string()),
+            self.index(),
             self.sets,
-            crps("exact"),
-            crps("tilt"),
-            crps("tilt") / crps("exact"),
-            crps("gaussian"),
+            self.crps("exact"),
+            self.crps("tilt"),
+            self.crps("tilt") / self.crps("exact"),
+            self.crps("gaussian"),
             paper(|p| p.crps),
-            error("tilt", 0),
-            error("gaussian", 0),
+            self.error("tilt", 0),
+            self.error("gaussian", 0),
             paper(|p| p.first),
-            error("tilt", 1),
-            error("gaussian", 1),
+            self.error("tilt", 1),
+            self.error("gaussian", 1),
             paper(|p| p.second),
         )
     }
 }
 
 fn cell(lines: &[&Line], (system, observation_std, alpha): (System, f64, Option<f64>)) -> Cell {
-    let names: Vec<&str> = lines[0].rows.iter().map(|row| row.name.as_str()).collect();
+    // A mean over some of the data sets would not compare with one over all.
+    let everywhere = |name: &&str| lines.iter().all(|line| line.rows.iter().any(|row| row.name == *name));
+    let names: Vec<&str> = lines[0].rows.iter().map(|row| row.name.as_str()).filter(everywhere).collect();
     let published = synthetic(system, observation_std, alpha);
     let ways = names.iter().map(|name| way(lines, name)).collect();
     Cell { system, observation_std, alpha, sets: lines.len(), published, ways }

@@ -3,10 +3,13 @@
 //! φ_t(x) = −a_t (x − m_t)² + b_t (x − m_t) with a_t = (a_min + softplus(A(e(t))))/u² and b_t = B(e(t))/u, e the
 //! encoding of time, A and B ReLU networks. The unit u and the centre m, a [`Frame`], make the networks' task one of numbers
 //! near 1; m = 0 and u = 1 is the form of the paper.
+//!
+//! With several bumps per time, e^{φ_t(x)} = Σ_k e^{l_k − a_k(x − c_k)²} with c_k = m + b_k/2a_k: the networks give all a_k, b_k and l_k.
 
 mod dense;
 mod encoder;
 mod frame;
+mod heads;
 
 pub use frame::{Frame, FrameKind};
 
@@ -14,7 +17,8 @@ use crate::error::{expect_length, finite, positive};
 use crate::{Result, StreamRng, stream};
 use dense::{Dense, Tape};
 use encoder::{Encoder, EncoderTape};
-use nalgebra::{DMatrix, RealField, convert, try_convert};
+use heads::Heads;
+use nalgebra::{RealField, convert, try_convert};
 use rand::RngExt;
 use rand_distr::StandardNormal;
 use serde::{Deserialize, Serialize};
@@ -42,6 +46,14 @@ pub struct NeuralPotentialSpec {
     /// 2 in the exponent, so that the encoding moves at every time. (Much sharper, and it is level around each reference:
     /// all times there get the same message, and no training can tell them apart.)
     pub sharpness: f64,
+    /// Bumps per time and dimension.
+    #[serde(skip_serializing_if = "is_one")]
+    pub components: usize,
+}
+
+/// Sizes with one bump are saved as they were before there were more.
+fn is_one(components: &usize) -> bool {
+    *components == 1
 }
 
 impl Default for NeuralPotentialSpec {
@@ -55,6 +67,7 @@ impl Default for NeuralPotentialSpec {
             least: 0.001,
             span: (0.0, 1.0),
             sharpness: 200.0,
+            components: 1,
         }
     }
 }
@@ -66,11 +79,11 @@ pub struct NeuralPotential<T = f32> {
     parameters: Vec<T>,
 }
 
-/// Firmness a and pull b in units of u, per time: rows are dimensions, columns times. And what the way back needs.
+/// What the networks say at some times, and what the way back needs.
 #[derive(Debug)]
 pub struct Evaluation<T> {
-    /// (a_t, b_t): per time, all dimensions.
-    pub coefficients: Vec<Vec<[f64; 2]>>,
+    /// (l, a, b) in units of u: per time, dimension and bump. l is 0 where there is but one.
+    pub coefficients: Vec<Vec<Vec<[f64; 3]>>>,
     encoder: EncoderTape<T>,
     firmness: Tape<T>,
     pull: Tape<T>,
@@ -87,7 +100,7 @@ pub enum Group {
     Embeddings,
     /// The network of the firmness.
     Firmness,
-    /// The network of the pull.
+    /// The network of the pull, and of the weights of several bumps.
     Pull,
 }
 
@@ -102,6 +115,7 @@ impl<T: RealField + Copy> NeuralPotential<T> {
         positive("width", spec.width as f64)?;
         positive("depth", spec.depth as f64)?;
         positive("dim", spec.dim as f64)?;
+        positive("components", spec.components as f64)?;
         positive("least", spec.least)?;
         positive("sharpness", spec.sharpness)?;
         finite("span start", spec.span.0)?;
@@ -114,8 +128,7 @@ impl<T: RealField + Copy> NeuralPotential<T> {
         parameters.push(spec.sharpness.ln());
         let std = 1.0 / (spec.features as f64).sqrt();
         parameters.extend((0..spec.references * spec.features).map(|_| std * normal(&mut rng)));
-        for _ in 0..2 {
-            let net = potential.network();
+        for (net, biases) in potential.networks().iter().zip(potential.heads().biases()) {
             let layers = net.layers().len();
             for (l, layer) in net.layers().enumerate() {
                 let gain = if l + 1 == layers { 0.01 } else { 1.0 };
@@ -123,7 +136,10 @@ impl<T: RealField + Copy> NeuralPotential<T> {
                 let inputs = if l == 0 { 1.0 } else { layer.columns as f64 };
                 let std = gain * (2.0 / inputs).sqrt();
                 parameters.extend(layer.weights.clone().map(|_| std * normal(&mut rng)));
-                parameters.extend(layer.biases.clone().map(|_| 0.0));
+                match l + 1 == layers {
+                    true => parameters.extend(&biases),
+                    false => parameters.extend(layer.biases.clone().map(|_| 0.0)),
+                }
             }
         }
         potential.parameters = parameters.into_iter().map(convert).collect();
@@ -158,14 +174,14 @@ impl<T: RealField + Copy> NeuralPotential<T> {
 
     /// Where the groups lie.
     pub fn groups(&self) -> Vec<(Group, Range<usize>)> {
-        let (n, network) = (self.spec.references, self.network().count());
-        let encoder = self.encoder().count();
+        let (n, encoder) = (self.spec.references, self.encoder().count());
+        let [firmness, pull] = self.networks().map(|network| encoder + network.count());
         vec![
             (Group::References, 0..n),
             (Group::Sharpness, n..n + 1),
             (Group::Embeddings, n + 1..encoder),
-            (Group::Firmness, encoder..encoder + network),
-            (Group::Pull, encoder + network..encoder + 2 * network),
+            (Group::Firmness, encoder..firmness),
+            (Group::Pull, firmness..firmness + pull - encoder),
         ]
     }
 
@@ -173,9 +189,9 @@ impl<T: RealField + Copy> NeuralPotential<T> {
     pub fn layers(&self) -> Vec<Range<usize>> {
         let groups = self.groups();
         let mut layers: Vec<Range<usize>> = groups[..3].iter().map(|g| g.1.clone()).collect();
-        for group in &groups[3..] {
-            let shift = |r: Range<usize>| r.start + group.1.start..r.end + group.1.start;
-            layers.extend(self.network().layers().flat_map(|l| [shift(l.weights), shift(l.biases)]));
+        for (network, (_, group)) in self.networks().iter().zip(&groups[3..]) {
+            let shift = |r: Range<usize>| r.start + group.start..r.end + group.start;
+            layers.extend(network.layers().flat_map(|l| [shift(l.weights), shift(l.biases)]));
         }
         layers
     }
@@ -195,8 +211,14 @@ impl<T: RealField + Copy> NeuralPotential<T> {
         Encoder { references: self.spec.references, features: self.spec.features }
     }
 
-    fn network(&self) -> Dense {
-        Dense::new(self.spec.features, self.spec.width, self.spec.depth, self.spec.dim)
+    fn heads(&self) -> Heads {
+        Heads { dim: self.spec.dim, components: self.spec.components, least: self.spec.least }
+    }
+
+    /// The network of the firmness and that of the pull.
+    fn networks(&self) -> [Dense; 2] {
+        let NeuralPotentialSpec { features, width, depth, .. } = self.spec;
+        self.heads().outputs().map(|outputs| Dense::new(features, width, depth, outputs))
     }
 
     /// The coefficients at any times.
@@ -205,34 +227,26 @@ impl<T: RealField + Copy> NeuralPotential<T> {
         let scaled: Vec<f64> = times.iter().map(|t| (t - start) / (end - start)).collect();
         let groups = self.groups();
         let (encoded, encoder) = self.encoder().forward(&self.parameters, &scaled);
-        let net = self.network();
-        let run = |group: usize, input: DMatrix<T>| net.forward(&self.parameters[groups[group].1.clone()], input);
+        let [first, second] = self.networks();
+        let part = |group: usize| &self.parameters[groups[group].1.clone()];
         let copy = encoded.clone();
-        let (firmness, pull) = rayon::join(|| run(3, encoded), || run(4, copy));
-        let coefficient = |i: usize, j: usize| {
-            [self.spec.least + softplus(real(firmness.output()[(i, j)])), real(pull.output()[(i, j)])]
-        };
-        let coefficients = (0..times.len()).map(|j| (0..self.spec.dim).map(|i| coefficient(i, j)).collect()).collect();
+        let (firmness, pull) = rayon::join(|| first.forward(part(3), encoded), || second.forward(part(4), copy));
+        let coefficients = self.heads().read(firmness.output(), pull.output());
         Evaluation { coefficients, encoder, firmness, pull }
     }
 
-    /// Slopes in all parameters, given those in the coefficients (a, b) per time and dimension.
-    pub fn gradient(&self, evaluation: &Evaluation<T>, slopes: &[Vec<[f64; 2]>]) -> Vec<T> {
+    /// Slopes in all parameters, given those in the coefficients.
+    pub fn gradient(&self, evaluation: &Evaluation<T>, slopes: &[Vec<Vec<[f64; 3]>>]) -> Vec<T> {
         let Evaluation { encoder, firmness, pull, .. } = evaluation;
-        let (dim, times) = (self.spec.dim, slopes.len());
-        // softplus' = the logistic function
-        let logistic = |u: f64| 1.0 / (1.0 + (-u).exp());
-        let by_firmness =
-            DMatrix::from_fn(dim, times, |i, j| convert(slopes[j][i][0] * logistic(real(firmness.output()[(i, j)]))));
-        let by_pull = DMatrix::from_fn(dim, times, |i, j| convert(slopes[j][i][1]));
+        let [by_firmness, by_pull] = self.heads().slopes(firmness.output(), slopes);
         let groups = self.groups();
         let mut gradient = vec![T::zero(); self.parameters.len()];
         let (head, tail) = gradient.split_at_mut(groups[3].1.start);
-        let (first, second) = tail.split_at_mut(groups[3].1.len());
-        let net = self.network();
+        let (by_first, by_second) = tail.split_at_mut(groups[3].1.len());
+        let [first, second] = self.networks();
         let (a, b) = rayon::join(
-            || net.backward(&self.parameters[groups[3].1.clone()], firmness, by_firmness, first),
-            || net.backward(&self.parameters[groups[4].1.clone()], pull, by_pull, second),
+            || first.backward(&self.parameters[groups[3].1.clone()], firmness, by_firmness, by_first),
+            || second.backward(&self.parameters[groups[4].1.clone()], pull, by_pull, by_second),
         );
         self.encoder().backward(&self.parameters, encoder, &(a + b), head);
         gradient
@@ -256,9 +270,13 @@ fn softplus(u: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Central differences of Σ λ·(a, b), f64: 1e-6, in every group.
+    /// Central differences of Σ λ·(l, a, b), f64: 1e-6, in every group.
     #[test]
     fn identity_slopes_are_those_of_the_coefficients() {
+        (1..4).for_each(slopes_are_those_of_the_coefficients);
+    }
+
+    fn slopes_are_those_of_the_coefficients(components: usize) {
         let spec = NeuralPotentialSpec {
             dim: 2,
             references: 5,
@@ -267,15 +285,21 @@ mod tests {
             depth: 2,
             span: (1.0, 3.0),
             sharpness: 5.0,
+            components,
             ..Default::default()
         };
         let mut potential: NeuralPotential<f64> = NeuralPotential::new(spec, 1).unwrap();
         let times = [1.1, 1.7, 2.2, 2.9];
-        let slopes: Vec<Vec<[f64; 2]>> =
-            (0..4).map(|j| (0..2).map(|i| [0.3 * j as f64 - 0.4, 0.5 - 0.2 * i as f64]).collect()).collect();
+        let slope = |j: usize, i: usize, m: usize| {
+            let [j, i, m] = [j, i, m].map(|k| k as f64);
+            [0.1 + 0.2 * m - 0.1 * j, 0.3 * j - 0.4 + 0.1 * m, 0.5 - 0.2 * i]
+        };
+        let bumps = |j: usize, i: usize| (0..components).map(|m| slope(j, i, m)).collect();
+        let slopes: Vec<Vec<Vec<[f64; 3]>>> = (0..4).map(|j| (0..2).map(|i| bumps(j, i)).collect()).collect();
         let value = |p: &NeuralPotential<f64>| -> f64 {
             let found = p.evaluate(&times).coefficients;
-            found.iter().flatten().zip(slopes.iter().flatten()).map(|(x, l)| x[0] * l[0] + x[1] * l[1]).sum()
+            let pairs = found.iter().flatten().flatten().zip(slopes.iter().flatten().flatten());
+            pairs.flat_map(|(x, slope)| (0..3).map(move |k| x[k] * slope[k])).sum()
         };
         let gradient = potential.gradient(&potential.evaluate(&times), &slopes);
         for (i, &found) in gradient.iter().enumerate() {
@@ -286,7 +310,7 @@ mod tests {
             };
             let want = (moved(1e-6) - moved(-1e-6)) / 2e-6;
             potential.parameters[i] = at;
-            assert!((found - want).abs() < 1e-6, "{i}: {found} {want}");
+            assert!((found - want).abs() < 1e-6, "{components} {i}: {found} {want}");
         }
         assert_eq!(potential.layers().last().unwrap().end, potential.parameters().len());
         assert!((potential.reference_times()[4] - 3.0).abs() < 1e-12);

@@ -1,37 +1,45 @@
 //! Estimate the slope of the bound in every potential and in the drift, without bias and with little noise.
 //!
-//! A path is x_j = x̃ + (1 − g_k)δ + √(S_k g_k) ε with a node k and a normal ε drawn at each step. Its log-weight
-//! log W = Σ_j [ℓ_j(x_j) − φ_j(x_j) + ln Z_j(x̃_{j−1})] responds to the potential (a, c) of step j in two ways: the state moves
-//! with k and ε held (the *pathwise* part), and k itself is drawn from another law (the *score* part). With the reward to
-//! go W_{≥j} = Σ_{i≥j}(ℓ_i − φ_i) + Σ_{i>j} ln Z_i, less its mean over the other paths,
+//! A path is x_j = x̃ + (1 − g)δ + √(S_k g) ε, with a node k of the noise, a bump m of the potential and a normal ε drawn at each
+//! step; g = 1/(1 + 2a_m S_k), δ = c_m − x̃. Its log-weight log W = Σ_j [ℓ_j(x_j) − φ_j(x_j) + ln Z_j(x̃_{j−1})] responds to the
+//! bump (ln π_m, a_m, c_m) of step j in two ways: the state moves with m, k and ε held (the *pathwise* part), and m and k are
+//! drawn from another law (the *score* part). Both are summed over the bump that may have called, of which, given x_j,
+//! neither k nor anything that follows says more: it was m with probability r_m = π_m e^{−a_m(x_j − c_m)²}/e^{φ(x_j)}, where from
+//! x̃ it was expected with p_m = π_m Z_m/Z. With one bump r = p = 1.
+//!
+//! With the reward to go W_{≥j} = Σ_{i≥j}(ℓ_i − φ_i) + Σ_{i>j} ln Z_i, less its mean over the other paths, and E_m the
+//! mean over the nodes if m calls,
 //!
 //! ```text
-//! λ_j   = ℓ'_j − φ'_j + flow'(x_j)ᵀ μ_{j+1}                               slope of what follows in x_j
-//! μ_j   = g_k λ_j + 2aδ E_q(g) + 2aδ(g_k − E_q(g))·W_{≥j}                  and in x̃_{j−1}, before the noise
-//! ∂/∂c  = (1 − g_k) λ_j − 2aδ(g_k − E_q(g))·W_{≥j}
-//! ∂/∂a  = S_k g_k (2g_k δ − √(S_k g_k) ε) λ_j + (t_k − E_q t)·W_{≥j},        t = −(S g + δ²g²)
-//! ∂/∂θ  = Σ_j (∂flow/∂θ)ᵀ μ_{j+1}
+//! λ_j       = ℓ'_j − φ'_j + flow'(x_j)ᵀ μ_{j+1}                                 slope of what follows in x_j
+//! μ_j       = Σ_m r_m g λ_j + p_m 2aδ E_m(g) + 2aδ(r_m g − p_m E_m(g))·W_{≥j}   and in x̃_{j−1}, before the noise
+//! ∂/∂ln π_m = (r_m − p_m)·W_{≥j}
+//! ∂/∂c_m    = r_m (1 − g) λ_j − 2aδ(r_m g − p_m E_m(g))·W_{≥j}
+//! ∂/∂a_m    = r_m S g (2gδ − √(S g) ε) λ_j + (r_m t − p_m E_m(t))·W_{≥j},        t = −(S g + δ²g²)
+//! ∂/∂θ      = Σ_j (∂flow/∂θ)ᵀ μ_{j+1}
 //! ```
 //!
 //! φ and Z are held where they are only evaluated: their own derivatives in the potential have mean zero and would only
 //! add noise ("sticking the landing"; Roeder, Wu and Duvenaud 2017). At the optimum λ and W vanish path by path, and so
 //! does the noise of the estimate.
 
-use crate::posterior::{BLOCK, WeightSummary};
-use crate::potential::Quadratic;
-use crate::tilt::{LogSum, Moments, TiltTable};
+use super::step::{Bump, BumpStep};
+use crate::error::expect_length;
+use crate::posterior::{BLOCK, Potentials, WeightSummary};
+use crate::potential::{Potential, Quadratic};
 use crate::{Chain, Error, Result, StreamRng, stream};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// The bound at some potentials, with its slopes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BoundGradient {
     /// Bound and spread of the log-weights.
     pub summary: WeightSummary,
-    /// Per dimension and time: slopes in a and c.
-    pub potentials: Vec<Vec<[f64; 2]>>,
+    /// Per dimension, time and bump: slopes in ln π, a and c.
+    pub potentials: Vec<Vec<Vec<[f64; 3]>>>,
     /// Variance of one path's contribution to those slopes.
-    pub variances: Vec<Vec<[f64; 2]>>,
+    pub variances: Vec<Vec<Vec<[f64; 3]>>>,
     /// Slopes in the parameters of the drift.
     pub drift: Vec<f64>,
 }
@@ -39,24 +47,43 @@ pub struct BoundGradient {
 /// Estimate the gradient with `count` ≥ 2 paths, streams (`seed`, 0), (`seed`, 1), … as in [`crate::posterior::walk`].
 ///
 /// # Errors
-/// A potential with a = 0: it says nothing, and the slope in its centre is not defined.
-pub fn bound_gradient(chain: &Chain, potentials: &[Vec<Quadratic>], count: usize, seed: u64) -> Result<BoundGradient> {
-    if potentials.iter().flatten().any(|q| q.a() <= 0.0) {
-        return Err(Error::Parameter { name: "a".into(), value: 0.0, expected: "must be positive at every time" });
-    }
-    let mut blocks: Vec<Record> =
-        (0..count).step_by(BLOCK).map(|first| Record::new(chain, first, BLOCK.min(count - first), seed)).collect();
+/// A bump with a = 0: it says nothing, and the slope in its centre is not defined. Potentials that do not all have the
+/// same number of bumps.
+pub fn bound_gradient(chain: &Chain, potentials: &Potentials, count: usize, seed: u64) -> Result<BoundGradient> {
+    let bumps = bumps(chain, potentials)?;
+    let each = bumps.len() / (chain.len() * chain.dim());
+    let mut blocks: Vec<Record> = (0..count)
+        .step_by(BLOCK)
+        .map(|first| Record::new(chain, each, first..count.min(first + BLOCK), seed))
+        .collect();
     let share = blocks.len().div_ceil(rayon::current_num_threads()).max(1);
     blocks.par_chunks_mut(share).for_each(|blocks| {
         for j in 0..chain.len() {
-            let table = |(i, column): (usize, &Vec<Quadratic>)| TiltTable::new(chain.nodes(i, j).clone(), column[j]);
-            let tables: Vec<TiltTable> = potentials.iter().enumerate().map(table).collect();
-            blocks.iter_mut().for_each(|block| block.step(chain, j, &tables));
+            let step = |(i, column): (usize, &Vec<Potential>)| BumpStep::new(chain.nodes(i, j), &column[j]);
+            let steps: Vec<BumpStep> = potentials.iter().enumerate().map(step).collect();
+            blocks.iter_mut().for_each(|block| block.step(chain, j, &steps));
         }
     });
     let rewards = mean_rewards(&blocks, chain.len(), count);
-    let sums: Vec<Sums> = blocks.par_iter().map(|block| block.backward(chain, potentials, &rewards, count)).collect();
+    let sums: Vec<Sums> = blocks.par_iter().map(|block| block.backward(chain, &bumps, &rewards, count)).collect();
     Ok(collect(chain, &blocks, &sums, count))
+}
+
+/// The quadratics of all bumps, by time, dimension and bump.
+fn bumps(chain: &Chain, potentials: &Potentials) -> Result<Vec<Quadratic>> {
+    let each = potentials[0][0].bumps().len();
+    let mut all = Vec::with_capacity(chain.len() * chain.dim() * each);
+    for j in 0..chain.len() {
+        for column in potentials {
+            let bumps = column[j].bumps();
+            expect_length("bumps of a potential", bumps.len(), each)?;
+            all.extend(bumps.into_iter().map(|(_, quadratic)| quadratic));
+        }
+    }
+    match all.iter().any(|q| q.a() <= 0.0) {
+        true => Err(Error::Parameter { name: "a".into(), value: 0.0, expected: "must be positive at every time" }),
+        false => Ok(all),
+    }
 }
 
 /// What a block of paths did: everything by time, path and dimension (dimension fastest).
@@ -66,8 +93,9 @@ struct Record {
     states: Vec<f64>,
     ahead: Vec<f64>,
     nodes: Vec<u16>,
-    mean_g: Vec<f64>,
-    mean_square_g: Vec<f64>,
+    /// What each bump had to do with it, `each` of them at every place.
+    bumps: Vec<Bump>,
+    each: usize,
     /// Σ over dimensions of ℓ − φ and of ln Z, by time and path.
     gains: Vec<f64>,
     log_z: Vec<f64>,
@@ -75,43 +103,40 @@ struct Record {
 
 /// Sums over the paths of a block.
 struct Sums {
-    /// By time and dimension: slope in a, in c, and their squares.
-    potentials: Vec<[f64; 4]>,
+    /// By time, dimension and bump: slopes in ln π, a and c, and their squares.
+    potentials: Vec<[f64; 6]>,
     drift: Vec<f64>,
 }
 
 impl Record {
-    fn new(chain: &Chain, first: usize, count: usize, seed: u64) -> Self {
-        let (steps, size) = (count * chain.len(), count * chain.len() * chain.dim());
+    fn new(chain: &Chain, each: usize, paths: Range<usize>, seed: u64) -> Self {
+        let (steps, size) = (paths.len() * chain.len(), paths.len() * chain.len() * chain.dim());
         Self {
-            rngs: (first..first + count).map(|path| stream(seed, path as u64)).collect(),
+            rngs: paths.map(|path| stream(seed, path as u64)).collect(),
             states: vec![0.0; size],
             ahead: vec![0.0; size],
             nodes: vec![0; size],
-            mean_g: vec![0.0; size],
-            mean_square_g: vec![0.0; size],
+            bumps: vec![Bump::default(); size * each],
+            each,
             gains: vec![0.0; steps],
             log_z: vec![0.0; steps],
         }
     }
 
-    fn step(&mut self, chain: &Chain, j: usize, tables: &[TiltTable]) {
-        let (count, dim) = (self.rngs.len(), tables.len());
+    fn step(&mut self, chain: &Chain, j: usize, steps: &[BumpStep]) {
+        let (count, dim, each) = (self.rngs.len(), steps.len(), self.each);
         let width = count * dim;
         let before = &self.states[j.saturating_sub(1) * width..][..width];
         chain.flow_many(j, before, &mut self.ahead[j * width..][..width]);
         for (path, rng) in self.rngs.iter_mut().enumerate() {
             let (mut gain, mut log_z) = (0.0, 0.0);
-            for (i, table) in tables.iter().enumerate() {
+            for (i, step) in steps.iter().enumerate() {
                 let place = j * width + path * dim + i;
-                let ahead = self.ahead[place];
-                let moments = table.moments(ahead);
-                let (node, x) = table.advance(ahead, rng, &mut LogSum::default());
-                self.states[place] = x;
-                self.nodes[place] = node as u16;
-                Moments { log_z: _, mean_g: self.mean_g[place], mean_square_g: self.mean_square_g[place] } = moments;
-                log_z += moments.log_z;
-                gain += chain.log_likelihood(i, j, x) - table.potential().log_value(x);
+                let taken = step.take(self.ahead[place], rng, &mut self.bumps[place * each..][..each]);
+                self.states[place] = taken.state;
+                self.nodes[place] = taken.node as u16;
+                log_z += taken.log_z;
+                gain += chain.log_likelihood(i, j, taken.state) - taken.log_potential;
             }
             self.gains[j * count + path] = gain;
             self.log_z[j * count + path] = log_z;
@@ -130,11 +155,11 @@ impl Record {
     }
 
     /// Carry the adjoint of every path of the block from the last time to the first.
-    fn backward(&self, chain: &Chain, potentials: &[Vec<Quadratic>], rewards: &[f64], paths: usize) -> Sums {
+    fn backward(&self, chain: &Chain, bumps: &[Quadratic], rewards: &[f64], paths: usize) -> Sums {
         let (count, dim) = (self.rngs.len(), chain.dim());
         let width = count * dim;
         let mut sums =
-            Sums { potentials: vec![[0.0; 4]; chain.len() * dim], drift: vec![0.0; chain.drift().parameter_count()] };
+            Sums { potentials: vec![[0.0; 6]; bumps.len()], drift: vec![0.0; chain.drift().parameter_count()] };
         // W less its mean over the *other* paths is this multiple of W less its mean over all.
         let others = paths as f64 / (paths - 1) as f64;
         let mut to_go = vec![0.0; count];
@@ -148,7 +173,7 @@ impl Record {
                 for i in 0..dim {
                     let carried = carried[path * dim + i];
                     let place = j * width + path * dim + i;
-                    mu[i] = self.adjoint(chain, potentials[i][j], (i, j), place, carried, surplus, &mut sums);
+                    mu[i] = self.adjoint(chain, bumps, (i, j), place, carried, surplus, &mut sums);
                 }
                 if j > 0 {
                     let place = (j - 1) * width + path * dim;
@@ -169,33 +194,40 @@ impl Record {
     fn adjoint(
         &self,
         chain: &Chain,
-        potential: Quadratic,
+        bumps: &[Quadratic],
         (i, j): (usize, usize),
         place: usize,
         carried: f64,
         surplus: f64,
         sums: &mut Sums,
     ) -> f64 {
-        let (a, c) = (potential.a(), potential.c());
+        let first = (j * chain.dim() + i) * self.each;
+        let bumps = bumps[first..][..self.each].iter().zip(&self.bumps[place * self.each..][..self.each]);
         let (x, before) = (self.states[place], self.ahead[place]);
         let variance = chain.nodes(i, j).variances()[self.nodes[place] as usize];
-        let (mean_g, mean_square_g) = (self.mean_g[place], self.mean_square_g[place]);
-        let delta = c - before;
-        let g = 1.0 / (1.0 + 2.0 * a * variance);
-        let gain = 2.0 * a * variance * g;
-        let lambda = chain.log_likelihood_slope(i, j, x) + 2.0 * a * (x - c) + carried;
-        let noise = x - before - gain * delta;
-        let pull = 2.0 * a * delta;
-        let state_score = pull * (g - mean_g);
-        let firmness_score = (gain - (1.0 - mean_g)) / (-2.0 * a) - delta * delta * (g * g - mean_square_g);
-        let by_a = variance * g * (2.0 * g * delta - noise) * lambda + firmness_score * surplus;
-        let by_c = gain * lambda - state_score * surplus;
-        let sum = &mut sums.potentials[j * chain.dim() + i];
-        sum[0] += by_a;
-        sum[1] += by_c;
-        sum[2] += by_a * by_a;
-        sum[3] += by_c * by_c;
-        g * lambda + pull * mean_g + state_score * surplus
+        let potential_slope: f64 = bumps.clone().map(|(q, bump)| bump.share * 2.0 * q.a() * (x - q.c())).sum();
+        let lambda = chain.log_likelihood_slope(i, j, x) + potential_slope + carried;
+        let mut mu = 0.0;
+        for ((q, bump), sum) in bumps.zip(&mut sums.potentials[first..]) {
+            let (a, delta) = (q.a(), q.c() - before);
+            let Bump { call, share, mean_g, mean_square_g } = *bump;
+            let g = 1.0 / (1.0 + 2.0 * a * variance);
+            let gain = 2.0 * a * variance * g;
+            let noise = x - before - gain * delta;
+            let pull = 2.0 * a * delta;
+            let state_score = pull * (share * g - call * mean_g);
+            let firmness_score = (share * gain - call * (1.0 - mean_g)) / (-2.0 * a)
+                - delta * delta * (share * g * g - call * mean_square_g);
+            let by_weight = (share - call) * surplus;
+            let by_a = share * variance * g * (2.0 * g * delta - noise) * lambda + firmness_score * surplus;
+            let by_c = share * gain * lambda - state_score * surplus;
+            for (k, slope) in [by_weight, by_a, by_c].into_iter().enumerate() {
+                sum[k] += slope;
+                sum[k + 3] += slope * slope;
+            }
+            mu += share * g * lambda + call * pull * mean_g + state_score * surplus;
+        }
+        mu
     }
 }
 
@@ -219,14 +251,16 @@ fn collect(chain: &Chain, blocks: &[Record], sums: &[Sums], paths: usize) -> Bou
     let (dim, n) = (chain.dim(), paths as f64);
     let logs: Vec<f64> = blocks.iter().flat_map(Record::log_weights).collect();
     let total = |place: usize, k: usize| sums.iter().map(|s| s.potentials[place][k]).sum::<f64>();
-    let by_place = |f: &dyn Fn(usize) -> [f64; 2]| -> Vec<Vec<[f64; 2]>> {
-        (0..dim).map(|i| (0..chain.len()).map(|j| f(j * dim + i)).collect()).collect()
+    let variance = |place: usize, k: usize| (total(place, k + 3) - total(place, k).powi(2) / n) / (n - 1.0);
+    let each = blocks[0].each;
+    let by_bump = |value: &dyn Fn(usize, usize) -> f64| -> Vec<Vec<Vec<[f64; 3]>>> {
+        let one = |i: usize, j: usize, m: usize| [0, 1, 2].map(|k| value((j * dim + i) * each + m, k));
+        (0..dim).map(|i| (0..chain.len()).map(|j| (0..each).map(|m| one(i, j, m)).collect()).collect()).collect()
     };
-    let variance = |place: usize, k: usize| (total(place, k + 2) - total(place, k).powi(2) / n) / (n - 1.0);
     BoundGradient {
         summary: WeightSummary::new(&logs),
-        potentials: by_place(&|place| [total(place, 0) / n, total(place, 1) / n]),
-        variances: by_place(&|place| [variance(place, 0), variance(place, 1)]),
+        potentials: by_bump(&|place, k| total(place, k) / n),
+        variances: by_bump(&variance),
         drift: (0..chain.drift().parameter_count()).map(|p| sums.iter().map(|s| s.drift[p]).sum::<f64>() / n).collect(),
     }
 }

@@ -5,6 +5,8 @@ mod frame;
 mod gradient;
 mod keep;
 mod optimiser;
+mod place;
+mod step;
 mod train;
 mod trained;
 
