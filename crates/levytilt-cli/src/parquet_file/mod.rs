@@ -9,6 +9,7 @@ mod thrift;
 mod values;
 
 use anyhow::Result;
+use parquet::basic::Compression;
 use parquet::column::reader::ColumnReader;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -141,6 +142,14 @@ impl Source<'_> {
         self.allowance.take(rows.saturating_mul(VALUE))?;
         let columns = group.columns();
         let chunk = columns.get(k).ok_or("is missing in a group of rows")?;
+        match chunk.compression() {
+            Compression::UNCOMPRESSED | Compression::SNAPPY | Compression::ZSTD(_) => {}
+            other => {
+                let name = other.to_string();
+                let name = name.split('(').next().unwrap_or_default();
+                return Err(format!("is packed with {name}; expected snappy, zstd or nothing: write it so"));
+            }
+        }
         let place = place_of(chunk, self.size)?;
         check_pages(&mut self.pages, place, rows, &mut self.allowance)?;
         usize::try_from(rows).map_err(|_| "has more rows than fit into memory".into())

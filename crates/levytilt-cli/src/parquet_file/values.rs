@@ -87,14 +87,14 @@ pub fn numbers(column: ColumnReader, holds: Holds, rows: usize) -> Result<Vec<f6
     match column {
         ColumnReader::Int32ColumnReader(column) => {
             let number = |x: &i32| if unsigned { f64::from(*x as u32) } else { f64::from(*x) };
-            each(column, rows, &mut |x| keep(x.map(number)))?;
+            each(column, rows, |x| keep(x.map(number)))?;
         }
         ColumnReader::Int64ColumnReader(column) => {
             let number = |x: &i64| if unsigned { *x as u64 as f64 } else { *x as f64 };
-            each(column, rows, &mut |x| keep(x.map(number)))?;
+            each(column, rows, |x| keep(x.map(number)))?;
         }
-        ColumnReader::FloatColumnReader(column) => each(column, rows, &mut |x| keep(x.map(|x| f64::from(*x))))?,
-        ColumnReader::DoubleColumnReader(column) => each(column, rows, &mut |x| keep(x.copied()))?,
+        ColumnReader::FloatColumnReader(column) => each(column, rows, |x| keep(x.map(|x| f64::from(*x))))?,
+        ColumnReader::DoubleColumnReader(column) => each(column, rows, |x| keep(x.copied()))?,
         _ => return Err(refused("something else than it says")),
     }
     Ok(found)
@@ -117,13 +117,13 @@ pub fn times(column: ColumnReader, holds: Holds, rows: usize) -> Result<Vec<Stri
     };
     match (column, holds) {
         (ColumnReader::Int64ColumnReader(column), Holds::Stamps { parts, utc }) => {
-            each(column, rows, &mut |x| keep(x.map(|x| stamp(*x, parts, utc))))?;
+            each(column, rows, |x| keep(x.map(|x| stamp(*x, parts, utc))))?;
         }
         (ColumnReader::Int32ColumnReader(column), Holds::Dates) => {
-            each(column, rows, &mut |x| keep(x.map(|x| date(*x))))?;
+            each(column, rows, |x| keep(x.map(|x| date(*x))))?;
         }
         (ColumnReader::ByteArrayColumnReader(column), Holds::Texts) => {
-            each(column, rows, &mut |x| keep(x.map(|x| text(x.data()))))?;
+            each(column, rows, |x| keep(x.map(|x| text(x.data()))))?;
         }
         _ => return Err(refused("something else than it says")),
     }
@@ -159,7 +159,7 @@ fn text(bytes: &[u8]) -> Result<String, String> {
 fn each<T: DataType>(
     mut column: ColumnReaderImpl<T>,
     rows: usize,
-    see: &mut dyn FnMut(Option<&T::T>) -> Result<(), String>,
+    mut see: impl FnMut(Option<&T::T>) -> Result<(), String>,
 ) -> Result<(), String> {
     let mut left = rows;
     while left > 0 {
