@@ -7,13 +7,17 @@ use super::verdict::{band, differences};
 
 const COLOURS: [&str; 7] = ["#2563eb", "#d97706", "#059669", "#dc2626", "#7c3aed", "#0891b2", "#374151"];
 
+/// Most points of a line.
+const POINTS: usize = 500;
+
 /// The picture as SVG.
 pub fn draw(all: &[(Setting, Scores)]) -> String {
-    let mut canvas = Canvas::new(900.0, 720.0);
+    let rows = all.len().div_ceil(2) as f64;
+    let mut canvas = Canvas::new(900.0, 40.0 + 340.0 * rows);
     for (k, (setting, scores)) in all.iter().enumerate() {
         let (column, row) = ((k % 2) as f64, (k / 2) as f64);
         let (left, top) = (70.0 + 430.0 * column, 70.0 + 340.0 * row);
-        let panel = Panel { left, top, width: 360.0, height: 220.0, x: (0.0, 1.0), y: (-1.5, 1.5) };
+        let panel = Panel { left, top, width: 360.0, height: 220.0, x: (0.0, 1.0), y: (-2.0, 2.0) };
         canvas.heading(
             &panel,
             &format!("{}, {}", setting.drift, setting.noise),
@@ -23,7 +27,10 @@ pub fn draw(all: &[(Setting, Scores)]) -> String {
         canvas.frame(&panel, &[0.0, 0.5, 1.0], &[-1.0, 0.0, 1.0], |x| format!("{x}"));
         for (scores, colour) in scores.values().zip(COLOURS) {
             let unit = band(scores.len());
-            let (xs, ys): (Vec<f64>, Vec<f64>) = differences(scores).into_iter().map(|(u, d)| (u, d / unit)).unzip();
+            let all = differences(scores);
+            // More points than pixels show nothing more.
+            let points = all.iter().step_by(all.len().div_ceil(POINTS));
+            let (xs, ys): (Vec<f64>, Vec<f64>) = points.map(|(u, d)| (*u, d / unit)).unzip();
             canvas.line(&panel, &xs, &ys, colour);
         }
         let entries: Vec<(&str, &str)> = scores.keys().map(String::as_str).zip(COLOURS).collect();
