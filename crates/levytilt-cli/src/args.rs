@@ -110,7 +110,7 @@ pub struct SimulateArgs {
 /// A record and the model for it, as `exact` and `fit` take them.
 #[derive(Debug, Args)]
 pub struct RecordArgs {
-    /// CSV file, plain or gzipped, or - for standard input
+    /// CSV file, plain or gzipped, or - for standard input; also Parquet, if built with that feature
     #[arg(value_name = "DATA")]
     pub source: String,
     /// Settings file; flags win over it

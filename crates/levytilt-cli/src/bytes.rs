@@ -19,6 +19,14 @@ const MOST_SETTINGS: u64 = 4 << 20;
 /// Longest JSON file of a result.
 const MOST_JSON: u64 = 256 << 20;
 
+/// How Parquet files begin.
+pub const PARQUET: [u8; 4] = *b"PAR1";
+#[cfg(feature = "parquet")]
+const NO_PARQUET: &str = "expected CSV here: only records are read from Parquet, and not from standard input";
+#[cfg(not(feature = "parquet"))]
+const NO_PARQUET: &str = "this program was built without them: build it with `cargo install --path crates/levytilt-cli \
+                          --features parquet`, use the Python package, or save the table as CSV";
+
 /// The name of an input in messages.
 pub fn display_name(source: &str) -> String {
     if source == "-" { "standard input".into() } else { source.into() }
@@ -38,10 +46,13 @@ pub fn read_text(source: &str) -> Result<String> {
 /// The text that `raw` holds, plain or gzipped.
 pub fn decode(mut raw: impl Read, name: &str) -> Result<String> {
     let unreadable = |error| bad(format!("{name}: cannot be read: {error}"));
-    // The first two bytes say more than the name: standard input has no name.
+    // The first bytes say more than the name: standard input has no name.
     let mut head = Vec::new();
-    raw.by_ref().take(2).read_to_end(&mut head).map_err(unreadable)?;
-    let zipped = head == [0x1f, 0x8b];
+    raw.by_ref().take(4).read_to_end(&mut head).map_err(unreadable)?;
+    if head == PARQUET {
+        return Err(bad(format!("{name}: is a Parquet file; {NO_PARQUET}")));
+    }
+    let zipped = head.starts_with(&[0x1f, 0x8b]);
     let raw = Cursor::new(head).chain(raw);
     if zipped {
         let (seen, measured) = Measured::new(raw);

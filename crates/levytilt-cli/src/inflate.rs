@@ -9,6 +9,11 @@ const FREE: u64 = 16 << 20;
 /// Beyond that, so many bytes per byte of the file. Tables of numbers shrink by less than 20; bombs by 1000.
 const MOST_RATIO: u64 = 250;
 
+/// The most that `size` compressed bytes may hold.
+pub fn most_content(size: u64) -> u64 {
+    FREE.saturating_add(MOST_RATIO.saturating_mul(size))
+}
+
 /// A compressed source that counts what is read of it.
 pub struct Measured<R> {
     from: R,
@@ -51,7 +56,7 @@ impl<R: Read> Read for Guarded<R> {
     fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
         let count = self.plain.read(to)?;
         self.count += count as u64;
-        if self.count > FREE + MOST_RATIO * self.seen.get() {
+        if self.count > most_content(self.seen.get()) {
             let (seen, count) = (self.seen.get(), self.count);
             let why =
                 format!("{seen} bytes hold {count} bytes of content; no table shrinks so far: unpack it if it is one");

@@ -1,7 +1,8 @@
 //! Run `levytilt init`: write a settings file that explains itself.
 
 use anyhow::Result;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
 use std::path::Path;
 
 use crate::args::InitArgs;
@@ -30,19 +31,18 @@ pub fn run(args: &InitArgs) -> Result<()> {
     }
 }
 
-/// Write the whole file under another name first, so that a failure leaves what was there.
+/// Of several at once without `replace` one makes the file, and the others find it there. What is replaced is written under
+/// another name first, so that a failure leaves what was there.
 fn write(file: &Path, replace: bool) -> std::io::Result<()> {
-    if !replace && file.exists() {
-        return Err(std::io::ErrorKind::AlreadyExists.into());
+    if !replace {
+        let written = File::create_new(file)?.write_all(TEMPLATE.as_bytes());
+        return written.inspect_err(|_| drop(fs::remove_file(file)));
     }
     let mut name = file.as_os_str().to_owned();
     name.push(format!(".{}.tmp", std::process::id()));
     let temporary = Path::new(&name);
     let written = fs::write(temporary, TEMPLATE).and_then(|()| fs::rename(temporary, file));
-    if written.is_err() {
-        drop(fs::remove_file(temporary));
-    }
-    written
+    written.inspect_err(|_| drop(fs::remove_file(temporary)))
 }
 
 #[cfg(test)]
@@ -62,5 +62,20 @@ mod tests {
         let sections: Vec<&String> = table.keys().collect();
         assert_eq!(sections, ["data", "drift", "grid", "model", "parameters", "simulate", "solve"]);
         assert_eq!(table["model"].as_table().unwrap().len(), 16);
+    }
+
+    #[test]
+    fn identity_of_many_at_once_one_makes_the_file() {
+        let dir = tempfile::tempdir().unwrap();
+        for trial in 0..20 {
+            let file = dir.path().join(format!("{trial}.toml"));
+            let made = std::thread::scope(|scope| {
+                let all: Vec<_> = (0..4).map(|_| scope.spawn(|| write(&file, false).is_ok())).collect();
+                all.into_iter().map(|one| one.join().unwrap()).filter(|made| *made).count()
+            });
+            assert_eq!((made, fs::read_to_string(&file).unwrap().as_str()), (1, TEMPLATE));
+            assert!(write(&file, true).is_ok());
+        }
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 20);
     }
 }

@@ -30,12 +30,22 @@ pub struct Table {
 /// Read `source` (`-` is standard input). With `only`, these value columns alone are read, in this order, and the others
 /// may hold anything.
 pub fn read(source: &str, only: &[String]) -> Result<Table> {
-    parse(&read_text(source)?, &display_name(source), only)
+    let table = read_any(source, only)?;
+    table.check_observed()?;
+    Ok(table)
 }
 
 /// Read `source` as it is, also columns that hold too little to learn from.
 pub fn read_sparse(source: &str) -> Result<Table> {
-    parse_sparse(&read_text(source)?, &display_name(source), &[])
+    read_any(source, &[])
+}
+
+fn read_any(source: &str, only: &[String]) -> Result<Table> {
+    #[cfg(feature = "parquet")]
+    if let Some(file) = crate::parquet_file::opened(source) {
+        return crate::parquet_file::table(file, source, only);
+    }
+    parse_sparse(&read_text(source)?, &display_name(source), only)
 }
 
 /// Read a table from its text.
@@ -48,7 +58,20 @@ pub fn parse(text: &str, name: &str, only: &[String]) -> Result<Table> {
 /// A table from columns in memory, whose times are written as in a file and which is held to what a file is held to;
 /// its "lines" are rows, counted from 1.
 pub fn from_columns(source: &str, names: Vec<String>, times: &[String], columns: &[Vec<f64>]) -> Result<Table> {
-    let header: StringRecord = std::iter::once("time").chain(names.iter().map(String::as_str)).collect();
+    let table = from_sparse_columns(source, "time", names, times, columns)?;
+    table.check_observed()?;
+    Ok(table)
+}
+
+/// The same with a name for the times, and also from columns that hold too little to learn from.
+pub fn from_sparse_columns(
+    source: &str,
+    time_name: &str,
+    names: Vec<String>,
+    times: &[String],
+    columns: &[Vec<f64>],
+) -> Result<Table> {
+    let header: StringRecord = std::iter::once(time_name).chain(names.iter().map(String::as_str)).collect();
     check_header(&header, source)?;
     for (name, column) in names.iter().zip(columns) {
         if column.len() != times.len() {
@@ -65,9 +88,8 @@ pub fn from_columns(source: &str, names: Vec<String>, times: &[String], columns:
     let (times, calendar) = read_times(&mut rows, &header, source)?;
     let lines: Vec<usize> = rows.iter().map(|row| row.line).collect();
     let columns = columns.iter().map(|column| lines.iter().map(|line| column[line - 1]).collect()).collect();
-    let table = Table { source: source.into(), time_name: "time".into(), names, times, columns, lines, calendar };
-    table.check_observed()?;
-    Ok(table)
+    let time_name = column_name(&header, 0);
+    Ok(Table { source: source.into(), time_name, names, times, columns, lines, calendar })
 }
 
 fn parse_sparse(text: &str, name: &str, only: &[String]) -> Result<Table> {

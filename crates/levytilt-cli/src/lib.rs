@@ -25,6 +25,8 @@ mod npz;
 mod npz_read;
 pub mod one_or_many;
 pub mod output;
+#[cfg(feature = "parquet")]
+mod parquet_file;
 mod progress;
 #[cfg(test)]
 mod properties;

@@ -45,7 +45,7 @@ fn stamp() -> impl Strategy<Value = String> {
 }
 
 /// A good file with some bytes changed, taken out or put in, and perhaps cut.
-fn damaged(good: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
+pub fn damaged(good: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
     let edit = (any::<prop::sample::Index>(), 0..4u8, any::<u8>());
     (prop::collection::vec(edit, 0..6), prop::option::weighted(0.2, any::<prop::sample::Index>())).prop_map(
         move |(edits, cut)| {

@@ -14,7 +14,7 @@ pub struct Row {
 }
 
 /// Most columns of a table.
-const MOST_COLUMNS: usize = 10_000;
+pub const MOST_COLUMNS: usize = 10_000;
 
 /// Header and rows of a CSV text; every row has as many fields as the header.
 pub fn split(text: &str, name: &str) -> Result<(StringRecord, Vec<Row>)> {

@@ -30,3 +30,4 @@ const BACKTEST: &str = "backtest prices.csv --column NVDA --train 30d --horizon 
                         --models random-walk,student-walk,garch-t --out";
 const REPRODUCE: &str =
     "reproduce univariate --quick --data prices.csv --models random-walk,student-walk,bootstrap-walk --quiet --out";
+const SYNTHETIC: &str = "reproduce synthetic --quick --quiet --out";

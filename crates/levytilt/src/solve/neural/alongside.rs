@@ -34,7 +34,8 @@ pub fn learn_alongside(
     let state = RefCell::new(networks);
     let expect = |chain: &Chain, _, _, sweep: &SweepOptions| {
         let most = |count: usize| TrainOptions { iterations: train.iterations.min(count), ..train.clone() };
-        let before = state.borrow_mut().take();
+        // A copy: a place where training fails is left again, and the search goes on with the networks of the last.
+        let before = state.borrow().clone();
         let trained = match before {
             Some(networks) => {
                 let slower = TrainOptions { rate: train.rate / 3.0, ..most(BETWEEN) };
@@ -48,7 +49,8 @@ pub fn learn_alongside(
         Ok(follow(chain, potentials, sweep, choice))
     };
     let learned = learn_by(&expect, model, parameters, data, options)?;
-    let trained = state.into_inner().expect("the first place has trained networks");
+    let trained =
+        state.into_inner().expect("without an error the first place has trained networks, and none is taken away");
     Ok((learned, trained))
 }
 
