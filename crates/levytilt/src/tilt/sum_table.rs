@@ -93,7 +93,7 @@ impl SumTable {
                 break;
             }
         }
-        self.parts[called].table.advance(x, rng, &mut LogSum::default())
+        self.parts[called].table.go(x, rng)
     }
 
     /// φ(x).

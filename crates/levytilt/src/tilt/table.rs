@@ -204,6 +204,22 @@ impl TiltTable {
             return self.advance_plainly(x, rng, log_weight);
         };
         self.weigh_within(interval, kappa - interval.middle, x, log_weight);
+        self.go_within(interval, kappa, x, delta, rng)
+    }
+
+    /// The draw of [`Self::advance`] for a path whose ln Z is known already.
+    #[inline]
+    pub fn go(&self, x: f64, rng: &mut StreamRng) -> (usize, f64) {
+        let delta = self.potential.c() - x;
+        let kappa = self.potential.a() * delta * delta;
+        match self.interval(kappa).filter(|interval| !interval.proposals.is_empty()) {
+            Some(interval) => self.go_within(interval, kappa, x, delta, rng),
+            None => self.advance_plainly(x, rng, &mut LogSum::default()),
+        }
+    }
+
+    #[inline]
+    fn go_within(&self, interval: &Interval, kappa: f64, x: f64, delta: f64, rng: &mut StreamRng) -> (usize, f64) {
         let node = self.draw_node(interval, kappa, rng);
         let chosen = &self.moves[node];
         let normal: f64 = StandardNormal.sample(rng);

@@ -3,7 +3,7 @@
 use crate::StreamRng;
 use crate::noise::Nodes;
 use crate::potential::Potential;
-use crate::tilt::{LogSum, Moments, TiltTable, pick};
+use crate::tilt::{Moments, TiltTable, pick};
 use rand::RngExt;
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ impl BumpStep {
         let notes = &mut notes[first..];
         let log_z = normalise(notes, |note| &mut note.call);
         let called = called(notes, rng);
-        let (node, state) = self.bumps[called].1.advance(before, rng, &mut LogSum::default());
+        let (node, state) = self.bumps[called].1.go(before, rng);
         for ((log_weight, table), note) in self.bumps.iter().zip(&mut *notes) {
             note.share = log_weight + table.potential().log_value(state);
         }
