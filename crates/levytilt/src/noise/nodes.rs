@@ -44,6 +44,9 @@ pub struct LogDensity {
     pub parameters: Vec<f64>,
 }
 
+/// Largest variance of a node: any sensible firmness times it is still a number.
+const LARGEST: f64 = 1e290;
+
 impl Nodes {
     /// Nodes from variances and weights; weights are normalised to sum to one.
     pub fn new(variances: Vec<f64>, weights: Vec<f64>, derivatives: Vec<NodeDerivative>) -> Result<Self> {
@@ -55,14 +58,14 @@ impl Nodes {
             });
         }
         let increasing = variances.windows(2).all(|pair| pair[0] < pair[1]);
-        let bounded = variances[0] >= 0.0 && variances[variances.len() - 1].is_finite();
+        let bounded = variances[0] >= 0.0 && variances[variances.len() - 1] <= LARGEST;
         let positive = weights.iter().all(|&w| w > 0.0 && w.is_finite());
         if !(increasing && bounded && positive) {
             return Err(Error::Numerical {
                 what: "nodes of a step",
                 why: format!(
-                    "need finite variances that increase from 0 or more and positive weights, got variances {:?} … {:?}; \
-                     the step or a parameter is too extreme for this noise",
+                    "need variances that increase from 0 or more to {LARGEST:e} at most and positive weights, got variances \
+                     {:?} … {:?}; the step or a parameter is too extreme for this noise",
                     variances[0],
                     variances[variances.len() - 1]
                 ),
