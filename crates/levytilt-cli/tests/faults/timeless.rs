@@ -63,7 +63,9 @@ fn each_time(json: &mut Value, what: &mut dyn FnMut(&mut Value)) {
                 map.get_mut("cell").into_iter().for_each(&mut *what);
             }
             let head = map.get("head").and_then(Value::as_array);
-            let column = head.and_then(|head| head.iter().position(|name| name == "s/window"));
+            let is_time =
+                |name: &Value| name == "s/window" || name.as_str().is_some_and(|name| name.starts_with("s per set"));
+            let column = head.and_then(|head| head.iter().position(is_time));
             if let (Some(column), Some(Value::Array(rows))) = (column, map.get_mut("rows")) {
                 rows.iter_mut().filter_map(|row| row.get_mut(column)).for_each(&mut *what);
             }
