@@ -121,10 +121,7 @@ fn check_plots(at: &Sandbox, dir: &str, format: &str) {
 fn figures_of_every_page_can_be_had_alone() {
     let at = Sandbox::new();
     at.ok(&format!("simulate {OU_STABLE} --steps 250 --span 2.5 --seed 3 --out sim"));
-    let record = at.read("sim/data.csv");
-    let rows: Vec<&str> = record.lines().collect();
-    at.write("early.csv", rows[..202].join("\n"));
-    at.write("late.csv", format!("time,value\n{}\n", rows[202..].join("\n")));
+    at.cut_record(202);
     at.ok("fit early.csv --paths 30 --steps 200 --mu 1 --theta 3 --out run --plots svg");
     check_plots(&at, "run", "svg");
     at.ok("forecast run --at late.csv --out ahead --plots png");

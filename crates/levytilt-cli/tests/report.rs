@@ -116,10 +116,7 @@ fn forecasts_and_scores_have_pages() {
     let Some(browser) = Browser::start() else { return };
     let at = Sandbox::new();
     at.ok(&format!("simulate {OU_STABLE} --steps 300 --span 3 --seed 3 --out sim"));
-    let record = at.read("sim/data.csv");
-    let rows: Vec<&str> = record.lines().collect();
-    at.write("early.csv", rows[..252].join("\n"));
-    at.write("late.csv", format!("time,value\n{}\n", rows[252..].join("\n")));
+    at.cut_record(252);
     at.ok("fit early.csv --theta 3 --mu 1 --alpha 1.5 --scale 2 --observation-std 0.1 --paths 100 --out run");
     at.ok("forecast run --at late.csv --paths 400 --out ahead");
     check_page(&browser, &at.path("ahead/report.html"), "forecast");

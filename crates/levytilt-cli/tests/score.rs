@@ -8,10 +8,7 @@ use common::{OU_STABLE, Sandbox};
 fn forecast() -> Sandbox {
     let at = Sandbox::new();
     at.ok(&format!("simulate {OU_STABLE} --steps 200 --span 2 --x0 0 --seed 3 --out sim"));
-    let record = at.read("sim/data.csv");
-    let rows: Vec<&str> = record.lines().collect();
-    at.write("early.csv", rows[..151].join("\n"));
-    at.write("late.csv", format!("time,value\n{}\n", rows[151..].join("\n")));
+    at.cut_record(151);
     let fixed = "--theta 3 --mu 1 --alpha 1.5 --scale 2 --observation-std 0.1";
     at.ok(&format!("fit early.csv {fixed} --steps 149 --paths 100 --out run"));
     at.ok("forecast run --at late.csv --paths 400 --out ahead");

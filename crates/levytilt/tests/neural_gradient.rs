@@ -170,12 +170,20 @@ fn statistics_slopes_in_networks_of_two_bumps_are_those_of_the_bound() {
     firm.for_each(|row| assert!(row.cosine() > 0.99, "{} at {}: {}", row.group, row.stage, row.cosine()));
 }
 
+/// Values of [`short_record`].
+const SHORT: [f64; 5] = [0.1, f64::NAN, 0.9, 0.3, -0.2];
+
+/// An OU process seen four times.
+fn short_record() -> (Model, TimeGrid) {
+    let grid = TimeGrid::new(&[0.0, 0.1, 0.2, 0.4, 0.5], Some(1)).unwrap();
+    (model(Box::new(Ou::new(1.5, 0.7).unwrap())), grid)
+}
+
 /// A second bump whose weight is nothing changes nothing, to the last bit; its own slopes are 0.
 #[test]
 fn identity_a_bump_without_weight_is_no_bump() {
-    let centre = model(Box::new(Ou::new(1.5, 0.7).unwrap()));
-    let grid = TimeGrid::new(&[0.0, 0.1, 0.2, 0.4, 0.5], Some(1)).unwrap();
-    let chain = Chain::new(&centre, &grid, &[&[0.1, f64::NAN, 0.9, 0.3, -0.2]]).unwrap();
+    let (centre, grid) = short_record();
+    let chain = Chain::new(&centre, &grid, &[&SHORT]).unwrap();
     let one = bumps(1, chain.len(), 1);
     let mut two = bumps(1, chain.len(), 2);
     two[0].iter_mut().for_each(|at| at[1][0] = -1e4);
@@ -190,9 +198,8 @@ fn identity_a_bump_without_weight_is_no_bump() {
 /// difference (15 comparisons: false alarm below 1e-5), and half of them belong to each.
 #[test]
 fn statistics_two_equal_bumps_are_one() {
-    let centre = model(Box::new(Ou::new(1.5, 0.7).unwrap()));
-    let grid = TimeGrid::new(&[0.0, 0.1, 0.2, 0.4, 0.5], Some(1)).unwrap();
-    let chain = Chain::new(&centre, &grid, &[&[0.1, f64::NAN, 0.9, 0.3, -0.2]]).unwrap();
+    let (centre, grid) = short_record();
+    let chain = Chain::new(&centre, &grid, &[&SHORT]).unwrap();
     let one = bumps(1, chain.len(), 1);
     let two = vec![one[0].iter().map(|at| vec![at[0], at[0]]).collect()];
     let [one, two] = [one, two].map(|at| bound_gradient(&chain, &potentials(&at), PATHS, 1).unwrap());

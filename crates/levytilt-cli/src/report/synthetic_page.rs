@@ -134,7 +134,7 @@ fn split(table: &Table) -> Block {
 fn networks(table: &Table) -> Block {
     let head = ["system", "error", "α", "sets", "CRPS, exact", "tilt", "neural", "neural / exact", "s per set, neural"];
     let row = |cell: &Cell| {
-        let crps = ["exact", "tilt", "neural"].map(|name| cell.way(name).map_or(f64::NAN, |way| way.crps));
+        let crps = ["exact", "tilt", "neural"].map(|name| cell.crps(name));
         let mut row = vec![page::Cell::text(named(cell.system).0), plain(cell.observation_std)];
         row.push(cell.alpha.map_or(page::Cell::text("all"), plain));
         row.push(count(cell.sets));
@@ -156,9 +156,8 @@ fn networks(table: &Table) -> Block {
 
 /// Mean and median error of a parameter.
 fn error(cell: &Cell, name: &str, i: usize) -> page::Cell {
-    cell.way(name).map_or(page::Cell::text("–"), |way| {
-        page::Cell::written(way.errors[i], format!("{:.2} ({:.2})", way.errors[i], way.median_errors[i]))
-    })
+    let mean = cell.way(name).map(|way| way.errors[i]);
+    mean.map_or(page::Cell::text("–"), |mean| page::Cell::written(mean, cell.error(name, i)))
 }
 
 fn plain(value: f64) -> page::Cell {
@@ -170,8 +169,7 @@ fn count(value: usize) -> page::Cell {
 }
 
 fn ratio(cell: &Cell) -> page::Cell {
-    let crps = |name| cell.way(name).map_or(f64::NAN, |way| way.crps);
-    let ratio = crps("tilt") / crps("exact");
+    let ratio = cell.crps("tilt") / cell.crps("exact");
     page::Cell::written(ratio, format!("{ratio:.3}"))
 }
 

@@ -50,6 +50,14 @@ impl Sandbox {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
+    /// Cut the record of `sim` in two, early.csv with so many lines (its head among them) and late.csv with the rest.
+    pub fn cut_record(&self, lines: usize) {
+        let record = self.read("sim/data.csv");
+        let rows: Vec<&str> = record.lines().collect();
+        self.write("early.csv", rows[..lines].join("\n"));
+        self.write("late.csv", format!("time,value\n{}\n", rows[lines..].join("\n")));
+    }
+
     pub fn json(&self, name: &str) -> serde_json::Value {
         serde_json::from_str(&self.read(name)).unwrap()
     }

@@ -33,9 +33,9 @@ const NEARBY_PATHS: usize = 96;
 /// Nats per thousand observations (or fewer) that a Gaussian sum must add to the bound to be worth its higher cost.
 const WORTH: f64 = 2.0;
 
-/// Nats that a Gaussian sum must add to the bound of `chain`.
-pub(super) fn worth(chain: &Chain) -> f64 {
-    WORTH * (chain.observations() as f64 / 1000.0).max(1.0)
+/// Nats that a Gaussian sum must add to the bound of this many observations.
+pub(super) fn worth(observations: usize) -> f64 {
+    WORTH * (observations as f64 / 1000.0).max(1.0)
 }
 
 /// Posterior paths of `chain`; `before` holds the potentials at parameters nearby, if there are any.
@@ -97,7 +97,7 @@ fn choose(chain: &Chain, before: Option<Potentials>, options: &SweepOptions) -> 
     let by = |method| Choice { method, why: String::new() };
     let swept = by_sweeps(chain, before, options, by(Method::Sweep))?;
     let missed = swept.summary.missed(options.paths);
-    let worth = worth(chain);
+    let worth = worth(chain.observations());
     if missed < worth {
         let why = format!("its bound is within about {missed:.1} nats of the evidence");
         return Ok(Expected { choice: Choice { why, ..swept.choice }, ..swept });

@@ -209,8 +209,8 @@ impl Task<'_> {
             return at(self.options.method);
         }
         let swept = at(Method::Sweep)?;
-        let worth = worth(&Chain::new(&model, self.grid, self.columns)?);
-        let close = swept.summary.missed(self.early().paths) < FIRST_WORTHS * worth;
+        let observations = self.columns.iter().flat_map(|column| column.iter()).filter(|value| !value.is_nan()).count();
+        let close = swept.summary.missed(self.early().paths) < FIRST_WORTHS * worth(observations);
         if close { Ok(swept) } else { at(Method::Auto) }
     }
 

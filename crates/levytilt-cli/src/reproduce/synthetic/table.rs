@@ -211,12 +211,13 @@ impl Cell {
         self.ways.iter().find(|way| way.name == name)
     }
 
-    fn crps(&self, name: &str) -> f64 {
+    /// Mean CRPS of a way; NaN if it is not there.
+    pub fn crps(&self, name: &str) -> f64 {
         self.way(name).map_or(f64::NAN, |way| way.crps)
     }
 
     /// Mean and median error of a parameter.
-    fn error(&self, name: &str, i: usize) -> String {
+    pub fn error(&self, name: &str, i: usize) -> String {
         self.way(name).map_or("–".into(), |way| format!("{:.2} ({:.2})", way.errors[i], way.median_errors[i]))
     }
 
