@@ -175,7 +175,7 @@ const TOML: &[&str] = &[
 
 /// A run directory's files, small and right.
 const GOOD_STATE: &str = r#"{"dimension":"v","time":1.0,"step":0.1,"stamps":[],"states":[0.5,1.5],"weights":[0.5,0.5],"seed":1,
-    "learned":{"names":["theta","scale"],"covariance":[1.0,0.5,0.5,1.0]}}"#;
+    "learned":{"names":["theta","scale"],"covariance":[1.0,0.5,0.5,1.0],"shift":[0.1,-0.1]}}"#;
 const GOOD_STAMPED: &str = r#"{"dimension":["a","b"],"time":2.0,"step":0.1,"stamps":["2024-03-01","2024-03-03"],
     "states":[0.5,1.5],"weights":[1.0],"seed":1}"#;
 const GOOD_MODEL: &str = "[model]\ndrift = \"ou\"\nnoise = \"stable\"\nalpha = 1.5\nscale = 2.0\nobservation_std = 0.1\n\

@@ -56,14 +56,20 @@ pub struct LearnedParameters {
     /// Their covariance, row after row, on the scales on which they are free: logarithms of what is positive, ln(α/(2 − α)).
     /// Empty if it is not known.
     pub covariance: Vec<f64>,
+    /// From their values to the mean of their law, on the same scales; empty if it is not known, or in a run of before this
+    /// was kept.
+    #[serde(default)]
+    pub shift: Vec<f64>,
 }
 
 impl LearnedParameters {
     /// What is known after a fit.
     pub fn new(fit: &Fit) -> Self {
         let names = fit.parameters.iter().filter(|p| !p.fixed).map(|p| p.name.clone()).collect();
-        let covariance = fit.parameter_law().map_or_else(Vec::new, |_| fit.covariance.clone());
-        Self { names, covariance }
+        match fit.parameter_law() {
+            Some(_) => Self { names, covariance: fit.covariance.clone(), shift: fit.shift.clone() },
+            None => Self { names, ..Self::default() },
+        }
     }
 
     /// Whether forecasts can draw them.
@@ -79,10 +85,10 @@ impl LearnedParameters {
             None => Err(bad(format!("{STATE}: learned {} is no parameter of {MODEL}", quoted(name)))),
         };
         let places = self.names.iter().map(place).collect::<Result<Vec<usize>>>()?;
-        let law = ParameterLaw::new(model, &places, &self.covariance);
+        let law = ParameterLaw::new(model, &places, &self.covariance, &self.shift);
         let count = places.len();
         law.ok_or_else(|| {
-            let expected = format!("expected a positive definite matrix of {count} rows");
+            let expected = format!("expected a positive definite matrix of {count} rows, and as many shifts or none");
             bad(format!("{STATE}: the covariance of the learned parameters is not one; {expected}"))
         })
     }

@@ -49,7 +49,7 @@ const MU: usize = 1;
 #[test]
 fn identity_drawn_parameters_do_not_depend_on_threads_and_nothing_to_draw_changes_nothing() {
     let model = model();
-    let law = ParameterLaw::new(&model, &[MU], &[0.25]).unwrap();
+    let law = ParameterLaw::new(&model, &[MU], &[0.25], &[]).unwrap();
     let run = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| forecast_drawn(&law, (&[0.0, 1.0], &[0.3, 0.7]), &[10.1], &OPTIONS).unwrap())
@@ -57,7 +57,7 @@ fn identity_drawn_parameters_do_not_depend_on_threads_and_nothing_to_draw_change
     assert_eq!(run(1), run(3));
     let plain = forecast(&model, (&[0.0, 1.0], &[0.3, 0.7]), &[10.1], &OPTIONS).unwrap();
     assert_ne!(run(1), plain);
-    let nothing = ParameterLaw::new(&model, &[], &[]).unwrap();
+    let nothing = ParameterLaw::new(&model, &[], &[], &[]).unwrap();
     assert_eq!(forecast_drawn(&nothing, (&[0.0, 1.0], &[0.3, 0.7]), &[10.1], &OPTIONS).unwrap(), plain);
 }
 
@@ -67,7 +67,7 @@ fn identity_drawn_parameters_do_not_depend_on_threads_and_nothing_to_draw_change
 fn statistics_drawn_parameters_add_their_variance() {
     let (drift, noise) = (Ou::new(3.0, 1.0).unwrap(), Gaussian::new(2.0).unwrap());
     let model = Model::new(Box::new(drift), Box::new(noise), 0.1, Start::Fixed(0.0)).unwrap();
-    let law = ParameterLaw::new(&model, &[MU], &[1.0]).unwrap();
+    let law = ParameterLaw::new(&model, &[MU], &[1.0], &[]).unwrap();
     let variance = |ahead: levytilt::forecast::Forecast| ahead.marginal(0, 0, &[]).sd.powi(2);
     let own = 4.0 * 0.01 / (1.0 - f64::exp(-0.06));
     let fixed = variance(forecast(&model, (&[1.0], &[1.0]), &[15.0], &OPTIONS).unwrap());
@@ -81,7 +81,7 @@ fn drawn_parameters_that_lead_too_far_are_named() {
     let drift = levytilt::drift::Linear::line(0.1, 0.0).unwrap();
     let noise = Box::new(Gaussian::new(2.0).unwrap());
     let model = Model::new(Box::new(drift), noise, 0.1, Start::Fixed(0.0)).unwrap();
-    let law = ParameterLaw::new(&model, &[0], &[1e6]).unwrap();
+    let law = ParameterLaw::new(&model, &[0], &[1e6], &[]).unwrap();
     let error = forecast_drawn(&law, (&[1.0], &[1.0]), &[15.0], &OPTIONS).unwrap_err().to_string();
     assert!(error.contains("drawn") && error.contains("estimates"), "{error}");
 }

@@ -10,12 +10,15 @@ pub const NINETY: f64 = 1.645;
 
 /// The table of parameters.
 pub fn table(fit: &Fit) -> Table {
-    let rows = fit.parameters.iter().zip(fit.transforms()).map(|(p, transform)| row(p, transform)).collect();
+    let mut shifts = fit.shift.iter().copied();
+    // One shift for each that is not fixed, or none at all.
+    let mut shift = |p: &Estimate| if p.fixed { 0.0 } else { shifts.next().unwrap_or(0.0) };
+    let rows = fit.parameters.iter().zip(fit.transforms()).map(|(p, transform)| row(p, transform, shift(p))).collect();
     let head = ["parameter", "estimate", "standard error", "90% interval", "from", "what it is"];
     Table {
         caption:
-            "Intervals are Gaussian on the scale on which a parameter is free (logarithm or logit), so none leaves \
-                  its domain."
+            "Estimates are where the posterior is highest. Intervals lie around its mean, Gaussian on the scale on which a \
+             parameter is free (logarithm or logit), so none leaves its domain."
                 .into(),
         head: head.map(String::from).into(),
         rows,
@@ -23,8 +26,8 @@ pub fn table(fit: &Fit) -> Table {
     }
 }
 
-fn row(p: &Estimate, transform: Transform) -> Vec<Cell> {
-    let interval = p.std_error.map(|error| interval(p.value, error, transform));
+fn row(p: &Estimate, transform: Transform, shift: f64) -> Vec<Cell> {
+    let interval = p.std_error.map(|error| interval(p.value, error, transform, shift));
     let from = match p.std_error {
         _ if p.fixed => "given",
         _ if p.held_by_prior => "mostly its prior",
@@ -41,9 +44,10 @@ fn row(p: &Estimate, transform: Transform) -> Vec<Cell> {
     ]
 }
 
-/// The 90% interval of an estimate with a standard error, from the scale on which it is free.
-fn interval(value: f64, error: f64, transform: Transform) -> [f64; 2] {
-    let (middle, half) = (transform.forward(value), NINETY * error / transform.slope(value));
+/// The 90% interval of an estimate with a standard error, from the scale on which it is free, where the mean lies beside
+/// the estimate by `shift`.
+fn interval(value: f64, error: f64, transform: Transform, shift: f64) -> [f64; 2] {
+    let (middle, half) = (transform.forward(value) + shift, NINETY * error / transform.slope(value));
     [middle - half, middle + half].map(|end| transform.backward(end))
 }
 
@@ -77,10 +81,10 @@ mod tests {
 
     #[test]
     fn golden_intervals_stay_in_their_domain() {
-        assert_eq!(interval(2.0, 1.0, Transform::Identity), [2.0 - NINETY, 2.0 + NINETY]);
-        let [low, high] = interval(0.5, 0.6, Transform::Log);
+        assert_eq!(interval(2.0, 1.0, Transform::Identity, 0.5), [2.5 - NINETY, 2.5 + NINETY]);
+        let [low, high] = interval(0.5, 0.6, Transform::Log, 0.0);
         assert!((low * high - 0.25).abs() < 1e-12 && low > 0.0);
-        let [low, high] = interval(1.9, 0.5, Transform::Logit(2.0));
+        let [low, high] = interval(1.9, 0.5, Transform::Logit(2.0), 0.0);
         assert!(0.0 < low && low < 1.9 && 1.9 < high && high < 2.0);
     }
 }

@@ -62,6 +62,11 @@ fn damaged_states_are_named() {
         ("state: a covariance too small", learned(&["scale", "theta"], "[1.0]"), &["covariance", "2 rows"]),
         ("state: a covariance of a thousand rows", learned(&["scale"; 1000], &covariance(1_000_000)), &["1000 rows"]),
         ("state: a covariance of nothing", learned(&["scale"], "[null]"), &[]),
+        (
+            "state: a shift too many",
+            swap("learned", r#"{"names":["scale"],"covariance":[1.0],"shift":[0.0,0.0]}"#),
+            &["as many shifts"],
+        ),
         ("state: a stranger learned", learned(&["rate"], "[1.0]"), &["\"rate\"", "model.toml"]),
         ("state: parameters without errors", swap("learned", "{\"names\":[\"scale\"]}"), &["covariance"]),
         ("state: not text", "\u{0}".repeat(10), &[]),

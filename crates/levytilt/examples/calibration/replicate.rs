@@ -124,7 +124,7 @@ impl Data {
         learn(rebuild(&self.model, &middle)?, &self.prior, &self.grid()?, &[&self.values], &options)
     }
 
-    /// Name and normal score of every true parameter that was learned: its distance from the estimate in posterior
+    /// Name and normal score of every true parameter that was learned: its distance from the mean of its law in posterior
     /// standard deviations, on the free scale.
     pub fn parameters(&self, learned: &Learned) -> Vec<(String, f64)> {
         let free: Vec<usize> = (0..self.prior.len()).filter(|&i| !self.prior[i].fixed).collect();
@@ -132,8 +132,8 @@ impl Data {
         let score = |(k, &i): (usize, &usize)| {
             let transform = self.prior[i].transform;
             let sd = learned.covariance[k * free.len() + k].sqrt();
-            let miss = transform.forward(truth[i].value) - transform.forward(learned.parameters[i].value);
-            (self.prior[i].name.clone(), miss / sd)
+            let mean = transform.forward(learned.parameters[i].value) + learned.shift.get(k).unwrap_or(&0.0);
+            (self.prior[i].name.clone(), (transform.forward(truth[i].value) - mean) / sd)
         };
         free.iter().enumerate().map(score).collect()
     }

@@ -12,12 +12,12 @@ impl Fit {
         parameters(&self.model)[self.weights_before()..].iter().map(|p| p.transform).collect()
     }
 
-    /// The law of the parameters learned: Gaussian on their free scales with [`Fit::covariance`]. None if something was
+    /// The law of the parameters learned: Gaussian on their free scales with [`Fit::covariance`] and [`Fit::shift`]. None if something was
     /// learned whose covariance is not known.
     pub fn parameter_law(&self) -> Option<ParameterLaw<'_>> {
         let free = (0..self.parameters.len()).filter(|&k| !self.parameters[k].fixed);
         let places: Vec<usize> = free.map(|k| self.weights_before() + k).collect();
-        ParameterLaw::new(&self.model, &places, &self.covariance)
+        ParameterLaw::new(&self.model, &places, &self.covariance, &self.shift)
     }
 
     /// Values of all [`Fit::parameters`], `count` times, from [`Fit::parameter_law`]; those given stay as they are.

@@ -17,6 +17,8 @@ pub(super) struct Found {
     pub estimates: Vec<Estimate>,
     /// Covariance of the estimates that are not fixed, on their free scales, row after row; empty if unknown.
     pub covariance: Vec<f64>,
+    /// From the estimates to the mean of their law, on the same scales; empty if it was not looked for.
+    pub shift: Vec<f64>,
     /// How each group of dimensions that act on each other was solved.
     pub choices: Vec<Choice>,
     pub potentials: Potentials,
@@ -73,17 +75,18 @@ fn join(spec: &Spec, found: Vec<Found>) -> Result<Found> {
     let value = |place: &Place| estimate(place).map(|p| p.value).or_else(|| spec.held(place));
     let model = spec.assemble(|place| value(place).unwrap_or(f64::NAN), starts)?;
     let estimates = spec.places().iter().filter_map(estimate).collect();
-    let covariance = join_covariances(&spec.places(), &found);
+    let (covariance, shift) = join_laws(&spec.places(), &found);
     let noted = found.iter().zip(&spec.names);
     let noted = noted.flat_map(|(found, name)| found.noted.iter().map(move |note| format!("{name}: {note}"))).collect();
     let iterations = found.iter().map(|found| found.iterations).max().unwrap_or(0);
     let choices = found.iter().flat_map(|found| found.choices.iter().cloned()).collect();
     let potentials = found.into_iter().flat_map(|found| found.potentials).collect();
-    Ok(Found { model, estimates, covariance, choices, potentials, iterations, noted, network: None })
+    Ok(Found { model, estimates, covariance, shift, choices, potentials, iterations, noted, network: None })
 }
 
-/// Covariances within each dimension; there are none between them. Empty if one is missing.
-fn join_covariances(places: &[Place], found: &[Found]) -> Vec<f64> {
+/// Covariances within each dimension, as there are none between them, and shifts. Empty if one is missing; a dimension
+/// without a shift has none.
+fn join_laws(places: &[Place], found: &[Found]) -> (Vec<f64>, Vec<f64>) {
     // Per free parameter: its dimension, its place there, and how many are free there.
     let place = |place: &Place| {
         let mut free = found[place.dimension].estimates.iter().filter(|p| !p.fixed);
@@ -94,7 +97,9 @@ fn join_covariances(places: &[Place], found: &[Found]) -> Vec<f64> {
     let entry = |&(i, row, count): &(usize, usize, usize), &(j, column, _): &(usize, usize, usize)| {
         if i == j { found[i].covariance.get(row * count + column).copied() } else { Some(0.0) }
     };
-    free.iter().flat_map(|a| free.iter().map(move |b| entry(a, b))).collect::<Option<_>>().unwrap_or_default()
+    let covariance = free.iter().flat_map(|a| free.iter().map(move |b| entry(a, b))).collect::<Option<_>>();
+    let shift = free.iter().map(|&(i, row, _)| found[i].shift.get(row).copied().unwrap_or(0.0)).collect();
+    (covariance.unwrap_or_default(), shift)
 }
 
 fn find_together(beginning: Beginning, grid: &TimeGrid, columns: &[&[f64]], options: &LearnOptions) -> Result<Found> {
@@ -112,11 +117,11 @@ fn find_together(beginning: Beginning, grid: &TimeGrid, columns: &[&[f64]], opti
         };
         let estimates = parameters.into_iter().map(given).collect();
         let choices = vec![choice];
-        let covariance = Vec::new();
         return Ok(Found {
             model,
             estimates,
-            covariance,
+            covariance: Vec::new(),
+            shift: Vec::new(),
             choices,
             potentials,
             iterations: 0,
@@ -130,9 +135,9 @@ fn find_together(beginning: Beginning, grid: &TimeGrid, columns: &[&[f64]], opti
 /// What was learned of a drift with a formula.
 pub(super) fn found(learned: Learned) -> Found {
     let estimates = estimates(&learned);
-    let Learned { model, covariance, choice, potentials, iterations, warnings, .. } = learned;
+    let Learned { model, covariance, shift, choice, potentials, iterations, warnings, .. } = learned;
     let choices = vec![choice];
-    Found { model, estimates, covariance, choices, potentials, iterations, noted: warnings, network: None }
+    Found { model, estimates, covariance, shift, choices, potentials, iterations, noted: warnings, network: None }
 }
 
 pub(super) fn estimates(learned: &Learned) -> Vec<Estimate> {

@@ -46,10 +46,10 @@ pub(super) fn find_network(
         return Ok(Found { model, network: Some(network), ..found });
     };
     let estimates: Vec<Estimate> = estimates(&learned).split_off(weights);
-    let Learned { model, covariance, choice, potentials, iterations, warnings, .. } = learned;
+    let Learned { model, covariance, shift, choice, potentials, iterations, warnings, .. } = learned;
     let iterations = found.iterations + iterations;
     let (choices, network) = (vec![choice], Some(network));
-    Ok(Found { model, estimates, covariance, choices, potentials, iterations, noted: warnings, network })
+    Ok(Found { model, estimates, covariance, shift, choices, potentials, iterations, noted: warnings, network })
 }
 
 /// A network whose inputs are centred and scaled by the data, and the drift that would be no surprise: back within a time

@@ -97,6 +97,9 @@ pub struct Fit {
     /// Covariance of the parameters that are not fixed, on their free scales ([`crate::solve::parameters`]), row after
     /// row; empty where it is not known.
     pub covariance: Vec<f64>,
+    /// From their values to the mean of their law, on the same scales: a law that leans has its maximum elsewhere. Empty
+    /// where it is not known.
+    pub shift: Vec<f64>,
     /// Bound, effective sample size and k̂ of fresh paths.
     pub summary: WeightSummary,
     /// Log evidence by a particle filter with fresh particles.
@@ -169,7 +172,7 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
         Method::Neural if options.alongside => find_alongside(spec, (grid, columns), options, &learn)?,
         _ => (find(spec, grid, columns, options.priors, &learn)?, options.networks.clone()),
     };
-    let Found { model, estimates, covariance, mut choices, potentials, iterations, mut noted, network } = found;
+    let Found { model, estimates, covariance, shift, mut choices, potentials, iterations, mut noted, network } = found;
     let chain = Chain::new(&model, grid, columns)?;
     let trained = match options.learn.method {
         Method::Neural => Some(train_networks(&chain, networks, options, sweeps)?),
@@ -201,6 +204,7 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
         model,
         parameters: estimates,
         covariance,
+        shift,
         summary,
         evidence,
         times,

@@ -92,15 +92,20 @@ fn equal(paths: &Paths) -> Vec<f64> {
     vec![1.0 / paths.len() as f64; paths.len()]
 }
 
+/// Sweeps, if so many of their paths show that nothing could add more than `worth` nats to their bound.
+pub(super) fn good_enough(swept: &WeightSummary, paths: usize, worth: f64) -> Option<Choice> {
+    let missed = swept.missed(paths);
+    let why = format!("its bound is within about {missed:.1} nats of the evidence");
+    (missed < worth).then_some(Choice { method: Method::Sweep, why })
+}
+
 /// Try both approximations on the data and keep sweeps unless the Gaussian sum is clearly better.
 fn choose(chain: &Chain, before: Option<Potentials>, options: &SweepOptions) -> Result<Expected> {
     let by = |method| Choice { method, why: String::new() };
     let swept = by_sweeps(chain, before, options, by(Method::Sweep))?;
-    let missed = swept.summary.missed(options.paths);
     let worth = worth(chain.observations());
-    if missed < worth {
-        let why = format!("its bound is within about {missed:.1} nats of the evidence");
-        return Ok(Expected { choice: Choice { why, ..swept.choice }, ..swept });
+    if let Some(choice) = good_enough(&swept.summary, options.paths, worth) {
+        return Ok(Expected { choice, ..swept });
     }
     // Two sets of paths may not fit into memory; these come back from their potentials and seed.
     let Expected { potentials, summary, warnings, .. } = swept;

@@ -2,12 +2,12 @@
 //! paths that share their random numbers, then an average over fresh sets of all paths.
 
 use super::carry::{carry, observation_stds};
-use super::expect::{Expected, expect, worth};
-use super::linear_gaussian;
+use super::expect::{Expected, expect, good_enough, worth};
 use super::method::{Choice, Method};
+use super::middle::find_middle;
 use super::newton::System;
 use super::parameters::{Parameter, rebuild};
-use super::score::{Score, score_from};
+use super::score::{Score, score_of};
 use super::sweep::SweepOptions;
 use crate::posterior::{Potentials, WeightSummary};
 use crate::progress::{self, Progress, unwatched};
@@ -49,6 +49,9 @@ pub struct Learned {
     pub data_shares: Vec<f64>,
     /// Covariance of the parameters that are not fixed, on their free scales, row after row; empty if unknown.
     pub covariance: Vec<f64>,
+    /// How far the mean of their law lies from the values found, which are its maximum, in the same order and on the same
+    /// scales; empty if that was not looked for.
+    pub shift: Vec<f64>,
     /// The method that gave the paths.
     pub choice: Choice,
     /// Messages from the future at the parameters found.
@@ -57,6 +60,8 @@ pub struct Learned {
     pub summary: WeightSummary,
     /// Newton steps taken.
     pub iterations: usize,
+    /// Whether the watcher asked to end.
+    pub stopped: bool,
     /// What a careful reader should know.
     pub warnings: Vec<String>,
 }
@@ -65,6 +70,7 @@ pub struct Learned {
 pub(super) type Expect<'a> = dyn Fn(&Chain, Option<Potentials>, Method, &SweepOptions) -> Result<Expected> + 'a;
 
 /// What is learned from.
+#[derive(Clone, Copy)]
 struct Task<'a> {
     parameters: &'a [Parameter],
     grid: &'a TimeGrid,
@@ -103,10 +109,12 @@ pub fn learn(
     columns: &[&[f64]],
     options: &LearnOptions,
 ) -> Result<Learned> {
-    learn_from(model, parameters, (grid, columns), options, None)
+    let mut learned = learn_from(model, parameters, (grid, columns), options, None)?;
+    find_middle(&mut learned, (grid, columns), options);
+    Ok(learned)
 }
 
-/// [`learn`] with potentials that are nearly right from the start.
+/// [`learn`] with potentials that are nearly right from the start, if there are any, and without [`Learned::shift`].
 pub fn learn_from(
     model: Model,
     parameters: &[Parameter],
@@ -179,7 +187,7 @@ impl Task<'_> {
         self.climb(&mut search)?;
         self.settle(&mut search)?;
         self.average(&mut search)?;
-        let Search { place, iterations, mut warnings, .. } = search;
+        let Search { place, iterations, stopped, mut warnings, .. } = search;
         let system = self.system(&place);
         let (std_errors, data_shares) = system.errors(self.parameters, &place.values);
         let covariance = system.covariance();
@@ -194,10 +202,12 @@ impl Task<'_> {
             std_errors,
             data_shares,
             covariance,
+            shift: Vec::new(),
             choice,
             potentials,
             summary,
             iterations,
+            stopped,
             warnings,
         })
     }
@@ -209,15 +219,23 @@ impl Task<'_> {
             return at(self.options.method);
         }
         let swept = at(Method::Sweep)?;
-        let observations = self.columns.iter().flat_map(|column| column.iter()).filter(|value| !value.is_nan()).count();
-        let close = swept.summary.missed(self.early().paths) < FIRST_WORTHS * worth(observations);
-        if close { Ok(swept) } else { at(Method::Auto) }
+        let close = good_enough(&swept.summary, self.early().paths, FIRST_WORTHS * self.worth());
+        if close.is_some() { Ok(swept) } else { at(Method::Auto) }
+    }
+
+    /// Nats that a Gaussian sum must add to the bound.
+    fn worth(&self) -> f64 {
+        worth(self.columns.iter().flat_map(|column| column.iter()).filter(|value| !value.is_nan()).count())
     }
 
     /// Choose between sweeps and a Gaussian sum where sweeps led, and go on from there if it is the sum.
     fn settle(&self, search: &mut Search) -> Result<()> {
-        let Place { model, values, choice, .. } = &search.place;
+        let Place { model, values, choice, summary, .. } = &search.place;
         if self.options.method != Method::Auto || choice.method != Method::Sweep {
+            return Ok(());
+        }
+        if let Some(choice) = good_enough(summary, self.early().paths, self.worth()) {
+            search.place.choice = choice;
             return Ok(());
         }
         let before = Some(search.place.before());
@@ -232,7 +250,7 @@ impl Task<'_> {
         let values: Vec<f64> = self.parameters.iter().map(|p| p.value).collect();
         let grid = self.grid.head(PART);
         let columns: Vec<&[f64]> = self.columns.iter().map(|column| &column[..grid.rows()]).collect();
-        let learned = learn(rebuild(model, &values)?, self.parameters, &grid, &columns, self.options)?;
+        let learned = Task { grid: &grid, columns: &columns, ..*self }.learn(model, values, None)?;
         Ok(learned.parameters.iter().map(|p| p.value).collect())
     }
 
@@ -253,13 +271,7 @@ impl Task<'_> {
         let chain = Chain::new(&model, self.grid, self.columns)?;
         let before = before.map(|(potentials, stds)| carry(potentials, stds, &chain)).transpose()?;
         let expected = (self.expect)(&chain, before, method, sweep)?;
-        // A drift that is held fixed (a network has thousands of weights) needs no score.
-        let drift = chain.drift().parameter_count();
-        let first = if self.parameters[..drift].iter().all(|p| p.fixed) { drift } else { 0 };
-        let score = match linear_gaussian::applies(&chain) {
-            true => linear_gaussian::score(&chain)?,
-            false => score_from(first, &chain, &expected.paths, &expected.weights),
-        };
+        let score = score_of(&chain, self.parameters, &expected)?;
         drop(chain);
         let Expected { choice, potentials, summary, warnings, .. } = expected;
         let objective = summary.elbo + log_prior(self.parameters, &values);

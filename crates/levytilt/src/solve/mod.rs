@@ -7,6 +7,7 @@ mod grid;
 mod learn;
 mod linear_gaussian;
 mod method;
+mod middle;
 mod network;
 pub mod neural;
 mod newton;

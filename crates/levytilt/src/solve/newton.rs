@@ -79,6 +79,11 @@ impl System {
         Step { by, gain }
     }
 
+    /// Slope of the bound and the log prior on the free scale.
+    pub(super) fn slope(&self) -> &DVector<f64> {
+        &self.slope
+    }
+
     /// Whether nothing is free.
     pub(super) fn is_empty(&self) -> bool {
         self.free.is_empty()

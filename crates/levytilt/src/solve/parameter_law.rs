@@ -1,4 +1,5 @@
 //! What is known of learned parameters: a Gaussian on their free scales, from which values and whole models are drawn.
+//! Its middle is the mean of the posterior, beside the maximum that the model has.
 
 use super::learn::Learned;
 use super::parameters::{Transform, parameters, rebuild};
@@ -11,7 +12,7 @@ use rayon::prelude::*;
 /// Draws of values that no model accepts, in a row, after which there is no use in trying on.
 const MOST_REFUSED: usize = 100;
 
-/// A Gaussian around the parameters of a model, on the scales on which they are free ([`parameters`]).
+/// A Gaussian beside the parameters of a model, on the scales on which they are free ([`parameters`]).
 #[derive(Debug)]
 pub struct ParameterLaw<'a> {
     model: &'a Model,
@@ -20,24 +21,29 @@ pub struct ParameterLaw<'a> {
     free: Vec<(usize, Transform)>,
     /// Root of the covariance, lower triangle.
     factor: DMatrix<f64>,
+    /// From the parameters of the model to the middle of the law.
+    shift: DVector<f64>,
 }
 
 impl<'a> ParameterLaw<'a> {
     /// The law of the parameters at the places `free` in the order of [`parameters`], with their `covariance` on the free
-    /// scales, row after row; the others stay as they are. None if a place is not there, or the covariance is not finite,
-    /// positive definite and of that size.
-    pub fn new(model: &'a Model, free: &[usize], covariance: &[f64]) -> Option<Self> {
+    /// scales, row after row, and the `shift` of its middle from the parameters of the model, none if empty; the other
+    /// parameters stay as they are. None if a place is not there, the covariance is not finite, positive definite and of
+    /// that size, or the shift is not finite or of another size.
+    pub fn new(model: &'a Model, free: &[usize], covariance: &[f64], shift: &[f64]) -> Option<Self> {
         let all = parameters(model);
         let n = free.len();
-        if n > all.len() || covariance.len() != n * n || !covariance.iter().all(|entry| entry.is_finite()) {
+        let sized = covariance.len() == n * n && (shift.is_empty() || shift.len() == n);
+        if n > all.len() || !sized || !covariance.iter().chain(shift).all(|entry| entry.is_finite()) {
             return None;
         }
         let factor = DMatrix::from_row_slice(n, n, covariance).cholesky()?.l();
         let free = free.iter().map(|&k| Some((k, all.get(k)?.transform))).collect::<Option<_>>()?;
-        Some(Self { model, values: all.iter().map(|p| p.value).collect(), free, factor })
+        let shift = DVector::from_fn(n, |k, _| shift.get(k).copied().unwrap_or(0.0));
+        Some(Self { model, values: all.iter().map(|p| p.value).collect(), free, factor, shift })
     }
 
-    /// The model with its parameters in the middle.
+    /// The model that the law was found for.
     pub fn model(&self) -> &Model {
         self.model
     }
@@ -49,9 +55,19 @@ impl<'a> ParameterLaw<'a> {
 
     /// Values of all parameters.
     pub fn draw(&self, rng: &mut StreamRng) -> Vec<f64> {
-        let moves = &self.factor * DVector::from_fn(self.free.len(), |_, _| StandardNormal.sample(rng));
+        let z = DVector::from_fn(self.free.len(), |_, _| StandardNormal.sample(rng));
+        self.moved(&(self.root() * z + &self.shift))
+    }
+
+    /// Root of the covariance on the free scales.
+    pub(super) fn root(&self) -> &DMatrix<f64> {
+        &self.factor
+    }
+
+    /// Values of all parameters, those that are free moved by this much on their scales.
+    pub(super) fn moved(&self, by: &DVector<f64>) -> Vec<f64> {
         let mut values = self.values.clone();
-        for (&(k, transform), by) in self.free.iter().zip(moves.iter()) {
+        for (&(k, transform), by) in self.free.iter().zip(by.iter()) {
             values[k] = transform.backward(transform.forward(values[k]) + by);
         }
         values
@@ -88,7 +104,7 @@ impl Learned {
     /// The law of the parameters learned, if their covariance is known.
     pub fn parameter_law(&self) -> Option<ParameterLaw<'_>> {
         let free: Vec<usize> = (0..self.parameters.len()).filter(|&k| !self.parameters[k].fixed).collect();
-        ParameterLaw::new(&self.model, &free, &self.covariance)
+        ParameterLaw::new(&self.model, &free, &self.covariance, &self.shift)
     }
 }
 
@@ -107,16 +123,18 @@ mod tests {
     #[test]
     fn identity_only_a_covariance_is_a_law() {
         let model = model();
-        let law = |free: &[usize], covariance: &[f64]| ParameterLaw::new(&model, free, covariance).is_some();
+        let law = |free: &[usize], covariance: &[f64]| ParameterLaw::new(&model, free, covariance, &[]).is_some();
         assert!(law(&[], &[]) && law(&[1, 3], &[1.0, 0.5, 0.5, 1.0]));
         assert!(!law(&[0], &[]) && !law(&[0], &[0.0]) && !law(&[0], &[-1.0]) && !law(&[9], &[1.0]));
         assert!(!law(&[0], &[f64::NAN]) && !law(&[0], &[f64::INFINITY]) && !law(&[0, 1], &[1.0, 2.0, 2.0, 1.0]));
+        let shifted = |shift: &[f64]| ParameterLaw::new(&model, &[0], &[1.0], shift).is_some();
+        assert!(shifted(&[0.5]) && !shifted(&[0.5, 0.5]) && !shifted(&[f64::NAN]));
     }
 
     #[test]
     fn identity_what_is_not_free_stays() {
         let model = model();
-        let law = ParameterLaw::new(&model, &[1], &[0.25]).unwrap();
+        let law = ParameterLaw::new(&model, &[1], &[0.25], &[]).unwrap();
         let before = parameters(&model);
         for drawn in law.models(5, 1).unwrap() {
             let now = parameters(&drawn);
@@ -125,12 +143,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn identity_a_shift_moves_every_draw() {
+        let model = model();
+        let drawn = |shift: &[f64]| ParameterLaw::new(&model, &[0], &[0.25], shift).unwrap().draw(&mut stream(1, 1))[0];
+        assert!((drawn(&[0.5]).ln() - drawn(&[]).ln() - 0.5).abs() < 1e-12);
+    }
+
     /// Where half of the draws of `scale` are infinite or nought the others are taken; where all are, it is said.
     #[test]
     fn identity_draws_that_are_no_model_are_drawn_again() {
         let model = model();
-        assert_eq!(ParameterLaw::new(&model, &[3], &[1e6]).unwrap().models(20, 1).unwrap().len(), 20);
-        let error = ParameterLaw::new(&model, &[3], &[1e300]).unwrap().models(1, 1).unwrap_err().to_string();
+        assert_eq!(ParameterLaw::new(&model, &[3], &[1e6], &[]).unwrap().models(20, 1).unwrap().len(), 20);
+        let error = ParameterLaw::new(&model, &[3], &[1e300], &[]).unwrap().models(1, 1).unwrap_err().to_string();
         assert!(error.contains("scale") && error.contains("estimates"), "{error}");
     }
 }

@@ -4,9 +4,12 @@
 //! is the slope of the log evidence, and the observed information is what a path known exactly would give, −E Σ_j ∂s_j,
 //! less what is lost by not knowing it, Cov(s).
 
-use crate::Chain;
+use super::expect::Expected;
+use super::linear_gaussian;
+use super::parameters::Parameter;
 use crate::noise::{ScoreTable, length_key, pairs};
 use crate::posterior::Paths;
+use crate::{Chain, Result};
 use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -34,8 +37,19 @@ pub fn score(chain: &Chain, paths: &Paths, weights: &[f64]) -> Score {
     score_from(0, chain, paths, weights)
 }
 
+/// The score that an E-step gives, of what is free among `parameters` at least: exact where there is a formula.
+pub(super) fn score_of(chain: &Chain, parameters: &[Parameter], expected: &Expected) -> Result<Score> {
+    if linear_gaussian::applies(chain) {
+        return linear_gaussian::score(chain);
+    }
+    // A drift that is held fixed (a network has thousands of weights) needs no score.
+    let drift = chain.drift().parameter_count();
+    let first = if parameters[..drift].iter().all(|p| p.fixed) { drift } else { 0 };
+    Ok(score_from(first, chain, &expected.paths, &expected.weights))
+}
+
 /// [`score`] of the parameters from number `first` on: 0, or the number of the drift's.
-pub(super) fn score_from(first: usize, chain: &Chain, paths: &Paths, weights: &[f64]) -> Score {
+fn score_from(first: usize, chain: &Chain, paths: &Paths, weights: &[f64]) -> Score {
     let noise = |dimension: &crate::Dimension| dimension.noise.parameters().len() + 1;
     let drift = chain.drift().parameter_count() - first;
     let size = drift + chain.model().dimensions.iter().map(noise).sum::<usize>();

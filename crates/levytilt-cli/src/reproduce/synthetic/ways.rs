@@ -6,7 +6,7 @@ use levytilt::noise::{Gaussian, Noise, Stable};
 use levytilt::posterior;
 use levytilt::potential::neural::NeuralPotentialSpec;
 use levytilt::solve::neural::{TrainOptions, Trainer, train};
-use levytilt::solve::{LearnOptions, Learned, Method, SweepOptions, grid, learn, parameters};
+use levytilt::solve::{LearnOptions, Learned, Method, SweepOptions, grid, learn_from, parameters};
 use levytilt::{Chain, Model, Result};
 
 use crate::reproduce::synthetic::score::{Scored, score};
@@ -78,7 +78,7 @@ impl DataSet {
         }
         let sweep = SweepOptions { paths: LEARN_PATHS, seed, ..SweepOptions::default() };
         let options = LearnOptions { method: Method::Sweep, sweep, tolerance: 0.02, ..LearnOptions::default() };
-        learn(start, &all, &data.grid()?, &[&data.values()], &options)
+        learn_from(start, &all, (&data.grid()?, &[&data.values()]), &options, None)
     }
 }
 
