@@ -36,8 +36,10 @@ impl Sample {
         let place = (level * self.len() as f64 - 0.5).clamp(0.0, last as f64);
         let left = place.floor() as usize;
         let share = place - left as f64;
-        // Written as two shares, because the difference of huge draws of both signs overflows.
-        Ok(sorted[left] * (1.0 - share) + sorted[(left + 1).min(last)] * share)
+        let (low, high) = (sorted[left], sorted[(left + 1).min(last)]);
+        // Written as two shares, because the difference of huge draws of both signs overflows; between draws that are all but
+        // the same rounding leads beyond them.
+        Ok((low * (1.0 - share) + high * share).clamp(low, high))
     }
 
     /// The central interval with probability 0 < `coverage` < 1.
