@@ -71,6 +71,9 @@ mod tests {
             assert!((sample.quantile(level).unwrap() - want).abs() < 1e-12, "{level}");
         }
         assert!(Sample::new(&[1.7e308, -1.7e308]).unwrap().quantile(0.5).unwrap().abs() < 1e300);
+        for level in (1..100).map(|k| f64::from(k) / 100.0) {
+            assert_eq!(Sample::new(&[-818.2; 4]).unwrap().quantile(level).unwrap(), -818.2, "{level}");
+        }
     }
 
     #[test]
