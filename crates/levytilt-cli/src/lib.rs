@@ -28,6 +28,8 @@ pub mod output;
 #[cfg(feature = "parquet")]
 mod parquet_file;
 mod progress;
+#[cfg(any(test, fuzzing))]
+pub mod promises;
 #[cfg(test)]
 mod properties;
 pub mod report;

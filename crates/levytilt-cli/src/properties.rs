@@ -4,20 +4,11 @@
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use std::fs;
-use std::io::{Cursor, Write};
+use std::io::Write;
 
-use crate::build_model::{closed_model, open_model};
-use crate::bytes::decode;
-use crate::input;
-use crate::journal::Journal;
 use crate::npz;
-use crate::npz_read;
-use crate::report;
-use crate::settings::{Settings, parse_parameter};
-use crate::state::{MODEL, STATE, State};
+use crate::promises;
 use crate::tensors::{List, Tensors};
-use crate::time::{self, Calendar, Written};
 
 /// Pieces that files are made of, right and wrong ones, in any order.
 fn soup(pieces: &'static [&'static str], most: usize) -> impl Strategy<Value = String> {
@@ -65,6 +56,12 @@ pub fn damaged(good: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
             bytes
         },
     )
+}
+
+fn deflated(content: &[u8]) -> Vec<u8> {
+    let mut packed = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(content).unwrap();
+    packed.finish().unwrap()
 }
 
 fn gz(content: &[u8]) -> Vec<u8> {
@@ -173,15 +170,28 @@ const TOML: &[&str] = &[
     "99999999999999999999\n",
 ];
 
-/// A run directory's files, small and right.
+/// Files that are small and right.
+const GOOD_TABLE: &[u8] = b"time,value\n0,1\n1,2\n2,1.5\n";
 const GOOD_STATE: &str = r#"{"dimension":"v","time":1.0,"step":0.1,"stamps":[],"states":[0.5,1.5],"weights":[0.5,0.5],"seed":1,
     "learned":{"names":["theta","scale"],"covariance":[1.0,0.5,0.5,1.0],"shift":[0.1,-0.1]}}"#;
 const GOOD_STAMPED: &str = r#"{"dimension":["a","b"],"time":2.0,"step":0.1,"stamps":["2024-03-01","2024-03-03"],
     "states":[0.5,1.5],"weights":[1.0],"seed":1}"#;
-const GOOD_MODEL: &str = "[model]\ndrift = \"ou\"\nnoise = \"stable\"\nalpha = 1.5\nscale = 2.0\nobservation_std = 0.1\n\
+const GOOD_MODEL: &[u8] =
+    b"[model]\ndrift = \"ou\"\nnoise = \"stable\"\nalpha = 1.5\nscale = 2.0\nobservation_std = 0.1\n\
                           x0 = 0.0\n[drift]\ntheta = 3.0\nmu = 1.0\n";
 const GOOD_PAGE: &str =
     r#"{"kind":"fit","title":"t","lead":"l","dimensions":["v"],"sections":[],"version":"0.1.0","warnings":[]}"#;
+
+const GOOD_FIGURE: &str = r#"{"id":"f","title":"t","caption":"c","x":{"label":"x","scale":"linear"},
+    "y":{"label":"y","scale":"log"},"columns":{"x":{"label":"x","values":[0.0,1.0,2.0]},"y":{"label":"y","values":[1.0,null,3.0]}},
+    "layers":[{"kind":"line","tone":"red","x":"x","y":"y","name":"n"},{"kind":"marks","tone":"red","x":"x","y":"y","size":"x"}]}"#;
+/// Three times of one dimension, as `good_archive` has them.
+const GOOD_FORECAST: &[u8] = b"time,dimension\n1,v\n2,v\n3,v\n";
+/// A window of two models, and one cut short.
+const GOOD_JOURNAL: &str = r#"{"seed":1}
+{"window":0,"start":"0","model":"a","seconds":0.1,"scores":{"crps":[1.0,2.0],"tail_crps":[0.5,0.5],"energy":[],"pits":[0.1,0.9],"squared":[1.0,1.0],"absolute":[1.0,1.0],"quantiles":[[0,1,2,3,4],[0,1,2,3,4]]}}
+{"window":0,"start":"0","model":"b","seconds":0.1,"scores":null,"error":"none"}
+{"window":1,"start""#;
 
 fn good_tensors() -> Vec<u8> {
     let mut tensors = Tensors::default();
@@ -193,15 +203,6 @@ fn good_tensors() -> Vec<u8> {
     bytes
 }
 
-/// Parameters drawn as a forecast of the run would draw them.
-fn law_draws(state: &State, settings: &Settings) -> anyhow::Result<usize> {
-    let names = ["v".to_string()];
-    let model = closed_model(settings, &names, None, "forecast")?;
-    let all = open_model(settings, &names, "forecast")?.parameter_names();
-    let drawn = state.learned.as_ref().map(|learned| Ok::<_, anyhow::Error>(learned.law(&model, &all)?.models(2, 1)?));
-    Ok(drawn.transpose()?.map_or(0, |models| models.len()))
-}
-
 fn good_archive() -> Vec<u8> {
     let values = (0..6).map(f64::from).collect();
     let mut bytes = Vec::new();
@@ -209,105 +210,57 @@ fn good_archive() -> Vec<u8> {
     bytes
 }
 
+/// Files one behind the other, with a NUL byte between.
+fn joined(parts: &[&[u8]]) -> Vec<u8> {
+    parts.join(&0)
+}
+
 proptest! {
     #[test]
     fn identity_tables(text in soup(CSV, 40)) {
-        if let Ok(table) = input::parse(&text, "x", &[]) {
-            prop_assert!(table.times.windows(2).all(|pair| pair[0] < pair[1]));
-            prop_assert!(table.times.iter().all(|time| time.is_finite()));
-            prop_assert!(table.columns.iter().all(|column| column.len() == table.times.len()));
-            prop_assert!(table.columns.iter().flatten().all(|value| !value.is_infinite()));
-            prop_assert_eq!(table.lines.len(), table.times.len());
-        }
+        promises::tables(text.as_bytes());
     }
 
     #[test]
     fn identity_bytes(bytes in prop::collection::vec(any::<u8>(), 0..300), packed in any::<bool>()) {
-        let given = if packed { gz(&bytes) } else { bytes.clone() };
-        if let Ok(text) = decode(Cursor::new(&given), "x") {
-            let plain = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
-            prop_assert!(given.starts_with(&[0x1f, 0x8b]) || text.as_bytes() == plain);
-        }
+        promises::tables(&if packed { gz(&bytes) } else { bytes });
     }
 
     #[test]
-    fn identity_packed_tables(bytes in damaged(gz(b"time,value\n0,1\n1,2\n2,1.5\n"))) {
-        if let Ok(text) = decode(Cursor::new(&bytes), "x") {
-            drop(input::parse(&text, "x", &[]));
-        }
+    fn identity_packed_tables(bytes in damaged(gz(GOOD_TABLE)), deflated in damaged(deflated(GOOD_TABLE))) {
+        promises::tables(&bytes);
+        promises::packed(&deflated);
     }
 
     #[test]
     fn identity_times(text in prop_oneof![soup(TIME, 12), stamp()]) {
-        match time::parse(&text) {
-            Ok(Written::Number(number)) => prop_assert!(number.is_finite()),
-            Ok(Written::Stamp(stamp)) => {
-                let calendar = Calendar::Days(vec![stamp.clone()]);
-                prop_assert_eq!(calendar.write(0.0), text);
-                // A time between is written so that it can be read again.
-                for days in [0.25, 1.0, 100.0 / 3.0] {
-                    let written = calendar.write(days);
-                    let Ok(Written::Stamp(back)) = time::parse(&written) else {
-                        // The calendar ends with the year 9999; beyond it a number is written.
-                        prop_assert!(written.parse::<f64>().is_ok(), "{written}");
-                        continue;
-                    };
-                    prop_assert!((back.days_since(&stamp) - days).abs() < 1e-9, "{written}");
-                }
-            }
-            Err(problem) => prop_assert!(!problem.is_empty()),
-        }
+        promises::times(text.as_bytes());
     }
 
     #[test]
     fn identity_lengths(text in soup(&["1", "2.5", "e308", "e-320", "s", "m", "h", "d", "w", "-", ".", " ", "inf", "nan"], 5)) {
-        let days = match time::parse("2024-03-01") {
-            Ok(Written::Stamp(stamp)) => Calendar::Days(vec![stamp]),
-            other => panic!("{other:?}"),
-        };
-        for calendar in [Calendar::Numbers, days] {
-            if let Ok(length) = time::length("horizon", &text, &calendar) {
-                prop_assert!(length > 0.0 && length.is_finite(), "{text}: {length}");
-            }
-        }
+        promises::lengths(text.as_bytes());
     }
 
     #[test]
     fn identity_settings(text in soup(TOML, 30)) {
-        if let Ok(settings) = toml::from_str::<Settings>(&text) {
-            let written = settings.to_toml().unwrap();
-            let again: Settings = toml::from_str(&written).unwrap();
-            prop_assert_eq!(again.to_toml().unwrap(), written);
-            for names in [vec!["A".to_string()], vec!["A".to_string(), "B".to_string()]] {
-                drop(open_model(&settings, &names, "fit"));
-                drop(closed_model(&settings, &names, None, "forecast"));
-            }
-            drop(Settings::default().over(settings));
-        }
+        promises::settings(text.as_bytes());
     }
 
     #[test]
     fn identity_parameters(text in soup(&["theta", "[", "]", "A", "=", "1", "e", "-", ".", "inf", " "], 10)) {
-        drop(parse_parameter(&text));
+        promises::parameters(text.as_bytes());
     }
 
     #[test]
-    fn identity_tensors(bytes in damaged(good_tensors())) {
-        if let Ok(tensors) = Tensors::read(&bytes[..]) {
-            if let Ok(network) = crate::networks::drift(&tensors) {
-                prop_assert_eq!(network.values().len(), tensors.doubles("drift.parameters").unwrap().len());
-            }
-            let mut again = Vec::new();
-            tensors.write(&mut again).unwrap();
-            prop_assert!(Tensors::read(&again[..]).is_ok());
-        }
+    fn identity_networks(bytes in damaged(good_tensors())) {
+        promises::networks(&bytes);
     }
 
     #[test]
     fn identity_archives(bytes in damaged(good_archive())) {
-        if let Ok(found) = npz_read::array(Cursor::new(&bytes), "paths", |_| Ok(())) {
-            prop_assert_eq!(found.shape.iter().product::<usize>(), found.values.len());
-        }
+        promises::archives(&bytes);
+        promises::forecasts(&joined(&[GOOD_FORECAST, &bytes]));
     }
 
     #[test]
@@ -316,60 +269,50 @@ proptest! {
         stamped in damaged(GOOD_STAMPED.into()),
         model in damaged(GOOD_MODEL.into()),
     ) {
-        let dir = tempfile::tempdir().unwrap();
-        for (state, model) in [(&state, GOOD_MODEL.as_bytes()), (&stamped, GOOD_MODEL.as_bytes()), (&state, &model)] {
-            fs::write(dir.path().join(STATE), state).unwrap();
-            fs::write(dir.path().join(MODEL), model).unwrap();
-            if let Ok((state, settings)) = State::read(dir.path()) {
-                prop_assert_eq!(state.states.len(), state.weights.len() * state.dimension.iter().count());
-                prop_assert!(state.step > 0.0);
-                drop(state.calendar().map(|calendar| calendar.write(state.time)));
-                drop(law_draws(&state, &settings));
-            }
+        for (state, model) in [(&state, GOOD_MODEL), (&stamped, GOOD_MODEL), (&state, &model)] {
+            promises::runs(&joined(&[state, model]));
         }
     }
 
     #[test]
     fn identity_pages(page in damaged(GOOD_PAGE.into()), soup in soup(&["{", "}", "[", "]", ":", ",", "\"", "1", "null", "kind"], 30)) {
-        let dir = tempfile::tempdir().unwrap();
         for text in [page, soup.into_bytes()] {
-            fs::write(dir.path().join("report.json"), text).unwrap();
-            if let Ok(page) = report::read(dir.path()) {
-                drop(page.to_html());
-            }
+            promises::pages(&text);
+            promises::scores(&text);
         }
     }
 
     #[test]
-    fn identity_journals(journal in damaged(b"{\"seed\":1}\n[0.5]\n[1.0,2.0]\n".to_vec())) {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("lines.jsonl");
-        fs::write(&path, &journal).unwrap();
-        let settings = serde_json::json!({"seed": 1});
-        match Journal::open::<Vec<f64>>(&path, &settings) {
-            // What is refused stays as it was; what is taken can be taken again.
-            Err(_) => prop_assert_eq!(fs::read(&path).unwrap(), journal),
-            Ok((open, lines)) => {
-                open.append(&[7.0]).unwrap();
-                let (_, again) = Journal::open::<Vec<f64>>(&path, &settings).unwrap();
-                prop_assert_eq!(again.len(), lines.len() + 1);
-            }
-        }
+    fn identity_plots(figure in damaged(GOOD_FIGURE.into())) {
+        promises::plots(&figure);
+    }
+
+    #[test]
+    fn identity_journals(journal in damaged(GOOD_JOURNAL.into())) {
+        promises::journals(&journal);
     }
 }
 
 #[test]
 fn identity_undamaged_files_are_accepted() {
-    let dir = tempfile::tempdir().unwrap();
     for state in [GOOD_STATE, GOOD_STAMPED] {
-        fs::write(dir.path().join(STATE), state).unwrap();
-        fs::write(dir.path().join(MODEL), GOOD_MODEL).unwrap();
-        let (state, settings) = State::read(dir.path()).unwrap();
-        state.calendar().unwrap();
-        assert_eq!(law_draws(&state, &settings).unwrap(), if state.learned.is_some() { 2 } else { 0 });
+        assert!(promises::runs(&joined(&[state.as_bytes(), GOOD_MODEL])));
     }
-    fs::write(dir.path().join("report.json"), GOOD_PAGE).unwrap();
-    report::read(dir.path()).unwrap().to_html().unwrap();
-    crate::networks::drift(&Tensors::read(&good_tensors()[..]).unwrap()).unwrap();
-    npz_read::array(Cursor::new(good_archive()), "paths", |_| Ok(())).unwrap();
+    assert!(promises::tables(&gz(GOOD_TABLE)) && promises::packed(&deflated(GOOD_TABLE)));
+    assert!(promises::pages(GOOD_PAGE.as_bytes()));
+    assert!(promises::plots(GOOD_FIGURE.as_bytes()) && promises::paintings(GOOD_FIGURE.as_bytes()));
+    assert!(promises::networks(&good_tensors()));
+    assert!(promises::archives(&good_archive()) && promises::forecasts(&joined(&[GOOD_FORECAST, &good_archive()])));
+    assert!(promises::journals(GOOD_JOURNAL.as_bytes()));
+}
+
+/// What libFuzzer kept (`fuzz/corpus`): inputs that reach different places, and those that once failed.
+#[test]
+fn identity_the_corpus_keeps_its_promises() {
+    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    for (name, promise) in promises::ALL {
+        let files = std::fs::read_dir(corpus.join(name)).unwrap().map(|entry| entry.unwrap().path());
+        let accepted = files.filter(|file| promise(&std::fs::read(file).unwrap())).count();
+        assert!(accepted > 0, "{name}: nothing in the corpus is accepted");
+    }
 }

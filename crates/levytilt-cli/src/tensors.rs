@@ -138,9 +138,12 @@ impl Tensors {
             Some(Value::Object(words)) => words,
             _ => Map::new(),
         };
+        // Tensors do not overlap; thousands that did would be of any size.
+        let mut left = numbers.len();
         let list = |(name, about): (String, Value)| {
             let place = |k: usize| usize::try_from(about["data_offsets"][k].as_u64()?).ok();
             let found = place(0).zip(place(1)).and_then(|(start, end)| numbers.get(start..end));
+            let found = found.filter(|bytes| left.checked_sub(bytes.len()).map(|rest| left = rest).is_some());
             let kind = about["dtype"].as_str().unwrap_or_default();
             let list = found.and_then(|bytes| List::read(kind, bytes));
             list.map(|list| (name.clone(), list)).with_context(|| format!("tensor {name} is damaged or cut short"))
@@ -166,6 +169,10 @@ mod tests {
         for damaged in [&bytes[..5], &bytes[..40], &bytes[..bytes.len() - 8]] {
             assert!(Tensors::read(damaged).is_err());
         }
+        // Tensors that overlap.
+        let twice = r#"{"a":{"dtype":"F64","data_offsets":[0,16]},"b":{"dtype":"F64","data_offsets":[8,24]}}"#;
+        let overlapping = [&(twice.len() as u64).to_le_bytes(), twice.as_bytes(), &[0; 24]].concat();
+        assert!(Tensors::read(&overlapping[..]).is_err());
         // A header that claims more than there is.
         let mut huge = bytes.clone();
         huge[..8].copy_from_slice(&(1u64 << 60).to_le_bytes());

@@ -49,6 +49,16 @@ pub struct WindowScores {
     pub quantiles: Vec<[f64; 5]>,
 }
 
+impl WindowScores {
+    /// Whether they are those of so many targets in so many dimensions.
+    pub fn fit(&self, targets: usize, dim: usize) -> bool {
+        let Self { crps, tail_crps, energy, pits, squared, absolute, quantiles } = self;
+        let times = targets / dim;
+        [crps, tail_crps, pits, squared, absolute].iter().all(|list| list.len() == targets)
+            && [energy.len(), quantiles.len()] == if dim > 1 { [times, 0] } else { [0, times] }
+    }
+}
+
 /// What is the same for all windows.
 pub struct Protocol {
     /// Paths per forecast.

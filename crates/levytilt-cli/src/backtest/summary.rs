@@ -167,17 +167,19 @@ pub fn summarise(judged: &Judged) -> Result<(Vec<ModelScores>, Vec<String>, Vec<
         let first = failed.first().map_or(String::new(), |f| format!(" ({}, {}: {})", f.model, f.start, f.error));
         return Err(bad(format!("no window has a forecast of every model{first}")));
     }
-    let of: Vec<Of> = judged.models.iter().map(|name| of(judged.lines, name, &good)).collect::<Result<_>>()?;
+    let of: Vec<Of> =
+        judged.models.iter().map(|name| of(judged.lines, name, &good, judged.dim)).collect::<Result<_>>()?;
     let reference = of.iter().find(|of| of.name == judged.reference);
     let models = of.iter().map(|of| model(of, reference, &good, judged.dim)).collect::<Result<_>>()?;
     Ok((models, good.iter().map(|case| case.start.clone()).collect(), failed))
 }
 
-fn of<'a>(lines: &'a [Line], name: &'a str, cases: &[&Case]) -> Result<Of<'a>> {
+fn of<'a>(lines: &'a [Line], name: &'a str, cases: &[&Case], dim: usize) -> Result<Of<'a>> {
     let find = |case: &&Case| {
         let line = lines.iter().find(|line| line.model == name && line.window == case.number);
         let scored = line.and_then(|line| Some((line, line.scores.as_ref()?)));
-        scored.ok_or_else(|| anyhow::anyhow!("windows.jsonl has no scores of {name} for {}", case.start))
+        let whole = scored.filter(|(_, scores)| scores.fit(case.targets.len(), dim));
+        whole.ok_or_else(|| bad(format!("windows.jsonl has no scores, or not all, of {name} for {}", case.start)))
     };
     Ok(Of { name, lines: cases.iter().map(find).collect::<Result<_>>()? })
 }

@@ -3,6 +3,7 @@
 //! What a file claims of itself is held against its size first ([`claims`]); the library that unpacks it would believe it.
 
 mod claims;
+mod guard;
 #[cfg(test)]
 mod properties;
 mod thrift;
@@ -21,6 +22,7 @@ use crate::failure::{bad, quoted};
 use crate::input::{self, Table, some_of};
 use crate::rows::MOST_COLUMNS;
 use claims::{Allowance, check_footer, check_pages};
+use guard::guarded;
 use values::{holds, numbers, times};
 
 /// Bytes of a value once it is read.
@@ -41,7 +43,7 @@ pub fn table(mut file: File, name: &str, only: &[String]) -> Result<Table> {
     check_footer(&mut file).map_err(wrong)?;
     let size = file.metadata().map_err(|error| wrong(format!("cannot be read: {error}")))?.len();
     let pages = file.try_clone().map_err(|error| wrong(format!("cannot be read: {error}")))?;
-    let reader = SerializedFileReader::new(file).map_err(|error| wrong(format!("is damaged: {error}")))?;
+    let reader = guarded(|| SerializedFileReader::new(file)).map_err(wrong)?;
     let layout = Layout::new(reader.metadata(), only).map_err(wrong)?;
     let mut source = Source { reader, pages, size, allowance: Allowance::new(size), name };
     let texts = source.column(layout.time, times)?;
@@ -128,8 +130,8 @@ impl Source<'_> {
         let mut all = Vec::new();
         for group in 0..self.reader.num_row_groups() {
             let rows = self.check(k, group).map_err(wrong)?;
-            let column = self.reader.get_row_group(group).and_then(|group| group.get_column_reader(k));
-            let column = column.map_err(|error| wrong(format!("is damaged: {error}")))?;
+            let open = || self.reader.get_row_group(group).and_then(|group| group.get_column_reader(k));
+            let column = guarded(open).map_err(wrong)?;
             all.extend(take(column, holds, rows).map_err(wrong)?);
         }
         Ok(all)

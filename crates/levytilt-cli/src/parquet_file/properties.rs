@@ -1,12 +1,11 @@
 //! Throw damaged Parquet files at what reads them: no panic, and what is accepted is a table.
 
-use crate::input::{self, Table};
+use crate::promises;
 use crate::properties::damaged;
 use parquet::data_type::{DoubleType, Int64Type};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use proptest::prelude::*;
-use std::fs;
 use std::sync::Arc;
 
 /// Four rows, the third without a value; with or without a dictionary.
@@ -27,28 +26,15 @@ fn good(dictionary: bool) -> Vec<u8> {
     writer.into_inner().unwrap()
 }
 
-fn read(bytes: &[u8]) -> anyhow::Result<Table> {
-    let file = tempfile::NamedTempFile::new()?;
-    fs::write(file.path(), bytes)?;
-    input::read_sparse(file.path().to_str().unwrap())
-}
-
 #[test]
 fn identity_undamaged_parquet_files_are_accepted() {
-    for dictionary in [false, true] {
-        assert_eq!(read(&good(dictionary)).unwrap().columns[0][1], 2.5);
-    }
+    assert!([false, true].into_iter().all(|dictionary| promises::parquet(&good(dictionary))));
 }
 
 proptest! {
     #[test]
     fn identity_parquet_files(plain in damaged(good(false)), indexed in damaged(good(true))) {
-        for bytes in [plain, indexed] {
-            if let Ok(table) = read(&bytes) {
-                prop_assert!(table.times.windows(2).all(|pair| pair[0] < pair[1]));
-                prop_assert!(table.columns.iter().all(|column| column.len() == table.times.len()));
-                prop_assert!(table.columns.iter().flatten().all(|value| !value.is_infinite()));
-            }
-        }
+        promises::parquet(&plain);
+        promises::parquet(&indexed);
     }
 }

@@ -7,6 +7,8 @@ use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
 use parquet::schema::types::ColumnDescriptor;
 
+use super::guard::guarded;
+
 /// Values that are unpacked at a time.
 const AT_ONCE: usize = 1024;
 /// Longest text of a time.
@@ -164,8 +166,7 @@ fn each<T: DataType>(
     let mut left = rows;
     while left > 0 {
         let (mut levels, mut values) = (Vec::new(), Vec::new());
-        let read = column.read_records(left.min(AT_ONCE), Some(&mut levels), None, &mut values);
-        let (records, ..) = read.map_err(|error| format!("is damaged: {error}"))?;
+        let (records, ..) = guarded(|| column.read_records(left.min(AT_ONCE), Some(&mut levels), None, &mut values))?;
         if records == 0 {
             return Err(format!("is cut short: {left} of {rows} values are missing"));
         }

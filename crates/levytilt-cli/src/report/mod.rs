@@ -47,6 +47,8 @@ pub use fit_page::{Material, fit_page};
 pub use forecast_page::{Outlook, forecast_page};
 pub use page::brief;
 pub use plots::draw as draw_plots;
+#[cfg(any(test, fuzzing))]
+pub use plots::{can_be_painted, draw_one as draw_plot};
 pub use prices_page::prices_page;
 pub use score_page::score_page;
 pub use synthetic_page::synthetic_page;

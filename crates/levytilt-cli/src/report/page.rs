@@ -246,7 +246,8 @@ fn fact(Fact { name, cell, remark }: &Fact) -> String {
 }
 
 fn table(table: &Table) -> String {
-    let is_number = |k: usize| table.rows.iter().any(|row| row[k].value.is_some());
+    // A file that somebody else wrote may have rows of different lengths.
+    let is_number = |k: usize| table.rows.iter().any(|row| row.get(k).is_some_and(|cell| cell.value.is_some()));
     let class = |k: usize| if is_number(k) { " class=\"number\"" } else { "" };
     let mut html = format!(
         // The words stand before the table, where they are read without scrolling however wide that is.
@@ -296,6 +297,13 @@ mod tests {
         let html = page.to_html().unwrap();
         assert_eq!(html.matches("<script").count(), 2);
         assert!(!html.contains("<script>alert") && html.contains("{{style}}"));
+    }
+
+    #[test]
+    fn identity_rows_of_different_lengths_are_written() {
+        let rows = vec![vec![Cell::number(1.0), Cell::number(2.0)], vec![Cell::text("a")], vec![]];
+        let html = table(&Table { head: vec!["x".into(), "y".into(), "z".into()], rows, ..Table::default() });
+        assert_eq!((html.matches("<tr>").count(), html.matches("<td").count()), (4, 3), "{html}");
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub fn draw(dir: &Path, wanted: &PlotArgs, quiet: bool) -> Result<()> {
         return Ok(());
     };
     let page = read(dir)?;
-    let files = page.figures().into_iter().map(|figure| file(figure, format)).collect::<Result<Vec<_>>>()?;
+    let files = page.figures().into_iter().map(|figure| draw_one(figure, format)).collect::<Result<Vec<_>>>()?;
     Claim::of_any_version(&plots)?.save(&files)?;
     if !quiet {
         say(&format!("written: {}: {} figures", plots.display(), files.len()));
@@ -28,13 +28,20 @@ pub fn draw(dir: &Path, wanted: &PlotArgs, quiet: bool) -> Result<()> {
     Ok(())
 }
 
-fn file(figure: &Figure, format: PlotFormat) -> Result<Entry<'static>> {
+/// The file of one figure.
+pub fn draw_one(figure: &Figure, format: PlotFormat) -> Result<Entry<'static>> {
     let picture = sheet::lay_out(figure)?;
     let name = name(figure)?;
     Ok(match format {
         PlotFormat::Svg => Entry::text(format!("{name}.svg"), svg::write(&picture)),
         PlotFormat::Png => Entry::bytes(format!("{name}.png"), png::write(&picture)?),
     })
+}
+
+/// Whether a figure can be painted; all of a PNG file but its packing.
+#[cfg(any(test, fuzzing))]
+pub fn can_be_painted(figure: &Figure) -> bool {
+    sheet::lay_out(figure).is_ok_and(|picture| png::painted(&picture).is_ok())
 }
 
 /// The name of a figure's file. The figure's own comes from a file that anybody may have written.

@@ -5,15 +5,28 @@ use tiny_skia::{Color, FillRule, LineCap, LineJoin, Mask, Paint, PathBuilder, Pi
 
 use super::font::Font;
 use super::picture::{Mark, Picture, Point, Shape};
+use crate::failure::bad;
 
 /// Pixels of the file per pixel of the picture.
 const DENSITY: f32 = 2.0;
+/// Most pixels of a file; figures have one or two million. A label that somebody else wrote may be of any length.
+const MOST_PIXELS: u64 = 12_000_000;
 /// A bold letter is one drawn with a pen as well: the width of that per size of the letter.
 const BOLD: f32 = 0.06;
 
 /// The file.
 pub fn write(picture: &Picture) -> Result<Vec<u8>> {
+    painted(picture)?.encode_png().context("cannot write a PNG file")
+}
+
+/// Its pixels.
+pub fn painted(picture: &Picture) -> Result<Pixmap> {
     let [width, height] = [picture.size.0, picture.size.1].map(|side| (side as f32 * DENSITY).round() as u32);
+    if u64::from(width) * u64::from(height) > MOST_PIXELS {
+        return Err(bad(format!(
+            "{width} by {height} pixels are too many for a figure; expected at most {MOST_PIXELS}"
+        )));
+    }
     let font = Font::new()?;
     let mut sheet = Pixmap::new(width, height).with_context(|| format!("a picture of {width} by {height} pixels"))?;
     sheet.fill(Color::WHITE);
@@ -21,7 +34,7 @@ pub fn write(picture: &Picture) -> Result<Vec<u8>> {
     for mark in &picture.marks {
         paint(&mut sheet, mark, mark.clipped.then_some(&frame), &font);
     }
-    sheet.encode_png().context("cannot write a PNG file")
+    Ok(sheet)
 }
 
 /// The inside of the frame.

@@ -225,6 +225,9 @@ fn damaged_reports_and_journals_are_named() {
     at.ok(backtest);
     let good = at.read("b/windows.jsonl");
     let settings = good.lines().next().unwrap();
+    let line = good.lines().nth(1).unwrap();
+    let mut fewer: serde_json::Value = serde_json::from_str(line).unwrap();
+    fewer["scores"]["crps"].as_array_mut().unwrap().pop();
     for (what, content, part) in [
         ("journal: nested", "[".repeat(1_000_000) + "\n", "line 1"),
         ("journal: a line of nonsense", format!("{settings}\n{{\"window\": -1}}\n"), "line 2"),
@@ -233,6 +236,7 @@ fn damaged_reports_and_journals_are_named() {
             good.replacen(env!("CARGO_PKG_VERSION"), "0.0.9", 1),
             "another version: \"0.0.9\" there",
         ),
+        ("journal: a score too few", good.replacen(line, &fewer.to_string(), 1), "not all"),
         ("journal: not text", format!("{settings}\n\u{0}\n"), "line 2"),
     ] {
         at.write("b/windows.jsonl", &content);

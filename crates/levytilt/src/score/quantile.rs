@@ -36,8 +36,10 @@ impl Sample {
         let place = (level * self.len() as f64 - 0.5).clamp(0.0, last as f64);
         let left = place.floor() as usize;
         let share = place - left as f64;
-        // Written as two shares, because the difference of huge draws of both signs overflows.
-        Ok(sorted[left] * (1.0 - share) + sorted[(left + 1).min(last)] * share)
+        let (low, high) = (sorted[left], sorted[(left + 1).min(last)]);
+        // Written as two shares, because the difference of huge draws of both signs overflows; between draws that are all but
+        // the same rounding leads beyond them.
+        Ok((low * (1.0 - share) + high * share).clamp(low, high))
     }
 
     /// The central interval with probability 0 < `coverage` < 1.
@@ -69,6 +71,9 @@ mod tests {
             assert!((sample.quantile(level).unwrap() - want).abs() < 1e-12, "{level}");
         }
         assert!(Sample::new(&[1.7e308, -1.7e308]).unwrap().quantile(0.5).unwrap().abs() < 1e300);
+        for level in (1..100).map(|k| f64::from(k) / 100.0) {
+            assert_eq!(Sample::new(&[-818.2; 4]).unwrap().quantile(level).unwrap(), -818.2, "{level}");
+        }
     }
 
     #[test]
