@@ -20,12 +20,12 @@ use nalgebra::DVector;
 use rayon::prelude::*;
 
 /// Paths at every corner: they share their random numbers, so that few will do. More where they have weights.
-const PATHS: usize = 64;
+const PATHS: usize = 192;
 const SUM_PATHS: usize = 256;
 /// Largest distance of a corner from the maximum, in standard deviations: a law is hardly known further away.
 const FURTHEST: f64 = 2.0;
 /// Standard deviation of the corners in every direction: larger ones see more of the next terms, smaller ones more noise.
-const SIDE: f64 = 0.75;
+const SIDE: f64 = 1.0;
 /// Latent times beyond which a law does not lean by anything that could be seen, and free parameters beyond which there are
 /// too many corners.
 const LONG: usize = 20_000;
