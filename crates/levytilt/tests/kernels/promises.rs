@@ -8,9 +8,11 @@ use levytilt::potential::Quadratic;
 use levytilt::score::{Estimator, Sample, Tail, weighted_crps};
 use levytilt::tilt::TiltedStep;
 
-/// What takes parameters from bytes, by the names of the fuzz targets; whether they were accepted.
-pub const ALL: &[(&str, fn(&[u8]) -> bool)] =
-    &[("draws", scores_from), ("nodes", nodes_from), ("stable_law", stable_law_from)];
+/// Takes parameters from bytes; whether they were accepted.
+pub type Promise = fn(&[u8]) -> bool;
+
+/// All that do, by the names of their fuzz targets.
+pub const ALL: &[(&str, Promise)] = &[("draws", scores_from), ("nodes", nodes_from), ("stable_law", stable_law_from)];
 
 /// Nodes of family number `which` at parameters `values`: a law, or an error; tilted: finite, Σq = 1, KL ≥ 0.
 pub fn nodes(which: usize, values: &[f64], dt: f64, [a, c, x]: [f64; 3]) -> bool {
