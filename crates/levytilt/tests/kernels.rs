@@ -8,6 +8,8 @@ mod promises;
 
 use levytilt::law::StableLaw;
 use levytilt::noise::{FAMILIES, Noise, TruncatedStable};
+use levytilt::potential::Quadratic;
+use levytilt::tilt::TiltedStep;
 use proptest::prelude::*;
 
 /// Numbers over many sizes, and now and then one that is no parameter at all.
@@ -87,4 +89,15 @@ fn identity_quantiles_near_alpha_2_go_back() {
 fn identity_jumps_beyond_all_numbers_are_an_error() {
     let noise = TruncatedStable::new(0.041, 1.0, 1.0, 1.0).unwrap();
     assert!(noise.nodes(0.96).unwrap_err().to_string().contains("beyond all numbers"));
+}
+
+/// A weight so small that its odds against the law after the tilt are no number made the divergence −∞.
+#[test]
+fn identity_jumps_that_never_come_have_a_divergence() {
+    let rate = 2.2250738585072014e-308;
+    assert!(promises::nodes(6, &[rate, 1.0], 2.256221929297641e-6, [1.0, 0.0, -386.6355065224232]));
+    let nodes = FAMILIES[6].build(&[rate, 1.0]).unwrap().nodes(1e-6).unwrap();
+    let tilted = TiltedStep::new(&nodes, Quadratic::new(1.0, 0.0).unwrap()).evaluate(-400.0);
+    // All of the law is in the jump, which costs ln(1/w) = 722 nats and what moves it.
+    assert!(tilted.kl > 722.0, "{}", tilted.kl);
 }

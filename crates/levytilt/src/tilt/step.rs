@@ -57,6 +57,9 @@ pub struct Moments {
     pub mean_square_g: f64,
 }
 
+/// Beyond this e^l is soon no number.
+const LARGEST_EXPONENT: f64 = 700.0;
+
 /// A draw from a tilted step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Draw {
@@ -165,8 +168,12 @@ impl StepNode {
     /// κ g(1 − g) + ½(g − 1 − ln g). (Written as Σ q_k φ̄_k − ln Z it would cancel for large κ.)
     fn divergence(&self, kappa: f64, log_z: f64, q: f64) -> f64 {
         let l = 0.5 * self.log_g - kappa * self.g - log_z;
-        let entropy =
-            if l.abs() < 1e-4 { self.weight * l * l * (0.5 + l / 3.0) } else { q * l - self.weight * l.exp_m1() };
+        let entropy = match l {
+            _ if l.abs() < 1e-4 => self.weight * l * l * (0.5 + l / 3.0),
+            // e^l = q/w is no number where w has few digits left; w(e^l − 1) = q − w.
+            _ if l > LARGEST_EXPONENT => q * l - (q - self.weight),
+            _ => q * l - self.weight * l.exp_m1(),
+        };
         let gaussian = kappa * self.g * self.gain + 0.5 * self.shrinkage();
         entropy + q * gaussian
     }

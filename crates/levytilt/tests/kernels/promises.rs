@@ -11,7 +11,7 @@ use levytilt::tilt::TiltedStep;
 /// Takes parameters from bytes; whether they were accepted.
 pub type Promise = fn(&[u8]) -> bool;
 
-/// What takes parameters from bytes, by the names of the fuzz targets.
+/// All that do, by the names of their fuzz targets.
 pub const ALL: &[(&str, Promise)] = &[("draws", scores_from), ("nodes", nodes_from), ("stable_law", stable_law_from)];
 
 /// Nodes of family number `which` at parameters `values`: a law, or an error; tilted: finite, Σq = 1, KL ≥ 0.
