@@ -50,7 +50,7 @@ pub struct Learned {
     /// Covariance of the parameters that are not fixed, on their free scales, row after row; empty if unknown.
     pub covariance: Vec<f64>,
     /// How far the mean of their law lies from the values found, which are its maximum, in the same order and on the same
-    /// scales; empty if that was not looked for.
+    /// scales; looked for in the parameters of the drift. Empty if that could not be done.
     pub shift: Vec<f64>,
     /// The method that gave the paths.
     pub choice: Choice,

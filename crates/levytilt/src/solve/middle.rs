@@ -1,22 +1,27 @@
-//! Where the mean of the law of learned parameters lies: beside its maximum, where the law leans.
+//! Where the mean of the drift's learned parameters lies: beside the maximum of their law, where that leans.
 //!
-//! In coordinates z in which the law is round, ln p = −|z|²/2 + T[z, z, z]/6 + …, and to that order the mean is
-//! ½ Σ_k T[e_k, e_k, ·]: half the sum of second derivatives of the slope. The corners of a simplex around the maximum give it:
-//! slopes that grow with the distance cancel, and the mean of the others is s²/2 times that sum if the corners have
-//! variance s² in every direction.
+//! A likelihood is nearly quadratic in a rate, so that the law of its logarithm leans towards small values, the more the
+//! shorter the record. In coordinates z in which the law of the drift's parameters is round, the noise held at what was found,
+//! ln p = −|z|²/2 + T[z, z, z]/6 + …, and to that order the mean is ½ Σ_k T[e_k, e_k, ·]: half the sum of second derivatives of
+//! the slope. The corners of a simplex around the maximum give it: slopes that grow with the distance cancel, and the mean of
+//! the others is s²/2 times that sum if the corners have variance s² in every direction.
+//!
+//! Parameters of noise and error of observation stay where they are: they bend each other's laws at the next order as much as at
+//! this one, and a shift found in this way made them worse.
 
 use super::carry::{carry, observation_stds};
 use super::expect::{Expected, expect, follow};
 use super::learn::{LearnOptions, Learned};
 use super::method::{Choice, Method};
 use super::newton::System;
+use super::parameter_law::ParameterLaw;
 use super::parameters::rebuild;
 use super::score::score_of;
 use super::sweep::SweepOptions;
 use crate::posterior::{Potentials, normalise};
 use crate::series::TimeGrid;
 use crate::{Chain, Error, Result};
-use nalgebra::DVector;
+use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
 /// Paths at every corner: they share their random numbers, so that few will do. More where they have weights.
@@ -26,47 +31,55 @@ const SUM_PATHS: usize = 256;
 const FURTHEST: f64 = 2.0;
 /// Standard deviation of the corners in every direction: larger ones see more of the next terms, smaller ones more noise.
 const SIDE: f64 = 1.0;
-/// Latent times beyond which a law does not lean by anything that could be seen, and free parameters beyond which there are
-/// too many corners.
+/// Latent times beyond which a law does not lean by anything that could be seen, and parameters beyond which there are too
+/// many corners.
 const LONG: usize = 20_000;
 const MOST_FREE: usize = 16;
-/// Shifts, in standard deviations, that a reader should know of, and beyond which the first term of an expansion says nothing.
-const LARGE: f64 = 1.0;
+/// Largest shift, in standard deviations, of which the first term of an expansion says anything.
 const LARGEST: f64 = 2.0;
 
-/// Find [`Learned::shift`], or say why there is none.
+/// Find [`Learned::shift`], if it is worth it and can be trusted.
 pub(super) fn find_middle(learned: &mut Learned, data: (&TimeGrid, &[&[f64]]), options: &LearnOptions) {
-    let free = learned.parameters.iter().filter(|p| !p.fixed).count();
-    let worth_it = (1..=MOST_FREE).contains(&free) && data.0.len() <= LONG && !learned.covariance.is_empty();
-    if learned.stopped || !worth_it {
+    let free: Vec<usize> = (0..learned.parameters.len()).filter(|&k| !learned.parameters[k].fixed).collect();
+    let drift = learned.model.drift.parameter_count();
+    let moved = free.iter().filter(|&&k| k < drift).count();
+    if learned.stopped || !(1..=MOST_FREE).contains(&moved) || data.0.len() > LONG {
         return;
     }
-    match shift(learned, data, options) {
-        Ok((shift, size)) => {
+    let Some(covariance) = conditional(&learned.covariance, free.len(), moved) else { return };
+    match shift(learned, (&free[..moved], &covariance), data, options) {
+        Ok(mut shift) => {
+            shift.resize(free.len(), 0.0);
             learned.shift = shift;
-            if size > LARGE {
-                learned.warnings.push(format!(
-                    "the posterior of the parameters leans: its mean lies {size:.1} standard errors from the estimates, where \
-                     it is highest; intervals and forecasts go by the mean, a longer record or a prior makes it even"
-                ));
-            }
         }
-        Err(error) => {
-            let note = format!("the law of the parameters is taken as even around the estimates: {error}");
-            learned.warnings.push(note);
-        }
+        Err(error) => learned.warnings.push(format!("intervals of the drift's parameters are rough: {error}")),
     }
 }
 
-/// The shift on the free scales, and its length in standard deviations.
+/// Covariance of the first `moved` of `free` parameters, the others known.
+fn conditional(covariance: &[f64], free: usize, moved: usize) -> Option<Vec<f64>> {
+    if covariance.len() != free * free {
+        return None;
+    }
+    let information = DMatrix::from_row_slice(free, free, covariance).try_inverse()?;
+    let known = information.view((0, 0), (moved, moved)).into_owned().try_inverse()?;
+    // Symmetric, so that the order of the columns is that of the rows.
+    Some(known.iter().copied().collect())
+}
+
+/// The shift of the parameters at the places `free`, on their free scales, from their `covariance` there.
 fn shift(
     learned: &Learned,
+    (free, covariance): (&[usize], &[f64]),
     (grid, columns): (&TimeGrid, &[&[f64]]),
     options: &LearnOptions,
-) -> Result<(Vec<f64>, f64)> {
+) -> Result<Vec<f64>> {
+    let failed = |why: String| Error::Numerical { what: "mean of their law", why };
+    let law = ParameterLaw::new(&learned.model, free, covariance, &[]);
+    let law = law.ok_or_else(|| failed("their covariance is not one".into()))?;
+    let mut parameters = learned.parameters.clone();
+    parameters.iter_mut().enumerate().for_each(|(k, p)| p.fixed = !free.contains(&k));
     let stds = observation_stds(&learned.model);
-    let failed = |why: String| Error::Numerical { what: "their mean", why };
-    let law = learned.parameter_law().ok_or_else(|| failed("their covariance is not one".into()))?;
     let sweep = SweepOptions { paths: options.sweep.paths.min(PATHS), ..options.sweep };
     // Round coordinates: the slope there is rootᵀ times that on the free scales.
     let slope = |z: &DVector<f64>| -> Result<DVector<f64>> {
@@ -75,13 +88,12 @@ fn shift(
         let chain = Chain::new(&model, grid, columns)?;
         let before = carry(&learned.potentials, &stds, &chain)?;
         let expected = nearby(&chain, before, &learned.choice, &sweep)?;
-        let score = score_of(&chain, &learned.parameters, &expected)?;
-        Ok(law.root().transpose() * System::new(&score, &learned.parameters, &values).slope())
+        let score = score_of(&chain, &parameters, &expected)?;
+        Ok(law.root().transpose() * System::new(&score, &parameters, &values).slope())
     };
-    let free = law.root().nrows();
-    let side = (FURTHEST / (free as f64).sqrt()).min(SIDE);
-    let mut points: Vec<DVector<f64>> = simplex(free).into_iter().map(|corner| side * corner).collect();
-    points.push(DVector::zeros(free));
+    let side = (FURTHEST / (free.len() as f64).sqrt()).min(SIDE);
+    let mut points: Vec<DVector<f64>> = simplex(free.len()).into_iter().map(|corner| side * corner).collect();
+    points.push(DVector::zeros(free.len()));
     // A grid fills the memory and keeps all threads busy by itself.
     let slopes: Result<Vec<DVector<f64>>> = match learned.choice.method {
         Method::Grid => points.iter().map(slope).collect(),
@@ -92,8 +104,8 @@ fn shift(
     let mean = corners.iter().sum::<DVector<f64>>() / corners.len() as f64;
     let shift = (mean - centre) / (side * side);
     match shift.norm() {
-        size if size <= LARGEST => Ok(((law.root() * shift).iter().copied().collect(), size)),
-        size => Err(failed(format!("it seems to lie {size:.1} standard errors away, so read errors with care"))),
+        size if size <= LARGEST => Ok((law.root() * shift).iter().copied().collect()),
+        _ => Err(failed("it lies far from their maximum; a longer record or a prior would tell more".into())),
     }
 }
 
@@ -127,7 +139,6 @@ fn simplex(dim: usize) -> Vec<DVector<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nalgebra::DMatrix;
 
     #[test]
     fn identity_corners_of_a_simplex_have_mean_zero_and_unit_variance() {
