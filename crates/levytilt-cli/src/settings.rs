@@ -333,8 +333,13 @@ impl Settings {
             below.drift = DriftSettings::default();
             below.keep_parameters(|name| !DRIFT_NAMES.contains(&name));
         }
-        let mut merged = toml::Table::try_from(below)?;
-        overlay(&mut merged, toml::Table::try_from(self)?);
+        // TOML integers end there, though its reader takes larger ones.
+        let table = |settings: Self| {
+            toml::Table::try_from(settings)
+                .map_err(|_| bad(format!("a number of the settings is too large; expected at most {}", i64::MAX)))
+        };
+        let mut merged = table(below)?;
+        overlay(&mut merged, table(self)?);
         Ok(merged.try_into()?)
     }
 

@@ -1,6 +1,7 @@
 //! Times, lengths of time, settings and parameters, as users write them.
 
 use crate::build_model::{closed_model, open_model};
+use crate::failure::exit_code;
 use crate::settings::{Settings, parse_parameter};
 use crate::time::{self, Calendar, Written};
 
@@ -56,7 +57,13 @@ pub fn settings(bytes: &[u8]) -> bool {
     let Ok(settings) = toml::from_str::<Settings>(text) else { return false };
     let written = settings.to_toml().expect("TOML");
     let again: Settings = toml::from_str(&written).expect("settings");
-    let over = Settings::default().over(settings.clone()).expect("settings");
+    let over = match Settings::default().over(settings.clone()) {
+        Ok(over) => over,
+        Err(error) => {
+            assert_eq!(exit_code(&error), 2, "{error}");
+            return false;
+        }
+    };
     let under = settings.clone().over(Settings::default()).expect("settings");
     for same in [again, over, under] {
         assert_eq!(same.to_toml().expect("TOML"), written);
