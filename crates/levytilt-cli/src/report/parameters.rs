@@ -17,8 +17,8 @@ pub fn table(fit: &Fit) -> Table {
     let head = ["parameter", "estimate", "standard error", "90% interval", "from", "what it is"];
     Table {
         caption:
-            "Estimates are where the posterior is highest. Intervals lie around its mean, Gaussian on the scale on which a \
-             parameter is free (logarithm or logit), so none leaves its domain."
+            "Estimates are where the posterior is highest. Intervals are Gaussian on the scale on which a parameter is free \
+             (logarithm or logit), so none leaves its domain; those of the drift lie around the mean of the posterior."
                 .into(),
         head: head.map(String::from).into(),
         rows,
