@@ -149,6 +149,7 @@ pub fn journals(bytes: &[u8]) -> bool {
             journal.append(line).expect("room");
         }
         let (_, again) = Journal::open::<Line>(&path, &settings).expect("the journal");
+        assert_eq!(again.len(), lines.len() + usize::from(!lines.is_empty()));
         assert_eq!(again[..lines.len()], lines);
         assert_eq!(again.last(), lines.last());
         check_scores(&lines);

@@ -33,6 +33,8 @@ fn bits(table: &Table) -> Vec<Vec<u64>> {
 /// A CSV file, plain or gzipped: a table, which is the same when it is written and read again.
 pub fn tables(bytes: &[u8]) -> bool {
     let Ok(text) = decode(bytes, "x") else { return false };
+    let plain = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+    assert!(bytes.starts_with(&[0x1f, 0x8b]) || text.as_bytes() == plain, "text that is not packed stays as it is");
     let Ok(table) = input::parse(&text, "x", &[]) else { return false };
     check(&table);
     let text = decode(&written(&table)[..], "x").expect("text");
