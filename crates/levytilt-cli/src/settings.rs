@@ -315,7 +315,10 @@ impl Settings {
             Some(path) => {
                 let name = path.display();
                 let text = read_settings(path).map_err(|e| bad(format!("{name}: cannot be read: {e}")))?;
-                let file = toml::from_str(&text).map_err(|error| bad(format!("{name}: {}", brief(&error))))?;
+                let wrong = |error: toml::de::Error| bad(format!("{name}: {}", brief(&error)));
+                let file = toml::from_str(&text).map_err(wrong)?;
+                // Integers of TOML end at 2⁶³ - 1, though larger ones are read if asked for; here the message shows the line.
+                let _: toml::Table = toml::from_str(&text).map_err(wrong)?;
                 self.over(file)
             }
         }
@@ -333,7 +336,7 @@ impl Settings {
             below.drift = DriftSettings::default();
             below.keep_parameters(|name| !DRIFT_NAMES.contains(&name));
         }
-        // TOML integers end there, though its reader takes larger ones.
+        // Larger ones may have come from a caller in Rust.
         let table = |settings: Self| {
             toml::Table::try_from(settings)
                 .map_err(|_| bad(format!("a number of the settings is too large; expected at most {}", i64::MAX)))

@@ -135,6 +135,13 @@ mod tests {
     }
 
     #[test]
+    fn identity_a_picture_of_any_length_is_refused() {
+        let (title, caption) = (String::new(), String::new());
+        let picture = Picture { size: (1e9, 400.0), title, caption, frame: [0.0; 4], marks: vec![] };
+        assert!(painted(&picture).unwrap_err().to_string().contains("too many for a figure"));
+    }
+
+    #[test]
     fn identity_letters_are_painted_upright_and_upward() {
         let text = |upward| {
             let (text, at) = ("l".to_string(), (30.0, 30.0));

@@ -223,6 +223,7 @@ fn settings_files_are_refused_early() {
     config("TOML: no such key", b"[model]\nalpah = 1.5\n", &["alpah"]);
     config("TOML: alpha = 1e400", b"[model]\nalpha = 1e400\n", &[]);
     config("TOML: steps = 10²⁰", b"[grid]\nsteps = 100000000000000000000\n", &["steps"]);
+    config("TOML: steps = 2⁶³", b"[grid]\nsteps = 9223372036854775808\n", &["line 2", "steps"]);
     config("TOML: steps = -1", b"[grid]\nsteps = -1\n", &["steps"]);
     config("TOML: not text", b"\xff\xfe[\0", &["UTF-8"]);
     config("TOML: a JSON file", b"{\"model\": 1}", &[]);

@@ -15,7 +15,7 @@ use super::learn::{LearnOptions, Learned};
 use super::method::{Choice, Method};
 use super::newton::System;
 use super::parameter_law::ParameterLaw;
-use super::parameters::rebuild;
+use super::parameters::{Parameter, rebuild};
 use super::score::score_of;
 use super::sweep::SweepOptions;
 use crate::posterior::{Potentials, normalise};
@@ -71,41 +71,70 @@ fn conditional(covariance: &[f64], free: usize, moved: usize) -> Option<Vec<f64>
 fn shift(
     learned: &Learned,
     (free, covariance): (&[usize], &[f64]),
-    (grid, columns): (&TimeGrid, &[&[f64]]),
+    data: (&TimeGrid, &[&[f64]]),
     options: &LearnOptions,
 ) -> Result<Vec<f64>> {
-    let failed = |why: String| Error::Numerical { what: "mean of their law", why };
+    let failed = |why: &str| Error::Numerical { what: "mean of their law", why: why.into() };
     let law = ParameterLaw::new(&learned.model, free, covariance, &[]);
-    let law = law.ok_or_else(|| failed("their covariance is not one".into()))?;
-    let mut parameters = learned.parameters.clone();
-    parameters.iter_mut().enumerate().for_each(|(k, p)| p.fixed = !free.contains(&k));
-    let stds = observation_stds(&learned.model);
-    let sweep = SweepOptions { paths: options.sweep.paths.min(PATHS), ..options.sweep };
-    // Round coordinates: the slope there is rootᵀ times that on the free scales.
-    let slope = |z: &DVector<f64>| -> Result<DVector<f64>> {
-        let values = law.moved(&(law.root() * z));
-        let model = rebuild(&learned.model, &values)?;
-        let chain = Chain::new(&model, grid, columns)?;
-        let before = carry(&learned.potentials, &stds, &chain)?;
-        let expected = nearby(&chain, before, &learned.choice, &sweep)?;
-        let score = score_of(&chain, &parameters, &expected)?;
-        Ok(law.root().transpose() * System::new(&score, &parameters, &values).slope())
-    };
+    let law = law.ok_or_else(|| failed("their covariance is not one"))?;
+    let slopes = Slopes::new(learned, (free, &law), data, options);
     let side = (FURTHEST / (free.len() as f64).sqrt()).min(SIDE);
     let mut points: Vec<DVector<f64>> = simplex(free.len()).into_iter().map(|corner| side * corner).collect();
     points.push(DVector::zeros(free.len()));
-    // A grid fills the memory and keeps all threads busy by itself.
-    let slopes: Result<Vec<DVector<f64>>> = match learned.choice.method {
-        Method::Grid => points.iter().map(slope).collect(),
-        _ => points.par_iter().map(slope).collect(),
-    };
-    let slopes = slopes?;
-    let (centre, corners) = slopes.split_last().ok_or_else(|| failed("there are no corners".into()))?;
+    let found = slopes.at(&points)?;
+    let (centre, corners) = found.split_last().ok_or_else(|| failed("there are no corners"))?;
     let mean = corners.iter().sum::<DVector<f64>>() / corners.len() as f64;
     let shift = (mean - centre) / (side * side);
     match shift.norm() {
         size if size <= LARGEST => Ok((law.root() * shift).iter().copied().collect()),
-        _ => Err(failed("it lies far from their maximum; a longer record or a prior would tell more".into())),
+        _ => Err(failed("it lies far from their maximum; a longer record or a prior would tell more")),
+    }
+}
+
+/// Slopes of the law in round coordinates.
+struct Slopes<'a> {
+    learned: &'a Learned,
+    law: &'a ParameterLaw<'a>,
+    /// All but those that are moved are fixed.
+    parameters: Vec<Parameter>,
+    observation_stds: Vec<f64>,
+    grid: &'a TimeGrid,
+    columns: &'a [&'a [f64]],
+    sweep: SweepOptions,
+}
+
+impl<'a> Slopes<'a> {
+    fn new(
+        learned: &'a Learned,
+        (free, law): (&[usize], &'a ParameterLaw<'a>),
+        (grid, columns): (&'a TimeGrid, &'a [&'a [f64]]),
+        options: &LearnOptions,
+    ) -> Self {
+        let mut parameters = learned.parameters.clone();
+        parameters.iter_mut().enumerate().for_each(|(k, p)| p.fixed = !free.contains(&k));
+        let sweep = SweepOptions { paths: options.sweep.paths.min(PATHS), ..options.sweep };
+        let observation_stds = observation_stds(&learned.model);
+        Self { learned, law, parameters, observation_stds, grid, columns, sweep }
+    }
+
+    fn at(&self, points: &[DVector<f64>]) -> Result<Vec<DVector<f64>>> {
+        // A grid fills the memory and keeps all threads busy by itself.
+        match self.learned.choice.method {
+            Method::Grid => points.iter().map(|z| self.slope(z)).collect(),
+            _ => points.par_iter().map(|z| self.slope(z)).collect(),
+        }
+    }
+
+    /// At `z`: rootᵀ times the slope on the free scales.
+    fn slope(&self, z: &DVector<f64>) -> Result<DVector<f64>> {
+        let Self { learned, law, .. } = *self;
+        let values = law.moved(&(law.root() * z));
+        let model = rebuild(&learned.model, &values)?;
+        let chain = Chain::new(&model, self.grid, self.columns)?;
+        let before = carry(&learned.potentials, &self.observation_stds, &chain)?;
+        let expected = nearby(&chain, before, &learned.choice, &self.sweep)?;
+        let score = score_of(&chain, &self.parameters, &expected)?;
+        Ok(law.root().transpose() * System::new(&score, &self.parameters, &values).slope())
     }
 }
 
