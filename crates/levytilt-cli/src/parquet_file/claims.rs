@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
-use super::thrift::{I32, Kind, LIST, STRUCTURE, Walker};
+use super::forms::{COLUMN, DATA, DATA_2, DICTIONARY, FILE, PAGE};
+use super::thrift::{Form, Walker};
 use crate::inflate::most_content;
 
 /// Longest description of a file.
@@ -35,29 +36,25 @@ pub fn check_footer(file: &mut File) -> Result<(), String> {
     }
     file.seek(SeekFrom::Start(size - 8 - length)).map_err(unreadable)?;
     let mut walker = Walker::new(BufReader::new(file.take(length)));
-    walker.structure(&mut |walker, number, kind| match (number, kind) {
-        (2, LIST) => check_schema(walker).map(|()| true),
+    walker.structure(FILE, &mut |walker, number| match number {
+        2 => check_schema(walker).map(|()| true),
         _ => Ok(false),
     })
 }
 
 /// The tree of columns comes in preorder, each with its number of children.
 fn check_schema<R: Read>(walker: &mut Walker<R>) -> Result<(), String> {
-    let (size, kind) = walker.list()?;
-    if kind != STRUCTURE {
-        return Err("has a description that is none".into());
-    }
-    let mut open: Vec<i64> = Vec::new();
+    let size = walker.list(&Form::Structure(COLUMN))?;
+    let mut open: Vec<i32> = Vec::new();
     for _ in 0..size {
         let mut children = 0;
-        walker.structure(&mut |walker, number, kind| {
-            let wanted = (number, kind) == (5, I32);
-            if wanted {
+        walker.structure(COLUMN, &mut |walker, number| {
+            if number == 5 {
                 children = walker.integer()?;
             }
-            Ok(wanted)
+            Ok(number == 5)
         })?;
-        open.push(children);
+        open.push(i32::try_from(children).map_err(|_| format!("has a column of {children} columns"))?);
         if open.len() > MOST_NESTING {
             return Err(format!("nests columns deeper than {MOST_NESTING}"));
         }
@@ -126,6 +123,8 @@ pub fn check_pages(
 struct Page {
     /// 0 and 3: data, 2: dictionary, 1: index.
     kind: Option<i64>,
+    /// Of which kinds of pages it says something, as fields number them.
+    own: Vec<u64>,
     plain: i64,
     packed: i64,
     values: i64,
@@ -137,12 +136,15 @@ struct Page {
 impl Page {
     fn read<R: Read>(walker: &mut Walker<R>) -> Result<Self, String> {
         let mut page = Self::default();
-        walker.structure(&mut |walker, number, kind| {
-            match (number, kind) {
-                (1, I32) => page.kind = Some(walker.integer()?),
-                (2, I32) => page.plain = walker.integer()?,
-                (3, I32) => page.packed = walker.integer()?,
-                (5 | 7 | 8, STRUCTURE) => page.read_own(walker, number)?,
+        walker.structure(PAGE, &mut |walker, number| {
+            match number {
+                1 => page.kind = Some(walker.integer()?),
+                2 => page.plain = walker.integer()?,
+                3 => page.packed = walker.integer()?,
+                5 | 7 | 8 => {
+                    page.own.push(number);
+                    page.read_own(walker, number)?;
+                }
                 _ => return Ok(false),
             }
             Ok(true)
@@ -152,12 +154,17 @@ impl Page {
 
     /// What is said of one kind of page: data of the first (5) and second version (8), dictionary (7).
     fn read_own<R: Read>(&mut self, walker: &mut Walker<R>, of: u64) -> Result<(), String> {
-        walker.structure(&mut |walker: &mut Walker<R>, number: u64, kind: Kind| {
-            match (of, number, kind) {
-                (_, 1, I32) => self.values = walker.integer()?,
-                (5 | 7, 2, I32) | (8, 4, I32) => self.encoding = walker.integer()?,
-                (8, 5, I32) => self.levels[0] = walker.integer()?,
-                (8, 6, I32) => self.levels[1] = walker.integer()?,
+        let known = match of {
+            5 => DATA,
+            7 => DICTIONARY,
+            _ => DATA_2,
+        };
+        walker.structure(known, &mut |walker: &mut Walker<R>, number: u64| {
+            match (of, number) {
+                (_, 1) => self.values = walker.integer()?,
+                (5 | 7, 2) | (8, 4) => self.encoding = walker.integer()?,
+                (8, 5) => self.levels[0] = walker.integer()?,
+                (8, 6) => self.levels[1] = walker.integer()?,
                 _ => return Ok(false),
             }
             Ok(true)
@@ -166,8 +173,13 @@ impl Page {
 
     fn check(&self, dictionary: bool) -> Result<(), String> {
         let sizes = [self.plain, self.packed, self.values, self.levels[0], self.levels[1]];
-        if sizes.iter().any(|size| i32::try_from(*size).map_or(true, |size| size < 0)) || self.kind.is_none() {
-            return Err("has a page without a kind or with a size below 0".into());
+        if sizes.iter().any(|size| i32::try_from(*size).map_or(true, |size| size < 0)) {
+            return Err("has a page with a size below 0 or beyond 2 GB".into());
+        }
+        // A head that speaks of two kinds of pages would be believed in the one and looked at in the other.
+        if !matches!((self.kind, self.own.as_slice()), (Some(0), [5]) | (Some(1), []) | (Some(2), [7]) | (Some(3), [8]))
+        {
+            return Err("has a page whose head does not say what it is".into());
         }
         if self.plain as u64 > MOST_PAGE {
             return Err(format!("has a page of {} bytes; expected at most {MOST_PAGE}", self.plain));

@@ -3,6 +3,7 @@
 //! What a file claims of itself is held against its size first ([`claims`]); the library that unpacks it would believe it.
 
 mod claims;
+mod forms;
 mod guard;
 #[cfg(test)]
 mod properties;

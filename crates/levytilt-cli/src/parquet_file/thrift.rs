@@ -7,15 +7,48 @@ use std::io::Read;
 const MOST_STRUCTURES: usize = 100_000;
 /// Deepest nesting of what is passed over.
 const MOST_DEPTH: usize = 24;
+/// Largest number of a field.
+const MOST_NUMBER: u64 = i16::MAX as u64;
 
 /// What a field holds, as the protocol numbers it.
-pub type Kind = u8;
-/// A 32-bit integer.
-pub const I32: Kind = 5;
-/// A list.
-pub const LIST: Kind = 9;
-/// A structure.
-pub const STRUCTURE: Kind = 12;
+type Kind = u8;
+const LIST: Kind = 9;
+const STRUCTURE: Kind = 12;
+
+/// What a field is to hold.
+pub enum Form {
+    /// Yes or no.
+    Truth,
+    /// An integer of one byte.
+    Small,
+    /// One of 16, 32 or 64 bits: all are written in the same way.
+    Integer,
+    /// A number.
+    Double,
+    /// Text or other bytes.
+    Bytes,
+    /// A list of such.
+    List(&'static Form),
+    /// A structure.
+    Structure(&'static Fields),
+}
+
+/// The fields of a structure that are known, by their numbers.
+pub type Fields = [(u64, Form)];
+
+impl Form {
+    fn fits(&self, kind: Kind) -> bool {
+        match self {
+            Self::Truth => matches!(kind, 1 | 2),
+            Self::Small => kind == 3,
+            Self::Integer => matches!(kind, 4..=6),
+            Self::Double => kind == 7,
+            Self::Bytes => kind == 8,
+            Self::List(_) => kind == LIST,
+            Self::Structure(_) => kind == STRUCTURE,
+        }
+    }
+}
 
 /// A place in a description.
 pub struct Walker<R> {
@@ -24,8 +57,8 @@ pub struct Walker<R> {
     structures: usize,
 }
 
-/// Looks at a field, by number and kind, and says whether it went over it.
-pub type See<'a, R> = &'a mut dyn FnMut(&mut Walker<R>, u64, Kind) -> Result<bool, String>;
+/// Looks at a field, by its number, and says whether it went over it.
+pub type See<'a, R> = &'a mut dyn FnMut(&mut Walker<R>, u64) -> Result<bool, String>;
 
 impl<R: Read> Walker<R> {
     /// At the beginning.
@@ -38,9 +71,9 @@ impl<R: Read> Walker<R> {
         self.position
     }
 
-    /// Go over a structure, showing each field to `see`; those that it leaves are passed over.
-    pub fn structure(&mut self, see: See<R>) -> Result<(), String> {
-        self.fields(MOST_DEPTH, see)
+    /// Go over a structure, showing each field to `see`; those that it leaves are passed over. What is known is of its form.
+    pub fn structure(&mut self, known: &Fields, see: See<R>) -> Result<(), String> {
+        self.fields(known, MOST_DEPTH, see)
     }
 
     /// An integer of any size.
@@ -49,14 +82,22 @@ impl<R: Read> Walker<R> {
         Ok((bits >> 1) as i64 ^ -((bits & 1) as i64))
     }
 
-    /// Number and kind of the elements of a list that begins here.
-    pub fn list(&mut self) -> Result<(u64, Kind), String> {
-        let head = self.byte()?;
-        let size = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
-        Ok((size, head & 15))
+    /// How many elements the list has that begins here, each to be of `form`.
+    pub fn list(&mut self, form: &Form) -> Result<u64, String> {
+        self.elements(Some(form)).map(|(size, _)| size)
     }
 
-    fn fields(&mut self, depth: usize, see: See<R>) -> Result<(), String> {
+    fn elements(&mut self, form: Option<&Form>) -> Result<(u64, Kind), String> {
+        let head = self.byte()?;
+        let size = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
+        let kind = head & 15;
+        match form {
+            Some(form) if size > 0 && !form.fits(kind) => Err(format!("has a list of kind {kind}, which it is not")),
+            _ => Ok((size, kind)),
+        }
+    }
+
+    fn fields(&mut self, known: &Fields, depth: usize, see: See<R>) -> Result<(), String> {
         self.structures += 1;
         if self.structures > MOST_STRUCTURES || depth == 0 {
             return Err(format!(
@@ -64,7 +105,7 @@ impl<R: Read> Walker<R> {
                  fewer columns or larger row groups"
             ));
         }
-        let mut number = 0;
+        let mut number: u64 = 0;
         loop {
             let head = self.byte()?;
             let kind = head & 15;
@@ -73,19 +114,28 @@ impl<R: Read> Walker<R> {
             }
             number = match head >> 4 {
                 0 => self.integer()? as u64,
-                step => number.wrapping_add(u64::from(step)),
+                step => number.saturating_add(u64::from(step)),
             };
-            if !see(self, number, kind)? {
-                self.pass(kind, depth, true)?;
+            if number > MOST_NUMBER {
+                return Err(format!("has a field of number {number}; expected at most {MOST_NUMBER}"));
+            }
+            let form = known.iter().find(|field| field.0 == number).map(|field| &field.1);
+            if form.is_some_and(|form| !form.fits(kind)) {
+                return Err(format!("has a field {number} of kind {kind}, which it is not"));
+            }
+            if !see(self, number)? {
+                self.pass(kind, form, depth, true)?;
             }
         }
     }
 
     /// Pass over a value; a boolean field lies in its own head.
-    fn pass(&mut self, kind: Kind, depth: usize, is_field: bool) -> Result<(), String> {
+    fn pass(&mut self, kind: Kind, form: Option<&Form>, depth: usize, is_field: bool) -> Result<(), String> {
         match kind {
             1 | 2 if is_field => Ok(()),
-            1..=3 => self.byte().map(drop),
+            // Nothing that Parquet describes, and libraries do not agree on their length.
+            1 | 2 => Err("has a list of truths, which there is not".into()),
+            3 => self.byte().map(drop),
             4..=6 => self.varint().map(drop),
             7 => self.bytes(8),
             8 => {
@@ -93,27 +143,31 @@ impl<R: Read> Walker<R> {
                 self.bytes(length)
             }
             LIST | 10 => {
-                let (size, kind) = self.list()?;
-                self.pass_many(size, &[kind], depth)
+                let of = if let Some(Form::List(of)) = form { Some(*of) } else { None };
+                let (size, kind) = self.elements(of)?;
+                self.pass_many(size, &[kind], of, depth)
             }
             11 => match self.varint()? {
                 0 => Ok(()),
                 size => {
                     let kinds = self.byte()?;
-                    self.pass_many(size, &[kinds >> 4, kinds & 15], depth)
+                    self.pass_many(size, &[kinds >> 4, kinds & 15], None, depth)
                 }
             },
-            STRUCTURE => self.fields(depth - 1, &mut |_, _, _| Ok(false)),
+            STRUCTURE => {
+                let known = if let Some(Form::Structure(known)) = form { *known } else { &[] };
+                self.fields(known, depth - 1, &mut |_, _| Ok(false))
+            }
             other => Err(format!("has a field of kind {other}, which there is not")),
         }
     }
 
-    fn pass_many(&mut self, size: u64, kinds: &[Kind], depth: usize) -> Result<(), String> {
+    fn pass_many(&mut self, size: u64, kinds: &[Kind], form: Option<&Form>, depth: usize) -> Result<(), String> {
         if depth == 1 {
             return Err(format!("nests deeper than {MOST_DEPTH}"));
         }
         // Ends with the file at the latest: every element has a byte.
-        (0..size).try_for_each(|_| kinds.iter().try_for_each(|&kind| self.pass(kind, depth - 1, false)))
+        (0..size).try_for_each(|_| kinds.iter().try_for_each(|&kind| self.pass(kind, form, depth - 1, false)))
     }
 
     fn byte(&mut self) -> Result<u8, String> {
@@ -148,30 +202,35 @@ impl<R: Read> Walker<R> {
 
 #[cfg(test)]
 mod tests {
+    use super::Form::{Integer, List, Structure, Truth};
     use super::*;
+
+    // 1: true, 2: -3, 4: "ab", 5: [1, 2], 20: {1: 7}, 21: {5 → 6}.
+    const GOOD: &[u8] =
+        &[0x11, 0x15, 5, 0x28, 2, b'a', b'b', 0x19, 0x25, 2, 4, 0x0c, 40, 0x15, 14, 0, 0x1b, 1, 0x55, 10, 12, 0];
 
     #[test]
     fn identity_fields_are_shown_and_the_rest_is_passed_over() {
-        // 1: true, 2: -3, 4: "ab", 5: [1, 2], 20: {1: 7}, 21: {5 → 6}.
-        let bytes =
-            [0x11, 0x15, 5, 0x28, 2, b'a', b'b', 0x19, 0x25, 2, 4, 0x0c, 40, 0x15, 14, 0, 0x1b, 1, 0x55, 10, 12, 0];
+        let known = &[(1, Truth), (2, Integer), (5, List(&Integer)), (20, Structure(&[(1, Integer)]))];
         let mut seen = Vec::new();
-        let mut walker = Walker::new(&bytes[..]);
-        let mut see = |walker: &mut Walker<&[u8]>, number: u64, kind: Kind| {
-            let value = if kind == I32 { Some(walker.integer()?) } else { None };
-            seen.push((number, kind, value));
+        let mut walker = Walker::new(GOOD);
+        let mut see = |walker: &mut Walker<&[u8]>, number: u64| {
+            let value = if number == 2 { Some(walker.integer()?) } else { None };
+            seen.push((number, value));
             Ok(value.is_some())
         };
-        walker.structure(&mut see).unwrap();
-        assert_eq!(walker.position(), bytes.len() as u64);
-        let expected =
-            [(1, 1, None), (2, I32, Some(-3)), (4, 8, None), (5, LIST, None), (20, STRUCTURE, None), (21, 11, None)];
-        assert_eq!(seen, expected);
+        walker.structure(known, &mut see).unwrap();
+        assert_eq!(walker.position(), GOOD.len() as u64);
+        assert_eq!(seen, [(1, None), (2, Some(-3)), (4, None), (5, None), (20, None), (21, None)]);
+    }
+
+    fn refused(bytes: &[u8], known: &Fields) -> String {
+        Walker::new(bytes).structure(known, &mut |_, _| Ok(false)).unwrap_err()
     }
 
     #[test]
     fn identity_what_has_no_end_is_refused() {
-        let pass = |bytes: &[u8]| Walker::new(bytes).structure(&mut |_, _, _| Ok(false)).unwrap_err();
+        let pass = |bytes: &[u8]| refused(bytes, &[]);
         assert!(pass(&[0x1c; 100]).contains("nests"));
         assert!(pass(&[0x19; 100]).contains("nests"));
         assert!(
@@ -181,5 +240,14 @@ mod tests {
         assert!(pass(&[0x15; 1]).contains("early") && pass(&[0x18, 9, 1]).contains("early"));
         assert!(pass(&[0x15, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255]).contains("64 bits"));
         assert!(pass(&[0x1d]).contains("kind 13"));
+        assert!(pass(&[0x19, 0x31, 1, 1, 1, 0]).contains("list of truths"));
+        assert!(pass(&[0x05, 0x80, 0x80, 0x08, 2, 0]).contains("field of number 65536"));
+    }
+
+    #[test]
+    fn identity_fields_are_of_the_form_of_their_number() {
+        assert!(refused(GOOD, &[(2, Truth)]).contains("field 2 of kind 5"));
+        assert!(refused(GOOD, &[(5, List(&Truth))]).contains("list of kind 5"));
+        assert!(refused(GOOD, &[(20, Structure(&[(1, Truth)]))]).contains("field 1 of kind 5"));
     }
 }

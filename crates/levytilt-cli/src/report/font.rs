@@ -1,8 +1,11 @@
 //! The letters of a picture: how wide a text is, and the outlines that paint it, the same on every machine.
 
 use anyhow::{Context, Result};
+use skrifa::instance::{LocationRef, Size};
+use skrifa::metrics::GlyphMetrics;
+use skrifa::outline::{DrawSettings, OutlinePen};
+use skrifa::{FontRef, GlyphId, MetadataProvider};
 use tiny_skia::PathBuilder;
-use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
 use super::picture::{Anchor, Text};
 
@@ -10,51 +13,60 @@ use super::picture::{Anchor, Text};
 const FONT: &[u8] = include_bytes!("../../fonts/DejaVuSans-subset.ttf");
 
 /// The font that pictures are lettered in.
-pub struct Font(Face<'static>);
+pub struct Font(FontRef<'static>);
 
 impl Font {
     /// The embedded one.
     pub fn new() -> Result<Self> {
-        Ok(Self(Face::parse(FONT, 0).context("the embedded font")?))
+        Ok(Self(FontRef::new(FONT).context("the embedded font")?))
     }
 
     /// Width of a text whose letters have this size.
     pub fn width(&self, text: &str, size: f64) -> f64 {
-        let units: f64 = text.chars().map(|letter| self.advance(self.glyph(letter))).sum();
+        let advances = self.advances();
+        let units: f64 = text.chars().map(|letter| advance(&advances, self.glyph(letter))).sum();
         units * self.unit(size)
     }
 
     /// Outlines of a text at its place, in pixels; characters that the font lacks are empty boxes.
-    pub fn outlines(&self, text: &Text) -> PathBuilder {
+    pub fn outlines(&self, text: &Text) -> Result<PathBuilder> {
         let width = self.width(&text.text, text.size);
         let mut along = match text.anchor {
             Anchor::Start => 0.0,
             Anchor::Middle => -0.5 * width,
             Anchor::End => -width,
         };
+        let (letters, advances, unit) = (self.0.outline_glyphs(), self.advances(), self.unit(text.size));
         let mut path = PathBuilder::new();
         for letter in text.text.chars() {
             let glyph = self.glyph(letter);
-            let unit = self.unit(text.size);
-            self.0.outline_glyph(glyph, &mut Pen { path: &mut path, text, along, unit });
-            along += self.advance(glyph) * unit;
+            let mut pen = Pen { path: &mut path, text, along, unit };
+            if let Some(outline) = letters.get(glyph) {
+                outline.draw(DrawSettings::unhinted(Size::unscaled(), LocationRef::default()), &mut pen)?;
+            }
+            along += advance(&advances, glyph) * unit;
         }
-        path
+        Ok(path)
     }
 
     fn glyph(&self, letter: char) -> GlyphId {
         // Number 0 is the box for what a font does not have.
-        self.0.glyph_index(letter).unwrap_or(GlyphId(0))
+        self.0.charmap().map(letter).unwrap_or(GlyphId::NOTDEF)
     }
 
-    fn advance(&self, glyph: GlyphId) -> f64 {
-        f64::from(self.0.glyph_hor_advance(glyph).unwrap_or(0))
+    fn advances(&self) -> GlyphMetrics<'static> {
+        self.0.glyph_metrics(Size::unscaled(), LocationRef::default())
     }
 
     /// Pixels per unit of the font's design.
     fn unit(&self, size: f64) -> f64 {
-        size / f64::from(self.0.units_per_em())
+        size / f64::from(self.0.metrics(Size::unscaled(), LocationRef::default()).units_per_em)
     }
+}
+
+/// How far the next letter stands from this one, in units of the font's design.
+fn advance(advances: &GlyphMetrics, glyph: GlyphId) -> f64 {
+    f64::from(advances.advance_width(glyph).unwrap_or(0.0))
 }
 
 /// Puts the outline of a letter where it belongs.
@@ -74,7 +86,7 @@ impl Pen<'_> {
     }
 }
 
-impl OutlineBuilder for Pen<'_> {
+impl OutlinePen for Pen<'_> {
     fn move_to(&mut self, x: f32, y: f32) {
         let (x, y) = self.place(x, y);
         self.path.move_to(x, y);
@@ -118,7 +130,7 @@ mod tests {
         for letter in "αβγδθθ₁₂μσηνℓτΔφφ−–…×±≤≥≈√∞⁰¹²³⁴⁵⁶⁷⁸⁹⁻äöüßéçøñŞıžЖя€%[](){}<>&\"'".chars()
         {
             // The script l is in none of our figures.
-            assert!(letter == 'ℓ' || font.glyph(letter) != GlyphId(0), "{letter}");
+            assert!(letter == 'ℓ' || font.glyph(letter) != GlyphId::NOTDEF, "{letter}");
         }
     }
 }

@@ -32,7 +32,7 @@ pub fn painted(picture: &Picture) -> Result<Pixmap> {
     sheet.fill(Color::WHITE);
     let frame = frame(picture, width, height)?;
     for mark in &picture.marks {
-        paint(&mut sheet, mark, mark.clipped.then_some(&frame), &font);
+        paint(&mut sheet, mark, mark.clipped.then_some(&frame), &font)?;
     }
     Ok(sheet)
 }
@@ -51,7 +51,7 @@ fn scale() -> Transform {
     Transform::from_scale(DENSITY, DENSITY)
 }
 
-fn paint(sheet: &mut Pixmap, mark: &Mark, inside: Option<&Mask>, font: &Font) {
+fn paint(sheet: &mut Pixmap, mark: &Mark, inside: Option<&Mask>, font: &Font) -> Result<()> {
     let mut paint = Paint::default();
     paint.set_color(color(mark.colour, mark.opacity));
     let pen = |width: f32| Stroke { width, line_join: LineJoin::Round, line_cap: LineCap::Butt, ..Stroke::default() };
@@ -62,10 +62,10 @@ fn paint(sheet: &mut Pixmap, mark: &Mark, inside: Option<&Mask>, font: &Font) {
         }
         Shape::Areas(areas) => (outline(areas, true), None, true),
         Shape::Dots { at, size } => (discs(at, *size), None, true),
-        Shape::Text(text) => (font.outlines(text), text.bold.then(|| pen(BOLD * text.size as f32)), true),
+        Shape::Text(text) => (font.outlines(text)?, text.bold.then(|| pen(BOLD * text.size as f32)), true),
     };
     // A mark of nothing, such as a line of which no value exists, has no path.
-    let Some(path) = path.finish() else { return };
+    let Some(path) = path.finish() else { return Ok(()) };
     if matches!(&mark.shape, Shape::Text(text) if text.rim) {
         let mut white = Paint::default();
         white.set_color(Color::WHITE);
@@ -77,6 +77,7 @@ fn paint(sheet: &mut Pixmap, mark: &Mark, inside: Option<&Mask>, font: &Font) {
     if let Some(stroke) = stroke {
         sheet.stroke_path(&path, &paint, &stroke, scale(), inside);
     }
+    Ok(())
 }
 
 /// The colour `#rrggbb`.

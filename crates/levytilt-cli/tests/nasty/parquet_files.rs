@@ -230,6 +230,9 @@ fn damaged_files_are_named() {
     // The library panics at it.
     let nothing = include_bytes!("../../../../fuzz/corpus/parquet/differences-of-no-values");
     refused(&at, "differences of no values", nothing, &["t.parquet", "is damaged"]);
+    // The library counts to two thousand million at it.
+    let endless = include_bytes!("../../../../fuzz/corpus/parquet/list-without-end");
+    refused(&at, "a list without end", endless, &["t.parquet", "which it is not"]);
     assert_eq!(at.run("doctor missing.parquet").code, 2);
     for (what, length) in
         [("4 bytes", 4), ("11 bytes", 11), ("half of it", good.len() / 2), ("all but 1", good.len() - 1)]
