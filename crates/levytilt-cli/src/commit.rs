@@ -45,7 +45,7 @@ fn write_new(new: &Path, entries: &[Entry]) -> Result<()> {
             Content::Gone => File::create(new.join(format!("{GONE}{name}")))?.sync_all()?,
             Content::Write(write) => {
                 let mut out = BufWriter::new(File::create(new.join(format!("{HERE}{name}")))?);
-                write(&mut out)?;
+                write(&mut out).with_context(|| name.to_string())?;
                 out.into_inner().map_err(|error| error.into_error())?.sync_all()?;
             }
         }

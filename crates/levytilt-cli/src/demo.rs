@@ -8,6 +8,7 @@ use crate::args::DemoArgs;
 use crate::claim::Claim;
 use crate::exact;
 use crate::exact_report::Summary;
+use crate::finite;
 use crate::fit::{self, entries};
 use crate::fit_report;
 use crate::input::{self, Table};
@@ -55,7 +56,7 @@ pub fn run(args: &DemoArgs) -> Result<()> {
     files.push(Entry::new("data.csv", |out| write_data(out, &table)));
     claim.save(&files)?;
     if args.report.json {
-        say(&serde_json::to_string_pretty(&summary)?);
+        say(&finite::json(&summary)?);
     } else if !args.report.quiet {
         say(&verdict(&summary));
         let dir = args.out.display();

@@ -1,6 +1,6 @@
 //! Run `levytilt exact`: the evidence and the smoother of one observed column, on a grid, without sampling.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use levytilt::exact::{Options, Smoothed, smooth};
 use levytilt::series::{Observations, TimeGrid};
 use levytilt::{Error, Model, Start};
@@ -12,6 +12,7 @@ use crate::build_model::{build, settle_start};
 use crate::claim::Claim;
 use crate::exact_report::{Parameter, Summary, write_posterior};
 use crate::failure::bad;
+use crate::finite;
 use crate::input::{self, Table};
 use crate::output::{Entry, say};
 use crate::settings::{DriftKind, NoiseKind, Settings};
@@ -115,13 +116,13 @@ pub fn write(claim: Claim, outcome: &Outcome, table: &Table) -> Result<()> {
     claim.save(&[
         Entry::json("summary.json", summary),
         Entry::new("posterior.csv", |out| write_posterior(out, smoothed, &table.calendar, &table.names[0])),
-        Entry::text("settings.toml", settings.to_toml()?),
+        Entry::toml("settings.toml", settings)?,
     ])
 }
 
 fn report(summary: &Summary, dir: Option<&Path>, how: &ReportArgs) -> Result<()> {
     if how.json {
-        say(&serde_json::to_string_pretty(summary).context("summary")?);
+        say(&finite::json(summary)?);
     } else if !how.quiet {
         say(&summary.to_text());
         if let Some(dir) = dir {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use crate::failure::quoted;
-use crate::output::number;
+use crate::output::figure;
 use crate::settings::{DriftKind, NoiseKind};
 use crate::time::Calendar;
 
@@ -97,9 +97,11 @@ pub fn write_posterior(out: &mut dyn Write, smoothed: &Smoothed, calendar: &Cale
     let mut csv = csv::Writer::from_writer(out);
     csv.write_record(["time", "dimension", "mean", "sd", "q05", "q25", "q50", "q75", "q95"])?;
     for (row, time) in smoothed.times.iter().enumerate() {
-        let mut fields = vec![calendar.write(*time), dimension.to_string()];
-        fields.extend([smoothed.mean[row], smoothed.sd[row]].map(number));
-        fields.extend(smoothed.quantiles.iter().map(|level| number(level[row])));
+        let mut fields = vec![calendar.write(*time), dimension.to_string(), figure(smoothed.mean[row])?];
+        for column in std::iter::once(&smoothed.sd).chain(&smoothed.quantiles) {
+            // Infinite is what does not exist, or lies beyond the grid.
+            fields.push(if column[row].is_infinite() { String::new() } else { figure(column[row])? });
+        }
         csv.write_record(fields)?;
     }
     Ok(csv.flush()?)

@@ -1,6 +1,6 @@
 //! Run `levytilt fit`: learn parameters and hidden path of the observed columns, write and report them.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::ValueEnum;
 use levytilt::Start;
 use levytilt::fit::{AnyNoise, Fit, FitOptions, fit, fit_any_noise, rival_families};
@@ -20,6 +20,7 @@ use crate::exact::locate;
 use crate::exact_report;
 use crate::exact_report::name_of;
 use crate::failure::bad;
+use crate::finite;
 use crate::fit_report::{NetworkRow, Summary, parameters, rows, write_paths, write_posterior};
 use crate::input::{self, Table};
 use crate::networks;
@@ -281,13 +282,13 @@ pub fn entries<'a>(
     rival: Option<&exact_report::Summary>,
 ) -> Result<Vec<Entry<'a>>> {
     let page = report::fit_page(&Material { outcome, table, rival })?;
-    let state = serde_json::to_string_pretty(&state(outcome, table))?;
+    let state = finite::json(&state(outcome, table))?;
     let mut entries = vec![
         Entry::json("summary.json", summary),
         Entry::new("posterior.csv", |out| write_posterior(out, &outcome.fit, &table.calendar, &table.names)),
         Entry::new("paths.npz", |out| write_paths(out, &outcome.fit)),
-        Entry::text("settings.toml", outcome.settings.to_toml()?),
-        Entry::text(MODEL, filled(outcome).to_toml()?),
+        Entry::toml("settings.toml", &outcome.settings)?,
+        Entry::toml(MODEL, &filled(outcome))?,
         Entry::text(STATE, state + "\n"),
     ];
     entries.extend(report::entries(&page)?);
@@ -301,7 +302,7 @@ pub fn entries<'a>(
 
 fn tell(summary: &Summary, dir: Option<&Path>, how: &ReportArgs) -> Result<()> {
     if how.json {
-        say(&serde_json::to_string_pretty(summary).context("summary")?);
+        say(&finite::json(summary)?);
     } else if !how.quiet {
         say(&summary.to_text());
         if let Some(dir) = dir {

@@ -3,13 +3,14 @@
 use anyhow::Result;
 use levytilt::fit::{Candidate, Estimate, Fit, FittedNetwork};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use crate::exact_report::name_of;
 use crate::failure::quoted;
 use crate::npz::{self, Array};
 use crate::one_or_many::OneOrMany;
-use crate::output::number;
+use crate::output::figure;
 use crate::settings::DriftKind;
 use crate::time::Calendar;
 
@@ -51,7 +52,7 @@ pub struct Summary {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkRow>,
     /// Parameters of drift, noise and observation; those of a network are in a file of their own.
-    pub parameters: serde_json::Map<String, serde_json::Value>,
+    pub parameters: BTreeMap<String, ParameterRow>,
     /// Mean of the state at the first time, per dimension.
     pub x0_mean: OneOrMany<f64>,
     /// Its standard deviation; null if the state is known.
@@ -71,6 +72,20 @@ pub struct Summary {
     /// The estimates again, for the lines a person reads.
     #[serde(skip)]
     pub estimates: Vec<Estimate>,
+}
+
+/// A parameter in summary.json.
+#[derive(Debug, Clone, Serialize)]
+pub struct ParameterRow {
+    /// Its value.
+    pub estimate: f64,
+    /// Whether it was given.
+    pub fixed: bool,
+    /// Whether the data say less of it than its prior; left out where they say more.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub held_by_prior: bool,
+    /// Standard error; null where there is none.
+    pub std_error: Option<f64>,
 }
 
 /// A drift network in summary.json.
@@ -165,15 +180,14 @@ fn candidate_lines(rows: &[CandidateRow]) -> Vec<String> {
 }
 
 /// The estimates as the object `parameters` of summary.json.
-pub fn parameters(estimates: &[Estimate]) -> serde_json::Map<String, serde_json::Value> {
-    let entry = |p: &Estimate| {
-        let mut value = serde_json::json!({"estimate": p.value, "std_error": p.std_error, "fixed": p.fixed});
-        if p.held_by_prior {
-            value["held_by_prior"] = true.into();
-        }
-        (p.name.clone(), value)
+pub fn parameters(estimates: &[Estimate]) -> BTreeMap<String, ParameterRow> {
+    let row = |p: &Estimate| ParameterRow {
+        estimate: p.value,
+        fixed: p.fixed,
+        held_by_prior: p.held_by_prior,
+        std_error: p.std_error,
     };
-    estimates.iter().map(entry).collect()
+    estimates.iter().map(|p| (p.name.clone(), row(p))).collect()
 }
 
 impl Summary {
@@ -237,9 +251,10 @@ pub fn write_posterior(out: &mut dyn Write, fit: &Fit, calendar: &Calendar, name
     for (j, time) in fit.times.iter().enumerate() {
         for (marginals, name) in fit.marginals.iter().zip(names) {
             let m = &marginals[j];
-            let mut fields = vec![calendar.write(*time), name.clone(), number(m.mean), number(m.sd)];
-            fields.extend(m.quantiles.iter().copied().map(number));
-            fields.push(number(m.jump_probability));
+            let mut fields = vec![calendar.write(*time), name.clone()];
+            for value in [m.mean, m.sd].iter().chain(&m.quantiles).chain([&m.jump_probability]) {
+                fields.push(figure(*value)?);
+            }
             csv.write_record(fields)?;
         }
     }

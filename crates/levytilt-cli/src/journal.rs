@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use crate::failure::bad;
+use crate::finite;
 
 /// A journal open for appending. Its first line holds the settings that all others were made with.
 pub struct Journal {
@@ -58,6 +59,7 @@ impl Journal {
 
     /// Append a line, whole or not at all: what a full disk left of it is cut off again.
     pub fn append(&self, line: &impl Serialize) -> Result<()> {
+        finite::check(line)?;
         let mut text = serde_json::to_string(line).context("journal line")?;
         text.push('\n');
         let mut whole = self.whole.lock().map_err(|_| anyhow::anyhow!("a thread failed while writing"))?;

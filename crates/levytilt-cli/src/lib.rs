@@ -11,6 +11,7 @@ mod doctor;
 pub mod exact;
 pub mod exact_report;
 pub mod failure;
+pub mod finite;
 pub mod fit;
 pub mod fit_report;
 pub mod forecast;

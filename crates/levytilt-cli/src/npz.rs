@@ -3,6 +3,8 @@
 use anyhow::{Result, bail};
 use std::io::Write;
 
+use crate::finite;
+
 /// A named array of doubles, last index fastest.
 pub struct Array {
     /// Name of the array.
@@ -21,6 +23,9 @@ pub fn write(out: &mut dyn Write, arrays: &[Array]) -> Result<()> {
     let mut offset = 0u64;
     let mut directory = Vec::new();
     for array in arrays {
+        if !array.values.iter().all(|value| value.is_finite()) {
+            bail!(finite::complaint(&format!("a number of {}", array.name)));
+        }
         let name = format!("{}.npy", array.name);
         let content = npy(array);
         // Beyond this an archive needs another format (zip64).

@@ -115,7 +115,11 @@ fn npy(from: impl Read, crc: u32, check: impl Fn(&[usize]) -> Result<(), String>
     if from.crc.sum() != crc {
         return Err("damaged: the checksum is wrong".into());
     }
-    Ok(Found { shape, values: data.as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect() })
+    let values: Vec<f64> = data.as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect();
+    match values.iter().position(|value| !value.is_finite()) {
+        Some(place) => Err(format!("number {place} is {}; expected finite ones", values[place])),
+        None => Ok(Found { shape, values }),
+    }
 }
 
 fn header(from: &mut impl Read) -> Result<String, String> {

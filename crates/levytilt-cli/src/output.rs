@@ -5,6 +5,9 @@ use serde::Serialize;
 use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write};
 
+use crate::finite;
+use crate::settings::Settings;
+
 /// What writes the content of a file.
 type Writer<'a> = Box<dyn Fn(&mut dyn Write) -> Result<()> + 'a>;
 
@@ -33,9 +36,15 @@ impl<'a> Entry<'a> {
     /// A JSON file, indented for people.
     pub fn json(name: &'static str, value: &'a impl Serialize) -> Self {
         Self::new(name, move |out| {
-            serde_json::to_writer_pretty(&mut *out, value)?;
+            out.write_all(finite::json(value)?.as_bytes())?;
             Ok(out.write_all(b"\n")?)
         })
+    }
+
+    /// Settings, or a model.
+    pub fn toml(name: &'static str, settings: &Settings) -> Result<Self> {
+        finite::check(settings)?;
+        Ok(Self::text(name, settings.to_toml()?))
     }
 
     /// A text file.
@@ -62,6 +71,12 @@ pub fn number(value: f64) -> String {
         _ if plain => value.to_string(),
         _ => format!("{value:e}"),
     }
+}
+
+/// The text of a number that must exist.
+pub fn figure(value: f64) -> Result<String> {
+    finite::check(&value)?;
+    Ok(number(value))
 }
 
 /// A word in bold red on a terminal that shows colours, and plain anywhere else.

@@ -10,7 +10,8 @@ use crate::args::SimulateArgs;
 use crate::build_model::build;
 use crate::claim::Claim;
 use crate::failure::bad;
-use crate::output::{Entry, number, say};
+use crate::finite;
+use crate::output::{Entry, figure, say};
 use crate::settings::{DriftKind, NoiseKind, Settings};
 
 /// More steps than this would not fit into memory together with their files.
@@ -79,7 +80,7 @@ impl Drawn {
 
     /// The content of truth.json.
     pub fn truth_json(&self) -> Result<String> {
-        Ok(serde_json::to_string_pretty(&self.truth)?)
+        finite::json(&self.truth)
     }
 
     /// Write the files of a data set.
@@ -89,7 +90,7 @@ impl Drawn {
             Entry::new("data.csv", |out| write_series(out, times, &series.observations, truth.every)),
             Entry::new("truth.csv", |out| write_series(out, times, &series.path, 1)),
             Entry::json("truth.json", truth),
-            Entry::text("settings.toml", settings.to_toml()?),
+            Entry::toml("settings.toml", settings)?,
         ])
     }
 }
@@ -139,7 +140,7 @@ fn check(settings: &Settings) -> Result<Truth> {
 fn write_series(out: &mut dyn Write, times: &[f64], values: &[f64], every: usize) -> Result<()> {
     writeln!(out, "time,value")?;
     for (time, value) in times.iter().zip(values).step_by(every) {
-        writeln!(out, "{},{}", number(*time), number(*value))?;
+        writeln!(out, "{},{}", figure(*time)?, figure(*value)?)?;
     }
     Ok(())
 }

@@ -4,6 +4,8 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
 use std::io::{Read, Write};
 
+use crate::finite;
+
 /// Longest header.
 const MOST_HEADER: u64 = 1 << 20;
 /// Most bytes of numbers: some hundred times the largest networks there are.
@@ -30,6 +32,13 @@ impl List {
         match self {
             Self::F32(values) => ("F32", values.len(), 4),
             Self::F64(values) => ("F64", values.len(), 8),
+        }
+    }
+
+    fn is_finite(&self) -> bool {
+        match self {
+            Self::F32(values) => values.iter().all(|v| v.is_finite()),
+            Self::F64(values) => values.iter().all(|v| v.is_finite()),
         }
     }
 
@@ -96,6 +105,9 @@ impl Tensors {
         header.insert("__metadata__".into(), self.words.clone().into());
         let mut end = 0;
         for (name, list) in &self.lists {
+            if !list.is_finite() {
+                bail!(finite::complaint(&format!("a number of {name}")));
+            }
             let (kind, count, size) = list.kind();
             let start = end;
             end += count * size;
@@ -145,8 +157,9 @@ impl Tensors {
             let found = place(0).zip(place(1)).and_then(|(start, end)| numbers.get(start..end));
             let found = found.filter(|bytes| left.checked_sub(bytes.len()).map(|rest| left = rest).is_some());
             let kind = about["dtype"].as_str().unwrap_or_default();
-            let list = found.and_then(|bytes| List::read(kind, bytes));
-            list.map(|list| (name.clone(), list)).with_context(|| format!("tensor {name} is damaged or cut short"))
+            let list = found.and_then(|bytes| List::read(kind, bytes)).filter(List::is_finite);
+            list.map(|list| (name.clone(), list))
+                .with_context(|| format!("tensor {name} is damaged or cut short, or holds what is no finite number"))
         };
         Ok(Self { words, lists: header.into_iter().map(list).collect::<Result<_>>()? })
     }

@@ -3,6 +3,7 @@
 use levytilt_cli::backtest::score::Line;
 use levytilt_cli::backtest::{Plan, tell};
 use levytilt_cli::claim::Claim;
+use levytilt_cli::finite;
 use levytilt_cli::input;
 use levytilt_cli::journal::Journal;
 use pyo3::prelude::*;
@@ -66,6 +67,7 @@ impl Backtest {
     fn line(&self, py: Python<'_>, window: usize, model: &str) -> PyResult<String> {
         let task = self.plan.task(window, model).map_err(raised)?;
         let line = py.detach(|| pooled(Some(1), || self.plan.line(&task))).map_err(raised)?;
+        finite::check(&line).map_err(raised)?;
         serde_json::to_string(&line).map_err(|error| ComputationError::new_err(error.to_string()))
     }
 

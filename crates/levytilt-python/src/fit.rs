@@ -1,6 +1,7 @@
 //! Fit a model to a table, and hand out what was found.
 
 use levytilt_cli::claim::Claim;
+use levytilt_cli::finite;
 use levytilt_cli::fit::{Outcome, analyse, entries};
 use levytilt_cli::forecast::Origin;
 use levytilt_cli::input;
@@ -11,7 +12,7 @@ use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::errors::{ComputationError, raised};
+use crate::errors::raised;
 use crate::flags::expect_command;
 use crate::forecast::{Ahead, Source, look};
 use crate::table::Table;
@@ -42,8 +43,7 @@ pub fn fit(py: Python<'_>, table: &Table, flags: Vec<String>, progress: Option<P
 impl Run {
     /// The content of summary.json.
     fn summary_json(&self) -> PyResult<String> {
-        let json = serde_json::to_string_pretty(&self.outcome.summary);
-        json.map_err(|error| ComputationError::new_err(error.to_string()))
+        finite::json(&self.outcome.summary).map_err(raised)
     }
 
     /// The lines that the program prints.

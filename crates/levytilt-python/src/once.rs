@@ -1,12 +1,13 @@
 //! The commands that need no fit: exact evidence and synthetic data.
 
 use levytilt_cli::exact::analyse;
+use levytilt_cli::finite;
 use levytilt_cli::simulate::draw;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::errors::{ComputationError, raised};
+use crate::errors::raised;
 use crate::flags::expect_command;
 use crate::table::Table;
 use crate::work::patiently;
@@ -18,8 +19,7 @@ pub fn exact<'py>(py: Python<'py>, table: &Table, flags: Vec<String>) -> PyResul
     let settings = args.record.settings().with_config(args.record.config.as_deref()).map_err(raised)?;
     let table = table.0.clone();
     let outcome = patiently(py, None, None, move |_| analyse(settings, &table))?;
-    let summary = serde_json::to_string_pretty(&outcome.summary);
-    let summary = summary.map_err(|error| ComputationError::new_err(error.to_string()))?;
+    let summary = finite::json(&outcome.summary).map_err(raised)?;
     let (found, smoothed) = (PyDict::new(py), outcome.smoothed);
     found.set_item("time", smoothed.times.into_pyarray(py))?;
     found.set_item("mean", smoothed.mean.into_pyarray(py))?;

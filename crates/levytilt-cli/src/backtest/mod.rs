@@ -8,12 +8,13 @@ pub mod summary;
 pub mod table;
 pub mod windows;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::backtest::args::BacktestArgs;
 use crate::backtest::score::Line;
 use crate::backtest::summary::Scores;
 use crate::claim::Claim;
+use crate::finite;
 use crate::input;
 use crate::output::say;
 use crate::progress::Progress;
@@ -34,7 +35,7 @@ pub fn run(args: &BacktestArgs) -> Result<()> {
 /// Report what a backtest found.
 pub fn tell(args: &BacktestArgs, scores: &Scores) -> Result<()> {
     if args.report.json {
-        say(&serde_json::to_string_pretty(scores).context("scores")?);
+        say(&finite::json(scores)?);
     } else if !args.report.quiet {
         let (used, skipped) = (scores.windows.len(), scores.skipped.len());
         say(&format!("{used} windows, {skipped} skipped, {} left out because a model failed", scores.failed.len()));

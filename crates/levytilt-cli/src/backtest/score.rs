@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
 use crate::backtest::windows::Case;
+use crate::finite;
 
 /// Levels of the quantiles kept for pictures.
 pub const LEVELS: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
@@ -76,6 +77,9 @@ impl Protocol {
         let outcome = self.scores(case, model);
         let seconds = start.elapsed().as_secs_f64();
         let (scores, error) = match outcome {
+            Ok(scores) if finite::check(&scores).is_err() => {
+                (None, Some("its scores are too large for numbers".into()))
+            }
             Ok(scores) => (Some(scores), None),
             Err(error) => (None, Some(error.to_string())),
         };

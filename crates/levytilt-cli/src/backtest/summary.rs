@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::backtest::score::{Line, WindowScores};
 use crate::backtest::windows::{Case, Left};
 use crate::failure::bad;
+use crate::finite;
 
 /// Central intervals in the table.
 pub const COVERAGES: [f64; 3] = [0.5, 0.9, 0.99];
@@ -123,9 +124,11 @@ pub struct StepScore {
 pub struct Difference {
     /// Mean.
     pub mean: f64,
-    /// 95% interval by the block bootstrap.
+    /// 95% interval by the block bootstrap; null where there is none.
+    #[serde(serialize_with = "finite::or_null")]
     pub low: f64,
     /// Its upper end.
+    #[serde(serialize_with = "finite::or_null")]
     pub high: f64,
     /// Diebold–Mariano p-value, two-sided.
     pub p_value: f64,

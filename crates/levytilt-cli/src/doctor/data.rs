@@ -4,6 +4,7 @@ use anyhow::Result;
 use levytilt::series::TimeGrid;
 use serde::Serialize;
 
+use crate::finite;
 use crate::input::Table;
 use crate::report::brief;
 
@@ -52,10 +53,14 @@ struct ColumnReport {
     largest_moves: Vec<String>,
     /// Hill's estimate from the largest moves; null for too few.
     tail_index: Option<f64>,
+    /// Null for a column that does not move, as what follows.
+    #[serde(serialize_with = "finite::or_null")]
     excess_kurtosis: f64,
     /// Correlation of neighbouring moves; near −0.5 if errors of observation dominate.
+    #[serde(serialize_with = "finite::or_null")]
     move_correlation: f64,
     /// (skewness² + 1) / kurtosis of the values: above 5/9 there may be two states.
+    #[serde(serialize_with = "finite::or_null")]
     bimodality: f64,
     noise: &'static str,
     drift: &'static str,

@@ -2,11 +2,12 @@
 
 pub mod data;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::Serialize;
 
 use crate::args::DoctorArgs;
 use crate::doctor::data::{DataReport, examine};
+use crate::finite;
 use crate::input;
 use crate::output::say;
 
@@ -38,7 +39,7 @@ pub fn run(args: &DoctorArgs) -> Result<()> {
     let data = table.as_ref().map(examine).transpose()?;
     let findings = Findings { machine: machine(), data, version: env!("CARGO_PKG_VERSION") };
     if args.json {
-        say(&serde_json::to_string_pretty(&findings).context("findings")?);
+        say(&finite::json(&findings)?);
         return Ok(());
     }
     say(&findings.machine.to_text());

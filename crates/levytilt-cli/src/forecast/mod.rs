@@ -2,7 +2,7 @@
 
 pub mod files;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use levytilt::Model;
 use levytilt::drift::Neural;
 use levytilt::forecast::{Forecast, ForecastOptions, forecast, forecast_drawn};
@@ -18,11 +18,12 @@ use crate::bytes::{display_name, read_text};
 use crate::claim::Claim;
 use crate::commit;
 use crate::failure::{bad, quoted};
+use crate::finite;
 use crate::fit::{self, Outcome};
 use crate::input::Table;
 use crate::npz::{self, Array};
 use crate::one_or_many::OneOrMany;
-use crate::output::{Entry, number, say};
+use crate::output::{Entry, figure, say};
 use crate::report::page::Page;
 use crate::report::{self, Outlook, forecast_page};
 use crate::rows::split;
@@ -233,7 +234,7 @@ impl Origin {
 impl View {
     /// The content of summary.json.
     pub fn summary_json(&self) -> Result<String> {
-        serde_json::to_string_pretty(&self.summary).context("summary")
+        finite::json(&self.summary)
     }
 }
 
@@ -310,9 +311,11 @@ fn write_table(out: &mut dyn Write, ahead: &Forecast, calendar: &Calendar, names
     for (j, time) in ahead.times.iter().enumerate() {
         for (i, name) in names.iter().enumerate() {
             let m = ahead.marginal(i, j, &LEVELS);
-            let sd = if ahead.has_variance { number(m.sd) } else { String::new() };
-            let mut fields = vec![calendar.write(*time), name.clone(), number(m.mean), sd];
-            fields.extend(m.quantiles.iter().copied().map(number));
+            let sd = if ahead.has_variance { figure(m.sd)? } else { String::new() };
+            let mut fields = vec![calendar.write(*time), name.clone(), figure(m.mean)?, sd];
+            for quantile in &m.quantiles {
+                fields.push(figure(*quantile)?);
+            }
             csv.write_record(fields)?;
         }
     }

@@ -92,7 +92,9 @@ impl<R: Read> Walker<R> {
         let size = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
         let kind = head & 15;
         match form {
-            Some(form) if size > 0 && !form.fits(kind) => Err(format!("has a list of kind {kind}, which it is not")),
+            Some(form) if size > 0 && !form.fits(kind) => {
+                Err(format!("has a list of kind {kind} where another belongs"))
+            }
             _ => Ok((size, kind)),
         }
     }
@@ -121,7 +123,7 @@ impl<R: Read> Walker<R> {
             }
             let form = known.iter().find(|field| field.0 == number).map(|field| &field.1);
             if form.is_some_and(|form| !form.fits(kind)) {
-                return Err(format!("has a field {number} of kind {kind}, which it is not"));
+                return Err(format!("has a field {number} of kind {kind} where another belongs"));
             }
             if !see(self, number)? {
                 self.pass(kind, form, depth, true)?;

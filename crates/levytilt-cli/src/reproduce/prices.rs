@@ -7,6 +7,7 @@ use crate::backtest::args::BacktestArgs;
 use crate::backtest::backtest;
 use crate::claim::Claim;
 use crate::failure::bad;
+use crate::finite;
 use crate::output::{Entry, say};
 use crate::report::{self, prices_page};
 use crate::reproduce::args::{ReproduceArgs, Study};
@@ -58,7 +59,7 @@ fn run(args: &ReproduceArgs, claim: Claim, parts: &[Part]) -> Result<()> {
     let text = Entry::text("table.md", markdown.join("\n"));
     claim.save(&[Entry::json("table.json", &tables), text, page, content])?;
     if args.report.json {
-        say(&serde_json::to_string_pretty(&tables).context("table")?);
+        say(&finite::json(&tables)?);
     } else if !args.report.quiet {
         markdown.iter().for_each(|table| say(table));
         say(&format!("written: {}: report.html, table.json, table.md", args.out.display()));

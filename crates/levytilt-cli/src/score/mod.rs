@@ -10,6 +10,7 @@ use crate::args::ScoreArgs;
 use crate::claim::Claim;
 use crate::commit;
 use crate::failure::bad;
+use crate::finite;
 use crate::forecast::files::Ahead;
 use crate::input::{self, Table};
 use crate::output::{Entry, say};
@@ -42,7 +43,7 @@ pub fn run(args: &ScoreArgs) -> Result<()> {
         claim.save(&[page, content, Entry::json("scores.json", &scores)])?;
     }
     if args.report.json {
-        say(&serde_json::to_string_pretty(&scores).context("scores")?);
+        say(&finite::json(&scores)?);
     } else if !args.report.quiet {
         say(&scores.to_text());
         if let Some(dir) = &args.out {

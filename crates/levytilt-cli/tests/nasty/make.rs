@@ -29,19 +29,24 @@ pub fn gz_bomb(piece: &[u8], count: usize) -> Vec<u8> {
     packed.finish().unwrap().repeat(count >> 26)
 }
 
-/// An archive of one array, "paths", with a header of this shape and `zeros` bytes of zeros as its numbers.
-pub fn npz_bomb(shape: &str, zeros: usize) -> Vec<u8> {
+/// An archive of one array, "paths", with a header of this shape and `count` bytes of zeros as its numbers.
+pub fn npz_bomb(shape: &str, count: usize) -> Vec<u8> {
+    npz_of(shape, 0, count)
+}
+
+/// The same, of any byte.
+pub fn npz_of(shape: &str, byte: u8, count: usize) -> Vec<u8> {
     let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}");
     let mut start = b"\x93NUMPY\x01\x00".to_vec();
     start.extend((header.len() as u16).to_le_bytes());
     start.extend(header.bytes());
     let mut packed = DeflateEncoder::new(Vec::new(), Compression::best());
     packed.write_all(&start).unwrap();
-    repeat(&mut packed, &[0], zeros).unwrap();
+    repeat(&mut packed, &[byte], count).unwrap();
     let mut crc = Crc::new();
     crc.update(&start);
-    let block = [0; 1 << 16];
-    (0..zeros / block.len()).for_each(|_| crc.update(&block));
+    let block = [byte; 1 << 16];
+    (0..count / block.len()).for_each(|_| crc.update(&block));
     zip("paths.npy", &packed.finish().unwrap(), crc.sum())
 }
 

@@ -228,11 +228,11 @@ fn damaged_files_are_named() {
     let at = Sandbox::new();
     let good = good();
     // The library panics at it.
-    let nothing = include_bytes!("../../../../fuzz/corpus/parquet/differences-of-no-values");
+    let nothing = include_bytes!("../../../../fuzz/seeds/parquet/differences-of-no-values");
     refused(&at, "differences of no values", nothing, &["t.parquet", "is damaged"]);
     // The library counts to two thousand million at it.
-    let endless = include_bytes!("../../../../fuzz/corpus/parquet/list-without-end");
-    refused(&at, "a list without end", endless, &["t.parquet", "which it is not"]);
+    let endless = include_bytes!("../../../../fuzz/seeds/parquet/list-without-end");
+    refused(&at, "a list without end", endless, &["t.parquet", "where another belongs"]);
     assert_eq!(at.run("doctor missing.parquet").code, 2);
     for (what, length) in
         [("4 bytes", 4), ("11 bytes", 11), ("half of it", good.len() / 2), ("all but 1", good.len() - 1)]

@@ -2,7 +2,7 @@
 
 use crate::common::{OU_STABLE, Sandbox};
 use crate::file_refused;
-use crate::make::{npz_bomb, sparse};
+use crate::make::{npz_bomb, npz_of, sparse};
 use std::fs;
 use std::path::Path;
 
@@ -132,6 +132,7 @@ fn damaged_models_are_named() {
         ("network: width 2⁶⁴ - 1", with_spec("18446744073709551615", "[0, 0]"), &[]),
         ("network: width 0", with_spec("0", "[0, 0]"), &[]),
         ("network: too few numbers", with_spec("1", "[0, 0]"), &[]),
+        ("network: no number", [with_spec("1", "[0, 8]"), vec![255; 8]].concat(), &["no finite number"]),
     ] {
         replace(&network, &content);
         forecast(what, &[&["model.safetensors"], parts].concat());
@@ -160,6 +161,7 @@ fn damaged_forecasts_are_named() {
         ("paths: a shape of 2⁶⁶ bytes", npz_bomb(&fitting(1 << 63), 1 << 20), &["shape"]),
         ("paths: a shape without numbers", npz_bomb(&fitting(0), 1 << 20), &["does not fit"]),
         ("paths: more numbers than its shape", npz_bomb(&fitting(3), 1 << 20), &["does not fit"]),
+        ("paths: no numbers", npz_of(&fitting(1 << 13), 255, rows << 16), &["number 0 is NaN"]),
     ] {
         replace(&at.path("ahead/paths.npz"), &content);
         score(what, &[&["paths.npz"], parts].concat());

@@ -5,12 +5,13 @@ pub mod set;
 pub mod table;
 pub mod ways;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde_json::json;
 use std::collections::HashSet;
 
 use crate::claim::Claim;
 use crate::failure::bad;
+use crate::finite;
 use crate::journal::Journal;
 use crate::output::{Entry, say};
 use crate::progress::Progress;
@@ -41,7 +42,7 @@ pub fn run(args: &ReproduceArgs, claim: Claim) -> Result<()> {
     let markdown = Entry::text("table.md", table.to_markdown());
     claim.save(&[Entry::json("table.json", &table), markdown, page, content])?;
     if args.report.json {
-        say(&serde_json::to_string_pretty(&table).context("table")?);
+        say(&finite::json(&table)?);
     } else if !args.report.quiet {
         say(&table.to_markdown());
         say(&format!("written: {}: report.html, sets.jsonl, table.json, table.md", args.out.display()));

@@ -15,8 +15,8 @@ pub const PERCENTILES: [f64; 4] = [90.0, 95.0, 97.5, 99.0];
 pub struct Scored {
     /// Mean CRPS over the observations held out.
     pub crps: f64,
-    /// The same over those after the largest moves of all observations.
-    pub jump_crps: [f64; 4],
+    /// The same over those after the largest moves of all observations; null where none of them was held out.
+    pub jump_crps: [Option<f64>; 4],
 }
 
 /// Fill `paths` (one state per seen observation) in to the fine times and score them.
@@ -44,7 +44,10 @@ pub fn score(data: &Data, model: &Model, paths: &Paths, seed: u64) -> Result<Sco
             }
         }
     }
-    Ok(Scored { crps: sum / count as f64, jump_crps: jumps.map(|(sum, count)| sum / count as f64) })
+    Ok(Scored {
+        crps: sum / count as f64,
+        jump_crps: jumps.map(|(sum, count)| (count > 0).then(|| sum / count as f64)),
+    })
 }
 
 /// Percentiles of the moves of all observations.

@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::failure::bad;
+use crate::finite;
 use crate::reproduce::published::{Published, synthetic};
 use crate::reproduce::synthetic::set::{Line, Row, System};
 
@@ -49,13 +50,17 @@ pub struct Cell {
 pub struct WayScores {
     /// Its name.
     pub name: String,
-    /// Mean CRPS.
+    /// Mean CRPS; null where it failed on every data set, as with the others.
+    #[serde(serialize_with = "finite::or_null")]
     pub crps: f64,
-    /// Mean jump CRPS at 90, 95, 97.5 and 99%.
+    /// Mean jump CRPS at 90, 95, 97.5 and 99%; null where no value held out moved that far.
+    #[serde(serialize_with = "finite::or_nulls")]
     pub jump_crps: [f64; 4],
     /// Mean absolute errors of the drift's parameters; 0 where the truth was given.
+    #[serde(serialize_with = "finite::or_nulls")]
     pub errors: [f64; 2],
     /// Their medians.
+    #[serde(serialize_with = "finite::or_nulls")]
     pub median_errors: [f64; 2],
     /// Mean time per data set.
     pub seconds: f64,
@@ -265,11 +270,8 @@ fn way(lines: &[&Line], name: &str) -> WayScores {
     let errors = |i: usize| -> Vec<f64> {
         rows.iter().filter_map(|(line, row)| Some((row.found?[i] - line.truth[i]).abs())).collect()
     };
-    let jump = |k: usize| {
-        // No observation held out may have moved that far.
-        let seen: Vec<f64> = rows.iter().filter_map(|(_, row)| Some(row.scores.as_ref()?.jump_crps[k])).collect();
-        mean(&seen.into_iter().filter(|crps| crps.is_finite()).collect::<Vec<_>>())
-    };
+    let jump =
+        |k: usize| mean(&rows.iter().filter_map(|(_, row)| row.scores.as_ref()?.jump_crps[k]).collect::<Vec<_>>());
     WayScores {
         name: name.into(),
         crps: mean(&rows.iter().filter_map(|(_, row)| Some(row.scores.as_ref()?.crps)).collect::<Vec<_>>()),
