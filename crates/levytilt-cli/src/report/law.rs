@@ -5,6 +5,8 @@ use levytilt::noise::Nodes;
 /// A symmetric law: its distances from zero, and the logarithm of the chance to go further down.
 pub struct Law {
     nodes: Nodes,
+    /// Distance that half of all moves exceed; standing still is no move.
+    half: f64,
     /// Distances, increasing.
     distances: Vec<f64>,
     /// ln P(J ≤ −distance), decreasing.
@@ -17,19 +19,26 @@ const COUNT: usize = 600;
 const SMALLEST: f64 = 1e-12;
 
 impl Law {
-    /// The law of these nodes; the table runs from a thousandth of the quartile out to a chance of 1e-12.
+    /// The law of these nodes; the table runs from a thousandth of what half of all moves exceed out to a chance of 1e-12.
     pub fn new(nodes: Nodes) -> Self {
-        let far = further(&nodes, SMALLEST);
-        let near = 1e-3 * further(&nodes, 0.25).min(far);
+        let pairs = || nodes.variances().iter().zip(nodes.weights());
+        let moving: f64 = pairs().filter(|(variance, _)| **variance > 0.0).map(|(_, weight)| weight).sum();
+        let (half, far) = (further(&nodes, 0.25 * moving), further(&nodes, SMALLEST.min(0.01 * moving)));
+        let near = 1e-3 * half;
         let ratio = (far / near).powf(1.0 / (COUNT - 1) as f64);
         let distances: Vec<f64> = (0..COUNT).map(|k| near * ratio.powi(k as i32)).collect();
         let log_tails = distances.iter().map(|d| nodes.cdf(-d).ln()).collect();
-        Self { nodes, distances, log_tails }
+        Self { nodes, half, distances, log_tails }
     }
 
     /// The normal law.
     pub fn normal() -> levytilt::Result<Self> {
         Ok(Self::new(Nodes::new(vec![1.0], vec![1.0], Vec::new())?))
+    }
+
+    /// The distance that half of all moves exceed, to within a hundredth; the upper quartile if there is no standing still.
+    pub fn half(&self) -> f64 {
+        self.half
     }
 
     /// The distance beyond which lies this chance on one side; the ends of the table for what is outside.
@@ -50,9 +59,10 @@ impl Law {
 /// The distance beyond which lies `chance` on one side, to within a hundredth: by doubling and halving.
 fn further(nodes: &Nodes, chance: f64) -> f64 {
     let largest = nodes.variances().iter().copied().fold(0.0, f64::max).sqrt();
-    let (mut low, mut high) = (1e-300f64, 10.0 * largest.max(1e-290));
+    let (mut low, mut high) = (1e-290f64, 10.0 * largest.max(1e-280));
     while high / low > 1.01 {
-        let middle = (low * high).sqrt();
+        // The product of the two may be too small for a number.
+        let middle = low.sqrt() * high.sqrt();
         *(if nodes.cdf(-middle) > chance { &mut low } else { &mut high }) = middle;
     }
     high
@@ -70,5 +80,25 @@ mod tests {
             assert!((law.distance(f64::ln(chance)) - distance).abs() < 1e-3 * distance, "{chance}");
         }
         assert!((law.density(1.0) - 0.483_941).abs() < 1e-6);
+        assert!((law.half() / 0.674_49 - 1.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn identity_laws_of_any_size_and_those_that_mostly_stand_still_have_a_table() {
+        let law = |variances: &[f64], weights: &[f64]| {
+            Law::new(Nodes::new(variances.to_vec(), weights.to_vec(), Vec::new()).unwrap())
+        };
+        for size in [1e-140, 1e-9, 1.0, 1e140] {
+            let alone = law(&[size * size], &[1.0]);
+            assert!((alone.half() / size / 0.674_49 - 1.0).abs() < 0.01, "{size}: {}", alone.half());
+            // Nine steps in ten, or all but one in 10¹⁵, are no move at all.
+            for rest in [0.1, 1e-15] {
+                let rare = law(&[0.0, size * size], &[1.0 - rest, rest]);
+                assert!((rare.half() / alone.half() - 1.0).abs() < 0.02, "{size} {rest}: {}", rare.half());
+                let quartile = rare.distance(f64::ln(0.25 * rest));
+                assert!((quartile / alone.half() - 1.0).abs() < 0.02, "{size} {rest}: {quartile}");
+            }
+        }
+        assert!(law(&[0.0], &[1.0]).distance(-3.0) > 0.0);
     }
 }

@@ -70,7 +70,7 @@ fn increments(scene: &Scene, i: usize) -> Result<Vec<Vec<(f64, f64)>>> {
 fn density(scene: &Scene, i: usize, law: &Law, paths: &[Vec<(f64, f64)>], reference: f64) -> Figure {
     let distances: Vec<f64> =
         paths.iter().flatten().map(|(_, tail)| law.distance(*tail)).filter(|d| d.is_finite() && *d > 0.0).collect();
-    let quartile = law.distance(0.25f64.ln());
+    let quartile = law.half();
     let far = distances.iter().copied().fold(4.0 * quartile, f64::max) * 1.5;
     let near = quartile / 30.0;
     let at = |share: f64| near * (far / near).powf(share);
