@@ -394,3 +394,21 @@ fn training_of_a_potential_goes_on_after_a_kill() {
     at.refused(&format!("{flags} --init nowhere"), &["--init nowhere", "cold, sweep"]);
     no_nan(&at, "fine");
 }
+
+#[test]
+fn records_of_any_size_and_rare_jumps_end_with_a_page() {
+    let at = Sandbox::new();
+    for (k, size) in [1e-120, 1e-9, 1.0, 1e120].into_iter().enumerate() {
+        // Mostly still, with a jump now and then.
+        let value = |j: u32| size * f64::from(j / 7 + (j * 5) % 3 * (j / 11) % 4);
+        let rows: String = (0..30).map(|j| format!("{j},{:e}\n", value(j))).collect();
+        at.write("d.csv", format!("time,value\n{rows}"));
+        for (noise, name) in [("compound-poisson", "rare"), ("stable", "wild")] {
+            let (run, ahead) = (format!("{name}{k}"), format!("{name}-ahead{k}"));
+            at.ok(&format!("fit d.csv --drift none --noise {noise} --paths 20 --seed 1 --out {run}"));
+            at.ok(&format!("forecast {run} --horizon 3 --paths 20 --out {ahead}"));
+            no_nan(&at, &run);
+            no_nan(&at, &ahead);
+        }
+    }
+}
