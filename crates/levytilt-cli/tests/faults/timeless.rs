@@ -46,11 +46,14 @@ fn timeless(text: &str) -> String {
     json.to_string()
 }
 
-/// The times that a report shows: in words, and the numbers behind them.
+/// The times that a report shows, as they stand in the tags of its page: the number, and the words for it. Digits alone may stand
+/// anywhere else too.
 fn times_shown(report: &[u8]) -> Vec<String> {
     let mut shown = Vec::new();
     each_time(&mut serde_json::from_slice(report).unwrap(), &mut |cell| {
-        shown.extend([cell["value"].to_string(), cell["text"].as_str().unwrap_or_default().to_string()]);
+        let (value, text) = (cell["value"].as_f64().unwrap(), cell["text"].as_str().unwrap());
+        let tag = |name: &str| format!(" data-value=\"{value}\"{name}>{text}<");
+        shown.extend([tag(""), tag(" data-name=\"computing time\"")]);
     });
     shown
 }
