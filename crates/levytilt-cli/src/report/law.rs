@@ -5,7 +5,8 @@ use levytilt::noise::Nodes;
 /// A symmetric law: its distances from zero, and the logarithm of the chance to go further down.
 pub struct Law {
     nodes: Nodes,
-    /// Distance that half of all moves exceed; standing still is no move.
+    /// The chance to move at all, and the distance that half of all moves exceed.
+    moving: f64,
     half: f64,
     /// Distances, increasing.
     distances: Vec<f64>,
@@ -28,7 +29,7 @@ impl Law {
         let ratio = (far / near).powf(1.0 / (COUNT - 1) as f64);
         let distances: Vec<f64> = (0..COUNT).map(|k| near * ratio.powi(k as i32)).collect();
         let log_tails = distances.iter().map(|d| nodes.cdf(-d).ln()).collect();
-        Self { nodes, half, distances, log_tails }
+        Self { nodes, moving, half, distances, log_tails }
     }
 
     /// The normal law.
@@ -36,7 +37,12 @@ impl Law {
         Ok(Self::new(Nodes::new(vec![1.0], vec![1.0], Vec::new())?))
     }
 
-    /// The distance that half of all moves exceed, to within a hundredth; the upper quartile if there is no standing still.
+    /// The chance to move at all: 1 but for jumps with stillness between them.
+    pub fn moving(&self) -> f64 {
+        self.moving
+    }
+
+    /// The distance that half of all moves exceed; the upper quartile if there is no standing still.
     pub fn half(&self) -> f64 {
         self.half
     }
@@ -56,11 +62,11 @@ impl Law {
     }
 }
 
-/// The distance beyond which lies `chance` on one side, to within a hundredth: by doubling and halving.
+/// The distance beyond which lies `chance` on one side, to within a millionth: by doubling and halving.
 fn further(nodes: &Nodes, chance: f64) -> f64 {
     let largest = nodes.variances().iter().copied().fold(0.0, f64::max).sqrt();
     let (mut low, mut high) = (1e-290f64, 10.0 * largest.max(1e-280));
-    while high / low > 1.01 {
+    while high / low > 1.0 + 1e-6 {
         // The product of the two may be too small for a number.
         let middle = low.sqrt() * high.sqrt();
         *(if nodes.cdf(-middle) > chance { &mut low } else { &mut high }) = middle;

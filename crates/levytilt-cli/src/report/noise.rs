@@ -77,7 +77,9 @@ fn density(scene: &Scene, i: usize, law: &Law, paths: &[Vec<(f64, f64)>], refere
     let xs: Vec<f64> = (0..COUNT).map(|k| at(k as f64 / (COUNT - 1) as f64)).collect();
     let model: Vec<f64> = xs.iter().map(|x| law.density(*x)).collect();
     let sigma = quartile / 0.674_489_750_196_081_7;
-    let bell = |x: &f64| 2.0 * (-0.5 * (x / sigma).powi(2)).exp() / (sigma * (2.0 * std::f64::consts::PI).sqrt());
+    let bell = |x: &f64| {
+        2.0 * law.moving() * (-0.5 * (x / sigma).powi(2)).exp() / (sigma * (2.0 * std::f64::consts::PI).sqrt())
+    };
     let bell: Vec<f64> = xs.iter().map(bell).collect();
     let (places, found) = histogram(&distances, at);
     let mut figure = Figure::new(
