@@ -27,7 +27,7 @@ const MIDDLE: f64 = 4.7;
 
 /// The model to fit.
 const JUMPS: &str = "model = { drift = 'double-well', noise = 'stable' }";
-/// Its rival at the parameters that maximise its evidence (found by `examples/ngrip_search.rs` of the library; the
+/// Its rival at the parameters that maximise its evidence (found by `scripts/validate ngrip_search`; the
 /// same search finds a log evidence of 469.9 for the model with jumps).
 const DIFFUSION: &str = "
 model = { drift = 'double-well', noise = 'gaussian', scale = 1.441, observation_std = 0.139 }

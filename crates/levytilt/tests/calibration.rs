@@ -1,10 +1,10 @@
 //! Simulation-based calibration in small: true states are one more draw from the posterior. The whole table is printed by
 //! the example `calibration`.
 
-#[path = "../examples/calibration/replicate.rs"]
+#[path = "../../../validation/src/bin/calibration/replicate.rs"]
 #[allow(dead_code)]
 mod replicate;
-#[path = "../examples/calibration/verdict.rs"]
+#[path = "../../../validation/src/bin/calibration/verdict.rs"]
 #[allow(dead_code)]
 mod verdict;
 

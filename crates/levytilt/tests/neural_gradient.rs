@@ -1,6 +1,6 @@
 //! Hold the estimated slope of the bound to finite differences of the bound itself.
 
-#[path = "../examples/validate_neural/gradient.rs"]
+#[path = "../../../validation/src/bin/neural/gradient.rs"]
 mod gradient;
 
 use levytilt::drift::{Drift, Linear, Ou};
@@ -131,7 +131,7 @@ fn statistics_slope_with_coupled_dimensions_and_two_bumps() {
 }
 
 /// The slopes in every layer and in every group of the encoder, at the start, at the end and half way: the short
-/// version of `cargo run --release --example validate_neural -- gradient`. Six standard errors, themselves known
+/// version of `scripts/validate neural gradient`. Six standard errors, themselves known
 /// from 20 batches (about 200 comparisons: false alarm below 0.2%).
 #[test]
 fn statistics_slopes_in_the_networks_are_those_of_the_bound() {

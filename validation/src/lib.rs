@@ -1,0 +1,5 @@
+//! What the validation programs share; each program in `src/bin` prints one page of `docs/validation`.
+
+pub mod memory;
+pub mod prices;
+pub mod svg;
