@@ -1,6 +1,6 @@
 //! Give Python the program's two kinds of failure: input that the caller can put right, and work that went wrong.
 
-use levytilt_cli::failure::exit_code;
+use levytilt_run::failure::exit_code;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;

@@ -1,10 +1,10 @@
 //! Fit a model to a table, and hand out what was found.
 
-use levytilt_cli::claim::Claim;
-use levytilt_cli::finite;
-use levytilt_cli::fit::{Outcome, analyse, entries};
-use levytilt_cli::forecast::Origin;
-use levytilt_cli::input;
+use levytilt_run::command::fit::save;
+use levytilt_run::finite;
+use levytilt_run::table;
+use levytilt_run::workflow::fit::{Outcome, analyse};
+use levytilt_run::workflow::forecast::Origin;
 use numpy::ndarray::{Array2, Array3};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3};
 use pyo3::prelude::*;
@@ -22,7 +22,7 @@ use crate::work::patiently;
 #[pyclass(frozen, module = "levytilt._levytilt")]
 pub struct Run {
     outcome: Arc<Outcome>,
-    table: Arc<input::Table>,
+    table: Arc<table::Table>,
     origin: Arc<Origin>,
 }
 
@@ -34,7 +34,7 @@ pub fn fit(py: Python<'_>, table: &Table, flags: Vec<String>, progress: Option<P
     let (table, threads) = (table.0.clone(), settings.solve.threads);
     patiently(py, threads, progress, move |heed| {
         let outcome = analyse(settings, &table, heed)?;
-        let origin = Arc::new(Origin::of(&outcome, &table)?);
+        let origin = Arc::new(Origin::of(&outcome)?);
         Ok(Run { outcome: Arc::new(outcome), table, origin })
     })
 }
@@ -118,8 +118,7 @@ impl Run {
 
     /// Write the files of a run.
     fn save(&self, py: Python<'_>, dir: PathBuf) -> PyResult<()> {
-        let write = || Claim::new(&dir)?.save(&entries(&self.outcome, &self.table, &self.outcome.summary, None)?);
-        py.detach(write).map_err(raised)
+        py.detach(|| save(&dir, &self.outcome, &self.table)).map_err(raised)
     }
 
     /// Look ahead; see `Ahead`.

@@ -2,7 +2,8 @@
 
 use clap::Parser;
 use levytilt_cli::args::{Cli, Command};
-use levytilt_cli::{failure, output, run};
+use levytilt_cli::{print, run};
+use levytilt_run::failure;
 use pyo3::prelude::*;
 
 use crate::errors::InputError;
@@ -57,7 +58,7 @@ pub fn main(py: Python<'_>, line: Vec<String>) -> i32 {
     match py.detach(|| run(&cli)) {
         Ok(()) => 0,
         Err(error) => {
-            eprintln!("{} {error:#}", output::alarm("error:"));
+            eprintln!("{} {error:#}", print::alarm("error:"));
             failure::exit_code(&error).into()
         }
     }

@@ -1,10 +1,11 @@
 //! Look ahead from a fit, fresh or read back from its directory.
 
-use levytilt_cli::claim::Claim;
-use levytilt_cli::fit::Outcome;
-use levytilt_cli::forecast::{Look, Origin, View};
-use levytilt_cli::input;
-use levytilt_cli::report::{self, Material, fit_page};
+use levytilt_run::command::forecast::save;
+use levytilt_run::directory::Lock;
+use levytilt_run::report::{self, Material, fit_page};
+use levytilt_run::table;
+use levytilt_run::workflow::fit::Outcome;
+use levytilt_run::workflow::forecast::{Look, Origin, View};
 use numpy::ndarray::Array3;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use pyo3::prelude::*;
@@ -18,7 +19,7 @@ use crate::work::patiently;
 /// Where the page of the fit comes from, whose end the page of a forecast shows.
 pub enum Source {
     /// From the fit.
-    Fresh(Arc<Outcome>, Arc<input::Table>),
+    Fresh(Arc<Outcome>, Arc<table::Table>),
     /// From its directory.
     Saved(PathBuf),
 }
@@ -46,8 +47,9 @@ pub fn look(
         (None, Some(horizon)) => origin.until(horizon).map_err(raised)?,
         (None, None) => return Err(InputError::new_err("forecast needs a horizon or times")),
     };
+    let look = Look { paths: args.effort.paths, seed: args.seed, fixed_parameters: args.fixed_parameters };
     patiently(py, args.effort.threads, None, move |_| {
-        let view = origin.look(&times, Look::new(&args))?;
+        let view = origin.look(&times, look)?;
         Ok(Ahead { origin, view, source })
     })
 }
@@ -115,7 +117,7 @@ impl Ahead {
                 Source::Fresh(outcome, table) => Some(fit_page(&Material { outcome, table, rival: None })?),
                 Source::Saved(run) => report::read(run).ok(),
             };
-            self.origin.save(Claim::new(&dir)?, &self.view, page.as_ref())
+            save(Lock::new(&dir)?, &self.origin, &self.view, page.as_ref())
         };
         py.detach(write).map_err(raised)
     }

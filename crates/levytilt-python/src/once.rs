@@ -1,8 +1,8 @@
 //! The commands that need no fit: exact evidence and synthetic data.
 
-use levytilt_cli::exact::analyse;
-use levytilt_cli::finite;
-use levytilt_cli::simulate::draw;
+use levytilt_run::finite;
+use levytilt_run::workflow::exact::analyse;
+use levytilt_run::workflow::simulate::draw;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -1,8 +1,9 @@
 //! A record of observations, from a file or from arrays; it can be sent to other processes.
 
-use levytilt_cli::input::{self, from_columns};
-use levytilt_cli::output::number;
-use levytilt_cli::time::Calendar;
+use levytilt_run::number::number;
+use levytilt_run::table::input::from_columns;
+use levytilt_run::table::time::Calendar;
+use levytilt_run::table::{self, read};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
@@ -13,7 +14,7 @@ use crate::flags::expect_command;
 
 /// Times, and one column of values per dimension, in the order of time.
 #[pyclass(frozen, module = "levytilt._levytilt")]
-pub struct Table(pub Arc<input::Table>);
+pub struct Table(pub Arc<table::Table>);
 
 /// Times as numbers, or as they are written.
 #[derive(FromPyObject)]
@@ -44,7 +45,7 @@ impl Table {
     fn read(source: &str, flags: Vec<String>) -> PyResult<Self> {
         let args = expect_command!(Fit, &["fit", source], &flags);
         let settings = args.settings().with_config(args.record.config.as_deref()).map_err(raised)?;
-        let table = input::read(source, &settings.data.chosen()).map_err(raised)?;
+        let table = read(source, &settings.data.chosen()).map_err(raised)?;
         Ok(Self(Arc::new(table)))
     }
 

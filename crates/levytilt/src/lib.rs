@@ -40,7 +40,6 @@ mod model;
 pub mod noise;
 pub mod posterior;
 pub mod potential;
-pub mod progress;
 mod rng;
 pub mod score;
 pub mod series;
@@ -53,6 +52,7 @@ pub use error::{Error, Result};
 pub use model::{Dimension, Model, Start};
 pub use rng::{StreamRng, stream};
 pub use simulate::{Simulated, simulate};
+pub use solve::progress;
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

@@ -5,8 +5,6 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod make;
-#[cfg(feature = "parquet")]
-mod parquet_files;
 mod results;
 mod tables;
 

@@ -33,9 +33,7 @@ fn encodings_are_named() {
     table(&at, "Latin-1", b"time,gr\xf6\xdfe\n0,1\n", &["t.csv, line 1", "UTF-8"]);
     table(&at, "a letter cut short", b"time,value\n0,1\n1,\xe2\x82", &["t.csv, line 3", "UTF-8"]);
     table(&at, "a NUL byte in a field", b"time,value\n0,1\n1,2\0\n", &["t.csv, line 3", "binary"]);
-    if cfg!(not(feature = "parquet")) {
-        table(&at, "a Parquet file", b"PAR1\x15\x04PAR1", &["t.csv", "Parquet", "--features parquet", "Python"]);
-    }
+    table(&at, "a Parquet file", b"PAR1\x15\x04PAR1", &["t.csv", "Parquet", "CSV", "Python"]);
     table(&at, "an executable", b"\x7fELF\x02\x01\x01\0\0\0\0", &["binary"]);
 }
 
