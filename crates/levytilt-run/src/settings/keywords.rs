@@ -9,7 +9,7 @@ use super::{DataSettings, DriftSettings, GridSettings, ModelSettings, Settings, 
 use crate::failure::bad;
 
 /// The sections that hold keywords: their names, their keys, and how a key and its value are tried.
-const SECTIONS: [(&str, fn() -> Vec<String>, Try); 6] = [
+const SECTIONS: [Section; 6] = [
     ("data", keys_of::<DataSettings>, tried::<DataSettings>),
     ("model", keys_of::<ModelSettings>, tried::<ModelSettings>),
     ("drift", keys_of::<DriftSettings>, tried::<DriftSettings>),
@@ -18,6 +18,7 @@ const SECTIONS: [(&str, fn() -> Vec<String>, Try); 6] = [
     ("solve", keys_of::<SolveSettings>, tried::<SolveSettings>),
 ];
 
+type Section = (&'static str, fn() -> Vec<String>, Try);
 type Try = fn(&Map<String, Value>) -> Result<(), serde_json::Error>;
 
 /// The keys of a section: all of its fields, which are null where nothing is set.
