@@ -3,7 +3,6 @@
 use clap::Parser;
 use levytilt_cli::args::Cli;
 use levytilt_cli::{print, run};
-use levytilt_run::failure;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -13,7 +12,7 @@ fn main() -> ExitCode {
         Err(error) => {
             // Not `eprintln`, which panics when nobody listens any more.
             drop(writeln!(std::io::stderr(), "{} {error:#}", print::alarm("error:")));
-            ExitCode::from(failure::exit_code(&error))
+            ExitCode::from(print::exit_code(&error))
         }
     }
 }

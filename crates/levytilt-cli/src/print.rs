@@ -1,6 +1,7 @@
 //! Print lines, and what became of figures.
 
 use anyhow::Result;
+use levytilt_run::failure::{Kind, kind};
 use levytilt_run::report::{Drawn, draw_plots};
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
@@ -22,6 +23,14 @@ pub fn say(line: &str) {
             std::process::exit(1);
         }
         _ => {}
+    }
+}
+
+/// The exit code an error asks for: 2 for input, 1 for everything else.
+pub fn exit_code(error: &anyhow::Error) -> u8 {
+    match kind(error) {
+        Kind::Input => 2,
+        Kind::Computation => 1,
     }
 }
 

@@ -13,9 +13,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::errors::raised;
-use crate::flags::expect_command;
-use crate::forecast::{Ahead, Source, look};
-use crate::table::Table;
+use crate::forecast::{Ahead, look};
+use crate::keywords::settings;
+use crate::table::{Table, Times};
 use crate::work::patiently;
 
 /// A fit and its record, with the settings that made it.
@@ -26,11 +26,10 @@ pub struct Run {
     origin: Arc<Origin>,
 }
 
-/// Fit the model that `flags` of `levytilt fit` describe; `progress(iteration, most, bound, error)` is told of steps.
+/// Fit the model that keywords describe; `progress(iteration, most, bound, error)` is told of steps.
 #[pyfunction]
-pub fn fit(py: Python<'_>, table: &Table, flags: Vec<String>, progress: Option<Py<PyAny>>) -> PyResult<Run> {
-    let args = expect_command!(Fit, &["fit", &table.0.source], &flags);
-    let settings = args.settings().with_config(args.record.config.as_deref()).map_err(raised)?;
+pub fn fit(py: Python<'_>, table: &Table, keywords: &str, progress: Option<Py<PyAny>>) -> PyResult<Run> {
+    let settings = settings(keywords)?;
     let (table, threads) = (table.0.clone(), settings.solve.threads);
     patiently(py, threads, progress, move |heed| {
         let outcome = analyse(settings, &table, heed)?;
@@ -122,9 +121,8 @@ impl Run {
     }
 
     /// Look ahead; see `Ahead`.
-    #[pyo3(signature = (flags, at=None))]
-    fn forecast(&self, py: Python<'_>, flags: Vec<String>, at: Option<Vec<String>>) -> PyResult<Ahead> {
-        let source = Source::Fresh(self.outcome.clone(), self.table.clone());
-        look(py, self.origin.clone(), source, &flags, at)
+    #[pyo3(signature = (keywords, at=None))]
+    fn forecast(&self, py: Python<'_>, keywords: &str, at: Option<Times>) -> PyResult<Ahead> {
+        look(py, self.origin.clone(), keywords, at)
     }
 }

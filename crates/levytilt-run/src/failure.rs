@@ -1,4 +1,4 @@
-//! Tell wrong input (exit code 2) from a computation that failed (exit code 1).
+//! Tell wrong input from a computation that failed.
 
 use std::fmt;
 
@@ -35,8 +35,34 @@ pub fn brief(error: &dyn fmt::Display) -> String {
     error.to_string().lines().take(8).map(cut).collect::<Vec<_>>().join("\n")
 }
 
-/// The exit code an error asks for: 2 for input, 1 for everything else.
-pub fn exit_code(error: &anyhow::Error) -> u8 {
+/// Who can do something about an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The caller: a file, a flag or a setting is wrong.
+    Input,
+    /// Nobody but time, room or another model: the computation failed.
+    Computation,
+}
+
+/// The message of an error in the words of a caller who gives keywords: `--observation-std` becomes observation_std. Only
+/// the names of options are rewritten, so text of the caller stays as it is.
+pub fn in_keywords(error: &anyhow::Error, options: &[String]) -> String {
+    let message = format!("{error:#}");
+    let mut text = String::new();
+    let mut parts = message.split("--");
+    text.extend(parts.next());
+    for part in parts {
+        let end =
+            part.find(|c: char| !(c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')).unwrap_or(part.len());
+        let name = part[..end].replace('-', "_");
+        let known = options.contains(&name) && !text.ends_with(|c: char| c.is_alphanumeric());
+        text += &if known { format!("{name}{}", &part[end..]) } else { format!("--{part}") };
+    }
+    text
+}
+
+/// What kind of failure an error is.
+pub fn kind(error: &anyhow::Error) -> Kind {
     let is_input = error.chain().any(|cause| {
         cause.is::<BadInput>()
             || matches!(
@@ -46,7 +72,7 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
                 )
             )
     });
-    if is_input { 2 } else { 1 }
+    if is_input { Kind::Input } else { Kind::Computation }
 }
 
 #[cfg(test)]
@@ -62,10 +88,18 @@ mod tests {
     }
 
     #[test]
-    fn input_errors_keep_their_code_under_context() {
+    fn input_errors_keep_their_kind_under_context() {
         let wrapped = Err::<(), _>(bad("no such column")).context("reading x.csv").unwrap_err();
-        assert_eq!(exit_code(&wrapped), 2);
+        assert_eq!(kind(&wrapped), Kind::Input);
         let numerical = levytilt::Error::Numerical { what: "grid", why: "too wide".into() };
-        assert_eq!(exit_code(&numerical.into()), 1);
+        assert_eq!(kind(&numerical.into()), Kind::Computation);
+    }
+
+    #[test]
+    fn options_are_named_as_keywords() {
+        let options = ["observation_std".to_string(), "drift".to_string()];
+        let said = |text: &str| in_keywords(&bad(text), &options);
+        assert_eq!(said("give --observation-std 1, or --drift none."), "give observation_std 1, or drift none.");
+        assert_eq!(said("a--drift.csv --unknown -- x"), "a--drift.csv --unknown -- x");
     }
 }

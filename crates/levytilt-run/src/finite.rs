@@ -1,9 +1,9 @@
 //! Hold back numbers that are none: JSON would write them as null, as if they were meant to be missing.
 
 use anyhow::Result;
-use serde::Serialize;
 use serde::de::value::Error;
 use serde::ser::{self, Error as _, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// What to do about a figure that should not be there.
 const ADVICE: &str = "is not a finite number, which is a mistake of this program; nothing was written, so please report it \
@@ -33,6 +33,17 @@ pub fn or_null<S: Serializer>(value: &f64, out: S) -> Result<S::Ok, S::Error> {
 /// Several of them.
 pub fn or_nulls<S: Serializer>(values: &[f64], out: S) -> Result<S::Ok, S::Error> {
     out.collect_seq(values.iter().map(|value| Some(*value).filter(|value| !value.is_nan())))
+}
+
+/// JSON has no NaN: a number that does not exist is null there.
+pub fn null_is_nan<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    Ok(Option::<f64>::deserialize(from)?.unwrap_or(f64::NAN))
+}
+
+/// The same for a list.
+pub fn nulls_are_nan<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
+    let values = Vec::<Option<f64>>::deserialize(from)?;
+    Ok(values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect())
 }
 
 /// Goes over everything that would be written and knows where it is.

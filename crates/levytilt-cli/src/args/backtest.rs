@@ -2,7 +2,9 @@
 
 use clap::Args;
 use levytilt_run::settings::DataSettings;
+use levytilt_run::table::time::{Length, Moment};
 use levytilt_run::workflow::backtest::Request;
+use levytilt_run::workflow::backtest::request::{HORIZON, LEAST, MODELS, PATHS, TRAIN};
 use std::path::PathBuf;
 
 use crate::args::{PlotArgs, ReportArgs};
@@ -20,10 +22,10 @@ pub struct BacktestArgs {
     #[arg(long, help_heading = "Data")]
     pub log_returns: bool,
     /// Length of the training part: such as 30d, or a number in the record's unit of time
-    #[arg(long, value_name = "SPAN", default_value = "30d", help_heading = "Windows")]
+    #[arg(long, value_name = "SPAN", default_value = TRAIN, help_heading = "Windows")]
     pub train: String,
     /// Length of the forecast part
-    #[arg(long, value_name = "SPAN", default_value = "2d", help_heading = "Windows")]
+    #[arg(long, value_name = "SPAN", default_value = HORIZON, help_heading = "Windows")]
     pub horizon: String,
     /// From one window to the next [default: the horizon]
     #[arg(long, value_name = "SPAN", help_heading = "Windows")]
@@ -35,15 +37,10 @@ pub struct BacktestArgs {
     #[arg(long, value_name = "TIME", help_heading = "Windows")]
     pub to: Option<String>,
     /// Windows with fewer training times are skipped
-    #[arg(long, value_name = "N", default_value_t = 20, help_heading = "Windows")]
+    #[arg(long, value_name = "N", default_value_t = LEAST, help_heading = "Windows")]
     pub least: usize,
     /// Models, separated by commas; see below
-    #[arg(
-        long,
-        value_name = "NAMES",
-        value_delimiter = ',',
-        default_value = "random-walk,student-walk,student-walk+clock+adaptive,garch-t,gaussian-sde,tilt"
-    )]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = MODELS)]
     pub models: Vec<String>,
     /// Model that the others are compared with [default: random-walk if it is there, else the first]
     #[arg(long, value_name = "NAME")]
@@ -52,7 +49,7 @@ pub struct BacktestArgs {
     #[arg(long, value_name = "N", help_heading = "Effort")]
     pub training_steps: Option<usize>,
     /// Forecast paths per window
-    #[arg(long, value_name = "N", default_value_t = 1000, help_heading = "Effort")]
+    #[arg(long, value_name = "N", default_value_t = PATHS, help_heading = "Effort")]
     pub paths: usize,
     /// Seed of the random numbers
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Effort")]
@@ -83,11 +80,11 @@ impl BacktestArgs {
             source,
             data,
             log_returns,
-            train,
-            horizon,
-            stride,
-            from,
-            to,
+            train: Length::Text(train),
+            horizon: Length::Text(horizon),
+            stride: stride.map(Length::Text),
+            from: from.map(Moment::Text),
+            to: to.map(Moment::Text),
             least,
             models,
             reference,

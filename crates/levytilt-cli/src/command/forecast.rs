@@ -3,6 +3,7 @@
 use anyhow::Result;
 use levytilt_run::command::forecast::{Ahead, Request, run as forecast};
 use levytilt_run::failure::bad;
+use levytilt_run::table::time::Length;
 use levytilt_run::workflow::forecast::{Look, Summary};
 
 use crate::args::ForecastArgs;
@@ -25,7 +26,7 @@ pub fn run(args: &ForecastArgs) -> Result<()> {
 
 fn request(args: &ForecastArgs) -> Result<Request> {
     let ahead = match (&args.horizon, &args.at) {
-        (Some(horizon), _) => Ahead::Horizon(horizon.clone()),
+        (Some(horizon), _) => Ahead::Horizon(Length::Text(horizon.clone())),
         (None, Some(file)) => Ahead::File(file.clone()),
         (None, None) => return Err(bad("forecast needs --horizon or --at")),
     };

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use crate::directory::entry::Entry;
 use crate::directory::lock::Lock;
 use crate::failure::bad;
-use crate::report::page::Page;
 use crate::report::{self, Outlook, forecast_page};
+use crate::table::time::Length;
 use crate::threads::with_threads;
 use crate::workflow::forecast::{Look, Origin, View, write_paths, write_table};
 
@@ -15,7 +15,7 @@ use crate::workflow::forecast::{Look, Origin, View, write_paths, write_table};
 #[derive(Debug, Clone)]
 pub enum Ahead {
     /// So far, such as 2.5 or 2d.
-    Horizon(String),
+    Horizon(Length),
     /// At the times in the first column of this file.
     File(String),
 }
@@ -46,13 +46,13 @@ pub fn run(request: &Request) -> Result<View> {
     };
     let view = with_threads(request.threads, || origin.look(&times, request.look))??;
     if let Some(lock) = lock {
-        save(lock, &origin, &view, report::read(&request.run).ok().as_ref())?;
+        save(lock, &origin, &view)?;
     }
     Ok(view)
 }
 
-/// Write the files of a forecast; `fit` is the page of the run, which shows the end of the record.
-pub fn save(lock: Lock, origin: &Origin, view: &View, fit: Option<&Page>) -> Result<()> {
+/// Write the files of a forecast.
+pub fn save(lock: Lock, origin: &Origin, view: &View) -> Result<()> {
     let View { ahead, summary } = view;
     let (names, calendar) = (origin.names(), origin.calendar());
     let outlook = Outlook {
@@ -60,7 +60,7 @@ pub fn save(lock: Lock, origin: &Origin, view: &View, fit: Option<&Page>) -> Res
         names,
         calendar,
         from: origin.last(),
-        fit,
+        history: origin.history(),
         warnings: &summary.warnings,
         version: summary.version,
     };

@@ -45,7 +45,7 @@ fn prices(request: &Request, lock: Lock) -> Result<Found> {
     }
     let markdown: Vec<String> = tables.iter().map(Beside::to_markdown).collect();
     let study = if request.study == Study::Univariate { "Univariate" } else { "Multivariate" };
-    let [page, content] = report::entries(&prices_page(study, &tables)?)?;
+    let [page, content] = report::entries(&prices_page(study, &tables))?;
     let text = Entry::text("table.md", markdown.join("\n"));
     lock.save(&[Entry::json("table.json", &tables), text, page, content])?;
     Ok(Found::Prices(tables))

@@ -15,6 +15,7 @@ use crate::directory::tensors::Tensors;
 use crate::failure::{bad, brief, quoted};
 use crate::one_or_many::OneOrMany;
 use crate::settings::{DriftKind, Settings};
+use crate::table::Table;
 use crate::table::bytes::{open_result, read_json, read_settings};
 use crate::table::time::{Calendar, Stamp, Written, parse};
 
@@ -46,6 +47,53 @@ pub struct State {
     /// How sure the parameters are; nothing in a run of before this was kept.
     #[serde(default)]
     pub learned: Option<LearnedParameters>,
+    /// The end of the record; nothing in a run of before this was kept.
+    #[serde(default)]
+    pub history: Option<History>,
+}
+
+/// The end of a record, as it was observed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct History {
+    /// Name of the column of times.
+    pub time_name: String,
+    /// Times, increasing.
+    pub times: Vec<f64>,
+    /// One list per dimension; null where nothing was seen.
+    pub values: Vec<Vec<Option<f64>>>,
+}
+
+/// Most times of a record that are kept: more than a page shows.
+const MOST_HISTORY: usize = 5000;
+
+impl History {
+    /// The end of `table`.
+    pub fn new(table: &Table) -> Self {
+        let first = table.times.len().saturating_sub(MOST_HISTORY);
+        let end = |column: &Vec<f64>| column[first..].iter().map(|v| Some(*v).filter(|v| !v.is_nan())).collect();
+        Self {
+            time_name: table.time_name.clone(),
+            times: table.times[first..].to_vec(),
+            values: table.columns.iter().map(end).collect(),
+        }
+    }
+
+    /// Times and values of what was seen of a dimension.
+    pub fn seen(&self, dimension: usize) -> (Vec<f64>, Vec<f64>) {
+        let rows = self.times.iter().zip(&self.values[dimension]);
+        rows.filter_map(|(time, value)| Some((*time, (*value)?))).unzip()
+    }
+
+    fn check(&self, dim: usize) -> Result<(), String> {
+        let times = self.times.len();
+        if self.values.len() != dim || self.values.iter().any(|values| values.len() != times) {
+            return Err(format!("history: expected {dim} lists of {times} values, one value per time"));
+        }
+        match self.times.windows(2).all(|pair| pair[0] < pair[1]) {
+            true => Ok(()),
+            false => Err("history: expected increasing times".into()),
+        }
+    }
 }
 
 /// The parameters that were learned, with what is known of their errors.
@@ -127,7 +175,7 @@ impl State {
         }
         match self.states.iter().find(|state| !state.is_finite()) {
             Some(odd) => Err(format!("states: {odd} is not a finite number")),
-            None => Ok(()),
+            None => self.history.as_ref().map_or(Ok(()), |history| history.check(dim)),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Times, lengths of time, settings and parameters, as users write them.
 
-use crate::failure::exit_code;
+use crate::failure::{Kind, kind};
 use crate::settings::build_model::{closed_model, open_model};
 use crate::settings::{Settings, parse_parameter};
 use crate::table::time::{self, Calendar, Written};
@@ -60,7 +60,7 @@ pub fn settings(bytes: &[u8]) -> bool {
     let over = match Settings::default().over(settings.clone()) {
         Ok(over) => over,
         Err(error) => {
-            assert_eq!(exit_code(&error), 2, "{error}");
+            assert_eq!(kind(&error), Kind::Input, "{error}");
             return false;
         }
     };

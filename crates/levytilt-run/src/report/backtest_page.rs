@@ -1,93 +1,13 @@
 //! Put the report of a backtest together, from the content of its scores.json.
 
-use anyhow::Result;
-use serde::Deserialize;
-
 use super::calibration::{Curve, pit, reliability, tone};
-use super::figure::{Axis, Figure, Layer, null_is_nan, nulls_are_nan};
+use super::figure::{Axis, Figure, Layer};
 use super::page::{Block, Cell, Page, Section, Table, sentence};
-use crate::failure::bad;
+use crate::workflow::backtest::summary::{Difference, ModelScores, Scores, Share};
 use crate::workflow::backtest::table::percent;
 
-/// What the page needs of scores.json.
-#[derive(Debug, Deserialize)]
-struct Backtest {
-    data: String,
-    dimensions: Vec<String>,
-    unit: String,
-    windows: Vec<String>,
-    #[serde(default)]
-    skipped: Vec<serde_json::Value>,
-    #[serde(default)]
-    failed: Vec<serde_json::Value>,
-    reference: String,
-    models: Vec<Model>,
-    version: String,
-    #[serde(default)]
-    warnings: Vec<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Model {
-    name: String,
-    #[serde(deserialize_with = "null_is_nan")]
-    crps: f64,
-    energy_score: Option<f64>,
-    #[serde(deserialize_with = "null_is_nan")]
-    tail_crps: f64,
-    #[serde(deserialize_with = "null_is_nan")]
-    mse: f64,
-    #[serde(deserialize_with = "null_is_nan")]
-    mae: f64,
-    coverage: Vec<Share>,
-    reliability: Vec<Share>,
-    pit_histogram: Vec<usize>,
-    crps_by_step: Vec<StepScore>,
-    #[serde(deserialize_with = "nulls_are_nan")]
-    crps_by_window: Vec<f64>,
-    difference: Option<Difference>,
-    #[serde(deserialize_with = "null_is_nan")]
-    seconds_per_window: f64,
-}
-
-#[derive(Debug, Deserialize)]
-struct Share {
-    #[serde(deserialize_with = "null_is_nan")]
-    level: f64,
-    #[serde(deserialize_with = "null_is_nan")]
-    observed: f64,
-    #[serde(default)]
-    std_error: Option<f64>,
-}
-
-#[derive(Debug, Deserialize)]
-struct StepScore {
-    step: usize,
-    #[serde(deserialize_with = "null_is_nan")]
-    crps: f64,
-}
-
-#[derive(Debug, Deserialize)]
-struct Difference {
-    #[serde(deserialize_with = "null_is_nan")]
-    mean: f64,
-    #[serde(deserialize_with = "null_is_nan")]
-    low: f64,
-    #[serde(deserialize_with = "null_is_nan")]
-    high: f64,
-    #[serde(deserialize_with = "null_is_nan")]
-    p_value: f64,
-    #[serde(deserialize_with = "null_is_nan")]
-    better: f64,
-}
-
-/// The report of a backtest with this scores.json.
-pub fn backtest_page(scores: &serde_json::Value) -> Result<Page> {
-    let scores = Backtest::deserialize(scores).map_err(|e| bad(format!("scores of a backtest: {e}")))?;
-    Ok(page(&scores))
-}
-
-fn page(scores: &Backtest) -> Page {
+/// The report of a backtest.
+pub fn backtest_page(scores: &Scores) -> Page {
     let mut first = vec![Block::Table(table(scores)), Block::Figure(Box::new(differences(scores)))];
     first.extend(scores.warnings.iter().map(|warning| Block::Warning(sentence(warning))));
     for (what, count) in [("could not be used", scores.skipped.len()), ("failed in a model", scores.failed.len())] {
@@ -96,7 +16,7 @@ fn page(scores: &Backtest) -> Page {
         }
     }
     let truths = scores.models.first().map_or(0, |model| model.pit_histogram.iter().sum());
-    let curve = |model: &Model| -> (Vec<f64>, Vec<f64>) {
+    let curve = |model: &ModelScores| -> (Vec<f64>, Vec<f64>) {
         model.reliability.iter().map(|share| (share.level, share.observed)).unzip()
     };
     let curves: Vec<_> = scores.models.iter().map(|model| (model.name.as_str(), curve(model))).collect();
@@ -134,7 +54,7 @@ fn page(scores: &Backtest) -> Page {
     }
 }
 
-fn table(scores: &Backtest) -> Table {
+fn table(scores: &Scores) -> Table {
     let mut head = ["model", "CRPS", "against reference", "95% interval", "p", "better in"].map(String::from).to_vec();
     let several = scores.dimensions.len() > 1;
     head.extend(several.then(|| "energy score".to_string()));
@@ -142,7 +62,7 @@ fn table(scores: &Backtest) -> Table {
     let levels = scores.models.first().map_or(&[][..], |model| &model.coverage);
     head.extend(levels.iter().map(|share| format!("in {:.0}%", 100.0 * share.level)));
     head.push("s/window".into());
-    let row = |model: &Model| {
+    let row = |model: &ModelScores| {
         let mut cells = vec![Cell::text(&model.name), Cell::number(model.crps)];
         cells.extend(match &model.difference {
             None => vec![Cell::text("reference"), Cell::text(""), Cell::text(""), Cell::text("")],
@@ -177,8 +97,8 @@ fn table(scores: &Backtest) -> Table {
 }
 
 /// Differences from the reference with their intervals.
-fn differences(scores: &Backtest) -> Figure {
-    let compared: Vec<(&Model, &Difference)> =
+fn differences(scores: &Scores) -> Figure {
+    let compared: Vec<(&ModelScores, &Difference)> =
         scores.models.iter().filter_map(|m| Some((m, m.difference.as_ref()?))).collect();
     let count = compared.len().max(1) as f64;
     let names = compared.iter().map(|(m, _)| m.name.clone()).collect();
@@ -205,7 +125,7 @@ fn differences(scores: &Backtest) -> Figure {
     figure
 }
 
-fn by_step(scores: &Backtest) -> Figure {
+fn by_step(scores: &Scores) -> Figure {
     let mut figure = Figure::new("crps", "CRPS by step ahead", Axis::linear("step ahead"), Axis::linear("CRPS"));
     for (k, model) in scores.models.iter().enumerate() {
         let (x, y) = (format!("step{k}"), format!("crps{k}"));
@@ -219,7 +139,7 @@ fn by_step(scores: &Backtest) -> Figure {
     figure
 }
 
-fn by_window(scores: &Backtest) -> Figure {
+fn by_window(scores: &Scores) -> Figure {
     let count = scores.windows.len();
     let mut figure = Figure::new("windows", "CRPS by window", Axis::linear("window"), Axis::log("CRPS")).column(
         "window",

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+use crate::finite;
 use crate::table::time::{Calendar, Stamp};
 
 /// A figure.
@@ -70,19 +71,8 @@ pub struct Column {
     /// Head of the column in a table.
     pub label: String,
     /// Values; NaN, written null, where there is none.
-    #[serde(deserialize_with = "nulls_are_nan")]
+    #[serde(deserialize_with = "finite::nulls_are_nan")]
     pub values: Vec<f64>,
-}
-
-/// JSON has no NaN: a number that does not exist is null there.
-pub fn null_is_nan<'de, D: serde::Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-    Ok(Option::<f64>::deserialize(from)?.unwrap_or(f64::NAN))
-}
-
-/// The same for a list.
-pub fn nulls_are_nan<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
-    let values = Vec::<Option<f64>>::deserialize(from)?;
-    Ok(values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect())
 }
 
 /// One thing drawn. Columns are given by name; `x` must be sorted.

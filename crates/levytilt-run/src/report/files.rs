@@ -10,6 +10,7 @@ use crate::directory::entry::Entry;
 use crate::directory::lock::{Lock, made_by};
 use crate::failure::bad;
 use crate::table::bytes::read_json;
+use crate::workflow::backtest::summary::Scores;
 
 /// Name of the file with the content of the report, from which it is rendered again.
 pub const CONTENT: &str = "report.json";
@@ -34,10 +35,10 @@ pub fn read(dir: &Path) -> Result<Page> {
 
 fn read_once(dir: &Path) -> Result<Page> {
     let path = dir.join(CONTENT);
-    if let (false, Ok(scores)) = (path.exists(), read_json(&dir.join("scores.json"))) {
+    if let (false, Ok(scores)) = (path.exists(), read_json::<Scores>(&dir.join("scores.json"))) {
         let damaged =
             |e| bad(format!("{}: {e}; expected what `levytilt backtest` wrote", dir.join("scores.json").display()));
-        return backtest_page(&scores.map_err(damaged)?);
+        return Ok(backtest_page(&scores.map_err(damaged)?));
     }
     let name = path.display();
     let content = read_json(&path).map_err(|e| {

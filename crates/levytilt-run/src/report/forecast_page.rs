@@ -3,8 +3,9 @@
 use levytilt::forecast::Forecast;
 
 use super::fan::{Fan, law_at_the_end};
-use super::figure::{Axis, Figure};
+use super::figure::Axis;
 use super::page::{Block, Cell, Fact, Page, Section, sentence};
+use crate::directory::state::History;
 use crate::number::readable;
 use crate::table::time::Calendar;
 
@@ -18,8 +19,8 @@ pub struct Outlook<'a> {
     pub calendar: &'a Calendar,
     /// The last time of the record.
     pub from: f64,
-    /// The page of the fit, which holds the end of the record; none if it was lost.
-    pub fit: Option<&'a Page>,
+    /// The end of the record, if it is known.
+    pub history: Option<&'a History>,
     /// What a careful reader should know.
     pub warnings: &'a [String],
     /// Version of the program.
@@ -66,14 +67,14 @@ fn id(outlook: &Outlook, name: &str, i: usize) -> String {
 
 fn figures(outlook: &Outlook, i: usize) -> Vec<Block> {
     let (ahead, name) = (outlook.ahead, &outlook.names[i]);
-    let path = outlook.fit.and_then(|page| page.figures().into_iter().find(|f| f.id == id(outlook, "path", i)));
+    let time_name = outlook.history.map_or("time", |record| record.time_name.as_str());
     let fan = Fan {
         id: id(outlook, "fan", i),
         name,
         times: &ahead.times,
-        axis: path.map_or_else(|| Axis::times(outlook.calendar, "time"), |figure| figure.x.clone()),
+        axis: Axis::times(outlook.calendar, time_name),
         draws: &|j| draws(ahead, i, j),
-        history: path.map(|figure| history(figure, outlook)),
+        history: outlook.history.map(|record| end_of_record(record, outlook, i)),
         truth: None,
     };
     let mut figure = fan.figure();
@@ -86,12 +87,12 @@ fn figures(outlook: &Outlook, i: usize) -> Vec<Block> {
     vec![Block::Figure(Box::new(figure))]
 }
 
-/// The end of the record, as long as what is forecast.
-fn history(figure: &Figure, outlook: &Outlook) -> (Vec<f64>, Vec<f64>) {
-    let (times, values) = (&figure.columns["observed_time"].values, &figure.columns["observed"].values);
+/// The end of the record of dimension `i`, as long as what is forecast.
+fn end_of_record(record: &History, outlook: &Outlook, i: usize) -> (Vec<f64>, Vec<f64>) {
+    let (mut times, mut values) = record.seen(i);
     let length = outlook.ahead.times[outlook.ahead.times.len() - 1] - outlook.from;
     let first = times.partition_point(|t| *t < outlook.from - length).min(times.len().saturating_sub(20));
-    (times[first..].to_vec(), values[first..].to_vec())
+    (times.split_off(first), values.split_off(first))
 }
 
 fn last(outlook: &Outlook, i: usize) -> Vec<Block> {

@@ -2,6 +2,7 @@
 
 pub mod build_model;
 pub mod init;
+pub mod keywords;
 mod name;
 
 use anyhow::Result;

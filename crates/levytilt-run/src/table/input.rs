@@ -4,6 +4,7 @@ use anyhow::Result;
 use csv::StringRecord;
 
 use crate::failure::{bad, quoted};
+use crate::number::number;
 use crate::table::rows::{Row, split};
 use crate::table::time::{self, Calendar, Stamp, Written};
 
@@ -41,6 +42,52 @@ pub fn from_columns(source: &str, names: Vec<String>, times: &[String], columns:
     Ok(table)
 }
 
+/// The same from times that are numbers.
+pub fn from_numbers(source: &str, names: Vec<String>, times: &[f64], columns: &[Vec<f64>]) -> Result<Table> {
+    let header: StringRecord = std::iter::once("time").chain(names.iter().map(String::as_str)).collect();
+    check_header(&header, source)?;
+    check_columns(source, &names, times.len(), columns)?;
+    if let Some(row) = times.iter().position(|time| !time.is_finite()) {
+        let problem = time::parse(&times[row].to_string()).err().unwrap_or_default();
+        return Err(bad(format!("{source}, line {}, column \"time\": {problem}", row + 1)));
+    }
+    let mut order: Vec<usize> = (0..times.len()).collect();
+    order.sort_by(|&a, &b| times[a].total_cmp(&times[b]));
+    if let Some(pair) = order.windows(2).find(|pair| times[pair[0]] == times[pair[1]]) {
+        return Err(same_time(source, [pair[0] + 1, pair[1] + 1], &number(times[pair[0]])));
+    }
+    let table = Table {
+        source: source.into(),
+        time_name: column_name(&header, 0),
+        names,
+        times: order.iter().map(|&row| times[row]).collect(),
+        columns: columns.iter().map(|column| order.iter().map(|&row| column[row]).collect()).collect(),
+        lines: order.iter().map(|row| row + 1).collect(),
+        calendar: Calendar::Numbers,
+    };
+    table.check_observed()?;
+    Ok(table)
+}
+
+/// Refuse columns of another length than the times, and values that are infinite.
+fn check_columns(source: &str, names: &[String], times: usize, columns: &[Vec<f64>]) -> Result<()> {
+    for (name, column) in names.iter().zip(columns) {
+        if column.len() != times {
+            let values = column.len();
+            return Err(bad(format!("{source}, column \"{name}\": has {values} values for {times} times")));
+        }
+        if let Some(row) = column.iter().position(|value| value.is_infinite()) {
+            return Err(not_a_number(source, row + 1, name, &column[row].to_string()));
+        }
+    }
+    Ok(())
+}
+
+fn same_time(name: &str, lines: [usize; 2], text: &str) -> anyhow::Error {
+    let (first, second) = (lines[0].min(lines[1]), lines[0].max(lines[1]));
+    bad(format!("{name}: lines {first} and {second} have the same time, {text}; expected each time once"))
+}
+
 /// The same with a name for the times, and also from columns that hold too little to learn from.
 pub fn from_sparse_columns(
     source: &str,
@@ -51,15 +98,7 @@ pub fn from_sparse_columns(
 ) -> Result<Table> {
     let header: StringRecord = std::iter::once(time_name).chain(names.iter().map(String::as_str)).collect();
     check_header(&header, source)?;
-    for (name, column) in names.iter().zip(columns) {
-        if column.len() != times.len() {
-            let (values, times) = (column.len(), times.len());
-            return Err(bad(format!("{source}, column \"{name}\": has {values} values for {times} times")));
-        }
-        if let Some(row) = column.iter().position(|value| value.is_infinite()) {
-            return Err(not_a_number(source, row + 1, name, &column[row].to_string()));
-        }
-    }
+    check_columns(source, &names, times.len(), columns)?;
     let mut rows: Vec<Row> = (times.iter().enumerate())
         .map(|(k, time)| Row { line: k + 1, fields: StringRecord::from([time.as_str()].as_slice()) })
         .collect();
@@ -185,11 +224,7 @@ fn read_times(rows: &mut Vec<Row>, header: &StringRecord, name: &str) -> Result<
     let mut timed = to_numbers(written);
     timed.sort_by(|a, b| a.time.total_cmp(&b.time));
     if let Some(pair) = timed.windows(2).find(|pair| pair[0].time == pair[1].time) {
-        let (first, second) = (pair[0].row.line.min(pair[1].row.line), pair[0].row.line.max(pair[1].row.line));
-        let text = &pair[0].row.fields[0];
-        return Err(bad(format!(
-            "{name}: lines {first} and {second} have the same time, {text}; expected each time once"
-        )));
+        return Err(same_time(name, [pair[0].row.line, pair[1].row.line], &pair[0].row.fields[0]));
     }
     let times = timed.iter().map(|timed| timed.time).collect();
     let stamps: Option<Vec<Stamp>> = timed.iter().map(|timed| timed.stamp.clone()).collect();

@@ -1,4 +1,5 @@
 //! Turn times into numbers and back: plain numbers stay as they are, ISO 8601 timestamps become days since the first one.
+use serde::{Deserialize, Serialize};
 
 use crate::failure::{bad, quoted};
 use crate::number::number;
@@ -129,6 +130,54 @@ impl Stamp {
             Style::Offset(offset) => instant.display_with_offset(*offset).to_string(),
             Style::Zone(zone) => instant.to_zoned(zone.clone()).to_string(),
         }
+    }
+}
+
+/// A length of time as it was given: in the record's unit, or as text such as 2.5, 90m, 2d.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Length {
+    /// In the record's unit of time.
+    Number(f64),
+    /// With or without a unit.
+    Text(String),
+}
+
+impl Length {
+    /// The length in the record's unit; `flag` names it in messages.
+    pub fn measure(&self, flag: &str, calendar: &Calendar) -> anyhow::Result<f64> {
+        match self {
+            Self::Text(text) => length(flag, text, calendar),
+            Self::Number(value) if *value > 0.0 && value.is_finite() => Ok(*value),
+            Self::Number(value) => length(flag, &value.to_string(), calendar),
+        }
+    }
+}
+
+/// A time as it was given: a number, or as text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Moment {
+    /// Where times are numbers.
+    Number(f64),
+    /// As in a file.
+    Text(String),
+}
+
+impl Moment {
+    /// The time as the computation sees it; `flag` names it in messages.
+    pub fn read(&self, flag: &str, calendar: &Calendar) -> anyhow::Result<f64> {
+        match (self, calendar) {
+            (Self::Number(time), Calendar::Numbers) if time.is_finite() => Ok(*time),
+            (Self::Number(time), _) => calendar.read(flag, &time.to_string()),
+            (Self::Text(text), _) => calendar.read(flag, text),
+        }
+    }
+}
+
+impl From<&str> for Length {
+    fn from(text: &str) -> Self {
+        Self::Text(text.into())
     }
 }
 

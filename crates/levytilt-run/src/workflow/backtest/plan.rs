@@ -106,13 +106,14 @@ impl Plan {
             data: table.source.clone(),
             dimensions: table.names.clone(),
             settings: settings.clone(),
-            unit: if request.log_returns { "units of the training part's spread" } else { "the unit of the data" },
+            unit: if request.log_returns { "units of the training part's spread" } else { "the unit of the data" }
+                .into(),
             windows: starts,
             skipped: windows.skipped.clone(),
             failed,
             reference: reference.clone(),
             models,
-            version: env!("CARGO_PKG_VERSION"),
+            version: env!("CARGO_PKG_VERSION").into(),
             warnings: windows.notes.iter().cloned().chain(table.calendar.warning()).collect(),
         })
     }

@@ -1,11 +1,14 @@
 //! Say what to backtest.
 
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 use crate::settings::DataSettings;
+use crate::table::time::{Length, Moment};
 
 /// What to backtest, on which windows, and where to write it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Request {
     /// File with the record, or - for standard input.
     pub source: String,
@@ -14,15 +17,15 @@ pub struct Request {
     /// Whether the columns are prices, of which cumulative log-returns are forecast.
     pub log_returns: bool,
     /// Length of the training part, such as 30d.
-    pub train: String,
+    pub train: Length,
     /// Length of the forecast part.
-    pub horizon: String,
+    pub horizon: Length,
     /// From one window to the next; the horizon if nothing is given.
-    pub stride: Option<String>,
+    pub stride: Option<Length>,
     /// Start of the first window; the first time, or the midnight before it, if nothing is given.
-    pub from: Option<String>,
+    pub from: Option<Moment>,
     /// End of the last forecast; the last time if nothing is given.
-    pub to: Option<String>,
+    pub to: Option<Moment>,
     /// Windows with fewer training times are skipped.
     pub least: usize,
     /// Names of the models.
@@ -41,4 +44,39 @@ pub struct Request {
     pub out: PathBuf,
     /// Whether to show no progress.
     pub quiet: bool,
+}
+
+/// Length of the training part, unless another is given.
+pub const TRAIN: &str = "30d";
+/// Length of the forecast part.
+pub const HORIZON: &str = "2d";
+/// Fewest training times.
+pub const LEAST: usize = 20;
+/// Names of the models.
+pub const MODELS: &str = "random-walk,student-walk,student-walk+clock+adaptive,garch-t,gaussian-sde,tilt";
+/// Forecast paths per window.
+pub const PATHS: usize = 1000;
+
+impl Default for Request {
+    fn default() -> Self {
+        Self {
+            source: String::new(),
+            data: DataSettings::default(),
+            log_returns: false,
+            train: TRAIN.into(),
+            horizon: HORIZON.into(),
+            stride: None,
+            from: None,
+            to: None,
+            least: LEAST,
+            models: MODELS.split(',').map(String::from).collect(),
+            reference: None,
+            training_steps: None,
+            paths: PATHS,
+            seed: 1,
+            threads: 0,
+            out: PathBuf::new(),
+            quiet: false,
+        }
+    }
 }

@@ -5,7 +5,7 @@ use levytilt::score::{
     BlockBootstrap, JumpCrps, ScoredWindow, automatic_lag, block_bootstrap, diebold_mariano, histogram, jump_crps,
     reliability, reliability_std_error,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::failure::bad;
@@ -23,59 +23,71 @@ const BINS: usize = 20;
 const FEWEST: usize = 10;
 
 /// The content of scores.json.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Scores {
     /// Name of the data.
     pub data: String,
     /// The dimensions.
     pub dimensions: Vec<String>,
     /// Settings that decide the figures.
+    #[serde(default)]
     pub settings: Value,
     /// Unit of CRPS and the like.
-    pub unit: &'static str,
+    pub unit: String,
     /// Where the scored windows start.
     pub windows: Vec<String>,
     /// Windows that could not be used.
+    #[serde(default)]
     pub skipped: Vec<Left>,
     /// Windows in which a model failed; they are scored for no model.
+    #[serde(default)]
     pub failed: Vec<Failed>,
     /// The model that others are compared with.
     pub reference: String,
     /// The models in the order given.
     pub models: Vec<ModelScores>,
     /// Version of the program.
-    pub version: &'static str,
+    pub version: String,
     /// What a careful reader should know.
+    #[serde(default)]
     pub warnings: Vec<String>,
 }
 
 /// A model that failed in a window.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Failed {
     /// Where the window starts.
+    #[serde(default)]
     pub start: String,
     /// The model.
+    #[serde(default)]
     pub model: String,
     /// Why.
+    #[serde(default)]
     pub error: String,
 }
 
 /// Scores of one model. Means are over the targets of a window first and then over windows, except where said otherwise.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct ModelScores {
     /// Name as given.
     pub name: String,
     /// CRPS, mean over dimensions.
+    #[serde(deserialize_with = "finite::null_is_nan")]
     pub crps: f64,
     /// Energy score; null in one dimension, where it is the CRPS.
     pub energy_score: Option<f64>,
     /// Threshold-weighted CRPS: the part of the CRPS beyond the 5% and 95% quantiles of all moves.
+    #[serde(deserialize_with = "finite::null_is_nan")]
     pub tail_crps: f64,
     /// CRPS after the largest moves, mean over targets; not proper.
+    #[serde(default)]
     pub jump_crps: Vec<JumpCrps>,
     /// Squared error of the mean.
+    #[serde(deserialize_with = "finite::null_is_nan")]
     pub mse: f64,
     /// Absolute error of the median.
+    #[serde(deserialize_with = "finite::null_is_nan")]
     pub mae: f64,
     /// Share of truths in central intervals, over all targets.
     pub coverage: Vec<Share>,
@@ -86,53 +98,64 @@ pub struct ModelScores {
     /// CRPS by the number of the step ahead.
     pub crps_by_step: Vec<StepScore>,
     /// CRPS of each dimension.
+    #[serde(default, deserialize_with = "finite::nulls_are_nan")]
     pub crps_by_dimension: Vec<f64>,
     /// CRPS of each window.
+    #[serde(deserialize_with = "finite::nulls_are_nan")]
     pub crps_by_window: Vec<f64>,
     /// Comparison with the reference by CRPS; null for itself.
     pub difference: Option<Difference>,
     /// Comparison with the reference by energy score; null in one dimension.
+    #[serde(default)]
     pub energy_difference: Option<Difference>,
     /// Mean time per window.
+    #[serde(deserialize_with = "finite::null_is_nan")]
     pub seconds_per_window: f64,
 }
 
 /// Share of truths in a central interval.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Share {
     /// Probability of the interval.
+    #[serde(deserialize_with = "finite::null_is_nan")]
     pub level: f64,
     /// Share of truths in it.
+    #[serde(deserialize_with = "finite::null_is_nan")]
     pub observed: f64,
     /// Its standard error by the block bootstrap over windows; null for fewer than 10 windows.
     pub std_error: Option<f64>,
 }
 
 /// Score of one step ahead.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct StepScore {
     /// Number of the step, from 1.
     pub step: usize,
     /// Windows that have it.
+    #[serde(default)]
     pub windows: usize,
     /// Mean CRPS.
+    #[serde(deserialize_with = "finite::null_is_nan")]
     pub crps: f64,
 }
 
 /// Paired difference of window scores: model minus reference, negative if the model is better.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Difference {
     /// Mean.
+    #[serde(deserialize_with = "finite::null_is_nan")]
     pub mean: f64,
     /// 95% interval by the block bootstrap; null where there is none.
-    #[serde(serialize_with = "finite::or_null")]
+    #[serde(serialize_with = "finite::or_null", deserialize_with = "finite::null_is_nan")]
     pub low: f64,
     /// Its upper end.
-    #[serde(serialize_with = "finite::or_null")]
+    #[serde(serialize_with = "finite::or_null", deserialize_with = "finite::null_is_nan")]
     pub high: f64,
     /// Diebold–Mariano p-value, two-sided.
+    #[serde(deserialize_with = "finite::null_is_nan")]
     pub p_value: f64,
     /// Share of windows in which the model was better.
+    #[serde(deserialize_with = "finite::null_is_nan")]
     pub better: f64,
 }
 

@@ -4,11 +4,10 @@ use anyhow::Result;
 use levytilt::score::Sample;
 use levytilt::series::{Rolling, Scaled, Window, cumulative_log_returns};
 use levytilt_baselines::Record;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::failure::bad;
 use crate::table::input::Table;
-use crate::table::time::length;
 use crate::workflow::backtest::request::Request;
 
 /// Quantiles of the moves over a horizon beyond which the tails begin.
@@ -29,7 +28,8 @@ pub struct Case {
 }
 
 /// A window that cannot be used.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Left {
     /// Where it starts.
     pub start: String,
@@ -105,14 +105,14 @@ fn check_prices(table: &Table) -> Result<()> {
 
 fn rolling(request: &Request, table: &Table, times: &[f64]) -> Result<Rolling> {
     let calendar = &table.calendar;
-    let horizon = length("horizon", &request.horizon, calendar)?;
+    let horizon = request.horizon.measure("horizon", calendar)?;
     let (first, last) = (times[0], times[times.len() - 1]);
     let from = match &request.from {
-        Some(text) => calendar.read("from", text)?,
+        Some(from) => from.read("from", calendar)?,
         None => calendar.first_midnight(first),
     };
     let to = match &request.to {
-        Some(text) => calendar.read("to", text)?,
+        Some(to) => to.read("to", calendar)?,
         None => last,
     };
     // A date after the last time is its end, if no more than a closed market lies between.
@@ -121,8 +121,8 @@ fn rolling(request: &Request, table: &Table, times: &[f64]) -> Result<Rolling> {
         let (to, last) = (calendar.write(to), calendar.write(last));
         return Err(bad(format!("--to {to}: the data end at {last}; a forecast beyond them cannot be judged")));
     }
-    let stride = request.stride.as_ref().map_or(Ok(horizon), |text| length("stride", text, calendar))?;
-    Ok(Rolling { from, to, train: length("train", &request.train, calendar)?, horizon, stride, least: request.least })
+    let stride = request.stride.as_ref().map_or(Ok(horizon), |stride| stride.measure("stride", calendar))?;
+    Ok(Rolling { from, to, train: request.train.measure("train", calendar)?, horizon, stride, least: request.least })
 }
 
 fn case(

@@ -14,7 +14,7 @@ use levytilt::solve::{self, LearnOptions};
 use std::time::Instant;
 
 use crate::directory::networks;
-use crate::directory::state::{LearnedParameters, NETWORK, State};
+use crate::directory::state::{History, LearnedParameters, NETWORK, State};
 use crate::directory::tensors::Tensors;
 use crate::failure::bad;
 use crate::one_or_many::OneOrMany;
@@ -245,5 +245,6 @@ fn state(fit: &Fit, table: &Table, seed: u64) -> State {
         weights: fit.weights.clone(),
         seed,
         learned: Some(LearnedParameters::new(fit)),
+        history: Some(History::new(table)),
     }
 }

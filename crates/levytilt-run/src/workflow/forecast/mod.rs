@@ -14,7 +14,7 @@ use std::path::Path;
 
 use crate::directory::commit;
 use crate::directory::npz::{self, Array};
-use crate::directory::state::State;
+use crate::directory::state::{History, State};
 use crate::failure::{bad, quoted};
 use crate::finite;
 use crate::number::figure;
@@ -23,7 +23,7 @@ use crate::settings::Settings;
 use crate::settings::build_model::{closed_model, open_model};
 use crate::table::bytes::{display_name, read_text};
 use crate::table::rows::split;
-use crate::table::time::{self, Calendar, Written};
+use crate::table::time::{self, Calendar, Length, Moment, Written};
 use crate::workflow::fit::Outcome;
 
 /// Levels of the quantiles and the names of their columns.
@@ -116,7 +116,7 @@ impl Origin {
     }
 
     /// The times up to `horizon`, such as 2.5 or 2d.
-    pub fn until(&self, horizon: &str) -> Result<Vec<f64>> {
+    pub fn until(&self, horizon: &Length) -> Result<Vec<f64>> {
         horizon_times(horizon, &self.state, &self.calendar)
     }
 
@@ -128,6 +128,16 @@ impl Origin {
     /// The last time of the record.
     pub fn last(&self) -> f64 {
         self.state.time
+    }
+
+    /// The end of the record; nothing in a run of before it was kept.
+    pub fn history(&self) -> Option<&History> {
+        self.state.history.as_ref()
+    }
+
+    /// These times, of a record whose times are numbers.
+    pub fn at_numbers(&self, times: &[f64]) -> Result<Vec<f64>> {
+        times.iter().map(|&time| Moment::Number(time).read("at", &self.calendar)).collect()
     }
 
     /// The times that are written so.
@@ -194,8 +204,8 @@ fn check_work(times: &[f64], options: &ForecastOptions) -> Result<()> {
 }
 
 /// Times up to a horizon: every latent step, or a thousand even times if there are more.
-fn horizon_times(text: &str, state: &State, calendar: &Calendar) -> Result<Vec<f64>> {
-    let length = time::length("horizon", text, calendar)?;
+fn horizon_times(horizon: &Length, state: &State, calendar: &Calendar) -> Result<Vec<f64>> {
+    let length = horizon.measure("horizon", calendar)?;
     let count = (length / state.step * (1.0 - 1e-9)).ceil().clamp(1.0, MOST_TIMES);
     Ok((1..=count as usize).map(|k| state.time + length * (k as f64 / count)).collect())
 }

@@ -4,6 +4,7 @@ use anyhow::Result;
 
 use crate::failure::bad;
 use crate::settings::DataSettings;
+use crate::table::time::Moment;
 use crate::workflow::backtest;
 use crate::workflow::reproduce::published::{GOOGL, NVDA, PublishedForecast, TEN};
 use crate::workflow::reproduce::request::{Request, Study};
@@ -57,20 +58,14 @@ impl Part {
             source: data.into(),
             data: DataSettings { column: None, columns: Some(columns) },
             log_returns: true,
-            train: "30d".into(),
-            horizon: "2d".into(),
-            stride: None,
-            from: Some(self.from.into()),
-            to: Some(to.into()),
-            least: 20,
+            from: Some(Moment::Text(self.from.into())),
+            to: Some(Moment::Text(to.into())),
             models,
-            reference: None,
-            training_steps: None,
-            paths: 1000,
             seed: request.seed,
             threads: request.threads,
             out: request.out.join(self.name),
             quiet: request.quiet,
+            ..backtest::Request::default()
         }
     }
 }
