@@ -4,14 +4,14 @@ mod any_noise;
 mod draws;
 mod find;
 mod find_network;
-mod guess;
 mod judge;
 mod spec;
 mod start;
 mod warnings;
 
+pub use crate::series::Scales;
 pub use any_noise::{AnyNoise, Candidate, Rating, fit_any_noise, rival_families};
-pub use guess::Scales;
+pub(crate) use spec::OTHERS;
 pub use spec::{NetworkSize, Spec};
 
 use crate::drift::Neural;
@@ -188,6 +188,7 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
     let marginals = (0..chain.dim()).map(|i| marginals(&paths, i, &weights, &options.quantiles)).collect();
     let observations = chain.observations();
     let warnings = warnings::warnings(&warnings::Judged {
+        spec,
         summary: &summary,
         evidence: &evidence,
         parameters: &estimates,
