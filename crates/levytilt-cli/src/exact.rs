@@ -14,8 +14,9 @@ use crate::exact_report::{Parameter, Summary, write_posterior};
 use crate::failure::bad;
 use crate::finite;
 use crate::input::{self, Table};
+use crate::names::{DriftName, NoiseName};
 use crate::output::{Entry, say};
-use crate::settings::{DriftKind, NoiseKind, Settings};
+use crate::settings::Settings;
 
 /// What `exact` found, and for which settings.
 pub struct Outcome {
@@ -43,8 +44,8 @@ pub fn run(args: &ExactArgs) -> Result<()> {
 /// The evidence and the smoother of the one column of `table`.
 pub fn analyse(mut settings: Settings, table: &Table) -> Result<Outcome> {
     let values = only_column(table, "exact")?;
-    settings.model.drift.get_or_insert(DriftKind::Ou);
-    settings.model.noise.get_or_insert(NoiseKind::Stable);
+    settings.model.drift.get_or_insert(DriftName::OU);
+    settings.model.noise.get_or_insert(NoiseName::STABLE);
     settle_start(&mut settings, values.iter().copied().find(|value| !value.is_nan()).unwrap_or(0.0));
     let built = build(&settings, "exact")?;
     let started = Instant::now();

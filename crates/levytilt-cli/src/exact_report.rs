@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use crate::failure::quoted;
+use crate::names::{DriftName, NoiseName};
 use crate::output::figure;
-use crate::settings::{DriftKind, NoiseKind};
 use crate::time::Calendar;
 
 /// The content of summary.json.
@@ -23,9 +23,9 @@ pub struct Summary {
     /// Name of the observed column.
     pub dimension: String,
     /// Drift by name.
-    pub drift: DriftKind,
+    pub drift: DriftName,
     /// Noise by name.
-    pub noise: NoiseKind,
+    pub noise: NoiseName,
     /// Parameters of drift, noise and observation.
     pub parameters: BTreeMap<&'static str, Parameter>,
     /// Mean of the state at the first time.

@@ -1,11 +1,11 @@
 //! Run `levytilt fit`: learn parameters and hidden path of the observed columns, write and report them.
 
 use anyhow::Result;
-use clap::ValueEnum;
 use levytilt::Start;
 use levytilt::fit::{AnyNoise, Fit, FitOptions, fit, fit_any_noise, rival_families};
 use levytilt::potential::neural::{FrameKind, NeuralPotentialSpec};
 use levytilt::progress::Watcher;
+use levytilt::registry::{X0, X0_STD};
 use levytilt::series::{Observations, TimeGrid};
 use levytilt::solve::neural::{TrainOptions, Trained};
 use levytilt::solve::{self, LearnOptions};
@@ -23,11 +23,12 @@ use crate::failure::bad;
 use crate::finite;
 use crate::fit_report::{NetworkRow, Summary, parameters, rows, write_paths, write_posterior};
 use crate::input::{self, Table};
+use crate::names::{DriftName, NoiseName};
 use crate::networks;
 use crate::one_or_many::OneOrMany;
 use crate::output::{Entry, say};
 use crate::report::{self, Material, Segment};
-use crate::settings::{DriftKind, Init, Method, NoiseKind, Settings, SolveSettings};
+use crate::settings::{Init, Method, Settings, SolveSettings};
 use crate::state::{LearnedParameters, MODEL, NETWORK, STATE, State};
 use crate::tensors::Tensors;
 use crate::threads::with_threads;
@@ -89,7 +90,7 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         let grid = TimeGrid::new(series.times(), settings.grid.steps)?;
         let columns: Vec<&[f64]> = (0..series.dim()).map(|i| series.column(i)).collect();
         match settings.noise() {
-            NoiseKind::Auto => fit_any_noise(&spec, &rival_families(), &grid, &columns, &options),
+            NoiseName::AUTO => fit_any_noise(&spec, &rival_families(), &grid, &columns, &options),
             _ => {
                 Ok(AnyNoise { fit: fit(&spec, &grid, &columns, &options)?, family: spec.noise, candidates: Vec::new() })
             }
@@ -175,8 +176,8 @@ fn networks_of(solve: &SolveSettings) -> Result<Option<Trained>> {
 
 /// Write defaults into the settings, so that what is saved is what was computed, and refuse what cannot be done.
 fn settle(settings: &mut Settings) -> Result<()> {
-    settings.model.drift.get_or_insert(DriftKind::Ou);
-    settings.model.noise.get_or_insert(NoiseKind::Stable);
+    settings.model.drift.get_or_insert(DriftName::OU);
+    settings.model.noise.get_or_insert(NoiseName::STABLE);
     let solve = &mut settings.solve;
     if *solve.method.get_or_insert(Method::Auto) != Method::Neural {
         let given = [
@@ -211,46 +212,27 @@ fn starts(fit: &Fit) -> (Vec<f64>, Vec<Option<f64>>) {
 }
 
 /// The settings with every estimate and the start filled in.
-pub fn filled(outcome: &Outcome) -> Settings {
+///
+/// # Errors
+/// A parameter that no settings file can hold.
+pub fn filled(outcome: &Outcome) -> Result<Settings> {
     let mut settings = outcome.settings.clone();
-    settings.model.noise = NoiseKind::from_str(outcome.summary.noise, false).ok();
+    settings.model.noise = NoiseName::named(outcome.summary.noise);
     let (means, stds) = starts(&outcome.fit);
     if let OneOrMany::Many(names) = &outcome.summary.dimension {
         // What holds for all is said for each.
-        (settings.model.x0, settings.model.x0_std) = (None, None);
+        settings.model.values.retain(|name| ![X0, X0_STD].contains(&name));
         for (name, (mean, std)) in names.iter().zip(means.into_iter().zip(stds)) {
-            settings.parameters.insert(format!("x0[{name}]"), mean);
-            std.and_then(|std| settings.parameters.insert(format!("x0_std[{name}]"), std));
+            settings.parameters.insert(format!("{X0}[{name}]"), mean);
+            std.and_then(|std| settings.parameters.insert(format!("{X0_STD}[{name}]"), std));
         }
         settings.parameters.extend(outcome.fit.parameters.iter().map(|p| (p.name.clone(), p.value)));
-        return settings;
+        return Ok(settings);
     }
-    (settings.model.x0, settings.model.x0_std) = (Some(means[0]), stds[0]);
-    for p in &outcome.fit.parameters {
-        let (model, drift) = (&mut settings.model, &mut settings.drift);
-        let slot = match p.name.as_str() {
-            "theta" => &mut drift.theta,
-            "mu" => &mut drift.mu,
-            "theta1" => &mut drift.theta1,
-            "theta2" => &mut drift.theta2,
-            "slope" => &mut drift.slope,
-            "offset" => &mut drift.offset,
-            "alpha" => &mut model.alpha,
-            "scale" => &mut model.scale,
-            "tau" => &mut model.tau,
-            "sigma_g" => &mut model.sigma_g,
-            "tempering" => &mut model.tempering,
-            "nu" => &mut model.nu,
-            "dof" => &mut model.dof,
-            "rate" => &mut model.rate,
-            "jump_std" => &mut model.jump_std,
-            "brownian" => &mut model.brownian,
-            "observation_std" => &mut model.observation_std,
-            _ => continue,
-        };
-        *slot = Some(p.value);
-    }
-    settings
+    settings.model.values.set(X0, Some(means[0]));
+    settings.model.values.set(X0_STD, stds[0]);
+    outcome.fit.parameters.iter().try_for_each(|p| settings.hold(&p.name, p.value))?;
+    Ok(settings)
 }
 
 /// What a forecast needs of a fit.
@@ -288,7 +270,7 @@ pub fn entries<'a>(
         Entry::new("posterior.csv", |out| write_posterior(out, &outcome.fit, &table.calendar, &table.names)),
         Entry::new("paths.npz", |out| write_paths(out, &outcome.fit)),
         Entry::toml("settings.toml", &outcome.settings)?,
-        Entry::toml(MODEL, &filled(outcome))?,
+        Entry::toml(MODEL, &filled(outcome)?)?,
         Entry::text(STATE, state + "\n"),
     ];
     entries.extend(report::entries(&page)?);

@@ -8,10 +8,10 @@ use std::io::Write;
 
 use crate::exact_report::name_of;
 use crate::failure::quoted;
+use crate::names::DriftName;
 use crate::npz::{self, Array};
 use crate::one_or_many::OneOrMany;
 use crate::output::figure;
-use crate::settings::DriftKind;
 use crate::time::Calendar;
 
 /// The content of summary.json. A figure that does not exist is null.
@@ -38,7 +38,7 @@ pub struct Summary {
     /// Names of the observed columns.
     pub dimension: OneOrMany<String>,
     /// Drift by name.
-    pub drift: DriftKind,
+    pub drift: DriftName,
     /// Noise by name; the one chosen if it was open.
     pub noise: &'static str,
     /// The families that were compared, best first; left out if the noise was given.

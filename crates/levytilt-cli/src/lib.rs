@@ -21,11 +21,13 @@ mod init;
 pub mod input;
 pub mod interrupt;
 pub mod journal;
+pub mod names;
 mod networks;
 mod npz;
 mod npz_read;
 pub mod one_or_many;
 pub mod output;
+pub mod parameters;
 #[cfg(feature = "parquet")]
 mod parquet_file;
 mod progress;

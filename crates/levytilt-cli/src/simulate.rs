@@ -1,6 +1,7 @@
 //! Run `levytilt simulate`: draw a data set whose truth is known and write both.
 
 use anyhow::Result;
+use levytilt::registry::{X0, X0_STD};
 use levytilt::{Simulated, simulate};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -11,8 +12,9 @@ use crate::build_model::build;
 use crate::claim::Claim;
 use crate::failure::bad;
 use crate::finite;
+use crate::names::{DriftName, NoiseName};
 use crate::output::{Entry, figure, say};
-use crate::settings::{DriftKind, NoiseKind, Settings};
+use crate::settings::Settings;
 
 /// More steps than this would not fit into memory together with their files.
 const MOST_STEPS: usize = 100_000_000;
@@ -20,8 +22,8 @@ const MOST_STEPS: usize = 100_000_000;
 /// The content of truth.json.
 #[derive(Debug, Serialize)]
 struct Truth {
-    drift: DriftKind,
-    noise: NoiseKind,
+    drift: DriftName,
+    noise: NoiseName,
     parameters: BTreeMap<&'static str, f64>,
     x0: f64,
     x0_std: Option<f64>,
@@ -97,9 +99,10 @@ impl Drawn {
 
 /// Write the defaults into the settings, so that what is saved is what was done.
 fn settle(settings: &mut Settings) {
-    settings.model.drift.get_or_insert(DriftKind::Ou);
-    settings.model.noise.get_or_insert(NoiseKind::Stable);
-    settings.model.x0.get_or_insert(0.0);
+    settings.model.drift.get_or_insert(DriftName::OU);
+    settings.model.noise.get_or_insert(NoiseName::STABLE);
+    let x0 = settings.model.values.get(X0).unwrap_or(0.0);
+    settings.model.values.set(X0, Some(x0));
     settings.grid.steps.get_or_insert(1000);
     settings.simulate.span.get_or_insert(10.0);
     settings.simulate.every.get_or_insert(1);
@@ -126,8 +129,8 @@ fn check(settings: &Settings) -> Result<Truth> {
         drift: settings.drift(),
         noise: settings.noise(),
         parameters: BTreeMap::new(),
-        x0: model.x0.unwrap_or_default(),
-        x0_std: model.x0_std,
+        x0: model.values.get(X0).unwrap_or_default(),
+        x0_std: model.values.get(X0_STD),
         steps,
         span,
         every,

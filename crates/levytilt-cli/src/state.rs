@@ -12,9 +12,10 @@ use levytilt::solve::{self, ParameterLaw};
 use crate::bytes::{open_result, read_json, read_settings};
 use crate::claim;
 use crate::failure::{bad, brief, quoted};
+use crate::names::DriftName;
 use crate::networks;
 use crate::one_or_many::OneOrMany;
-use crate::settings::{DriftKind, Settings};
+use crate::settings::Settings;
 use crate::tensors::Tensors;
 use crate::time::{Calendar, Stamp, Written, parse};
 
@@ -133,7 +134,7 @@ impl State {
 
     /// Read the drift network of the run in `dir`, if `settings` say that there is one.
     pub fn read_network(dir: &Path, settings: &Settings) -> Result<Option<Neural>> {
-        if settings.drift() != DriftKind::Neural {
+        if settings.drift() != DriftName::NEURAL {
             return Ok(None);
         }
         let path = dir.join(NETWORK);

@@ -2,8 +2,18 @@
 
 use crate::drift::DRIFT_FAMILIES;
 use crate::fit::OTHERS;
-use crate::noise::{BROWNIAN, FAMILIES};
+use crate::model;
+use crate::noise::{self, FAMILIES};
 use crate::parameter::ParameterEntry;
+
+/// Name of the diffusion beside the jumps.
+pub const BROWNIAN: &str = noise::BROWNIAN.name;
+/// Name of the standard deviation of the observation noise.
+pub const OBSERVATION_STD: &str = model::OBSERVATION_STD.name;
+/// Name of the state at the first time.
+pub const X0: &str = model::X0.name;
+/// Name of the standard deviation of that state.
+pub const X0_STD: &str = model::X0_STD.name;
 
 /// Which part of a model has a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +70,7 @@ pub fn all() -> Vec<Listed> {
     let drifts = DRIFT_FAMILIES.iter().map(|f| (Part::Drift, f.name, f.parameters));
     let noises = FAMILIES.iter().map(|f| (Part::Noise, f.name, f.parameters));
     let others = const { &OTHERS }.iter().map(|entry| {
-        let part = if entry.name == BROWNIAN.name { Part::Noise } else { Part::Observation };
+        let part = if entry.name == BROWNIAN { Part::Noise } else { Part::Observation };
         (part, "", std::slice::from_ref(entry))
     });
     let mut all: Vec<Listed> = Vec::new();

@@ -141,7 +141,7 @@ impl Origin {
     /// The end of a fit to `table`.
     pub fn of(outcome: &Outcome, table: &Table) -> Result<Self> {
         let network = outcome.fit.network.as_ref().map(|network| network.drift.clone());
-        Self::new(fit::state(outcome, table), &fit::filled(outcome), network)
+        Self::new(fit::state(outcome, table), &fit::filled(outcome)?, network)
     }
 
     fn new(state: State, settings: &Settings, network: Option<Neural>) -> Result<Self> {

@@ -10,7 +10,7 @@ use super::{message, motion, noise, parameters, path, quality, trace};
 use crate::exact_report::{self, name_of};
 use crate::fit::Outcome;
 use crate::input::Table;
-use crate::settings::DriftKind;
+use crate::names::DriftName;
 
 /// What a fit left to look at.
 pub struct Material<'a> {
@@ -99,18 +99,18 @@ pub fn fit_page(material: &Material) -> Result<Page> {
     })
 }
 
-fn drift_name(drift: DriftKind) -> String {
+fn drift_name(drift: DriftName) -> String {
     match drift {
-        DriftKind::None => "no drift".into(),
+        DriftName::NONE => "no drift".into(),
         _ => format!("{} drift", name_of(&drift)),
     }
 }
 
 /// What the path does, in words.
-fn movement(drift: DriftKind, noise: &str) -> &'static str {
+fn movement(drift: DriftName, noise: &str) -> &'static str {
     match (drift, noise) {
-        (DriftKind::None, "gaussian") => "diffuses",
-        (DriftKind::None, _) => "jumps",
+        (DriftName::NONE, "gaussian") => "diffuses",
+        (DriftName::NONE, _) => "jumps",
         (_, "gaussian") => "drifts and diffuses",
         _ => "drifts and jumps",
     }
