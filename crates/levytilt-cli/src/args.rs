@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use crate::backtest::args::{BACKTEST_HELP, BacktestArgs};
 use crate::failure::bad;
 use crate::help::{COMPLETIONS_HELP, DOCTOR_HELP, INIT_HELP, MAN_HELP};
-use crate::help::{DEMO_HELP, EXACT_HELP, FIT_HELP, FORECAST_HELP, OVERVIEW, REPORT_HELP, SCORE_HELP, SIMULATE_HELP};
+use crate::help::{DEMO_HELP, EXACT_HELP, FIT_HELP, FORECAST_HELP, REPORT_HELP, SCORE_HELP, SIMULATE_HELP, overview};
 use crate::reproduce::args::{REPRODUCE_HELP, ReproduceArgs};
 use crate::settings::{DataSettings, DriftSettings, GridSettings, Init, Method, ModelSettings, Settings};
 use crate::settings::{SimulateSettings, SolveSettings, parse_parameter};
 
 /// Inference for systems that jump: dX = f(X) dt + dL, with heavy-tailed noise L, seen through noisy observations.
 #[derive(Debug, Parser)]
-#[command(name = "levytilt", version, after_help = OVERVIEW, max_term_width = 120)]
+#[command(name = "levytilt", version, after_help = overview(), max_term_width = 120)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]

@@ -70,7 +70,11 @@ pub fn fit_page(material: &Material) -> Result<Page> {
     let all = 0..scene.dim();
     let mut sections = vec![
         Section::new("path", "Data and hidden path", path::blocks(&scene)),
-        Section::new("parameters", "Parameters", vec![Block::Table(parameters::table(&outcome.fit))]),
+        Section::new(
+            "parameters",
+            "Parameters",
+            vec![Block::Table(parameters::table(&outcome.fit, summary.drift, summary.noise))],
+        ),
         Section::new("quality", "How good is this fit?", quality::blocks(summary, rival)),
         Section::new("drift", "Law of motion", all.clone().map(|i| Block::Pair(motion::figures(&scene, i))).collect()),
         Section::new("noise", "Noise", all.map(|i| noise::blocks(&scene, i)).collect::<Result<Vec<_>>>()?.concat()),
