@@ -11,11 +11,13 @@ from ._backtest import run
 def main() -> None:
     """Run the command line."""
     line = sys.argv[1:]
-    cluster = _levytilt.cluster_of(line)
-    if cluster is None:
+    asked = _levytilt.on_cluster(line)
+    if asked is None:
         sys.exit(_levytilt.main(line))
+    cluster, request = asked
     try:
-        run(_levytilt.Backtest(line), line, cluster=cluster, progress=_progress(line), say=True)
+        content, _ = run(_levytilt.Backtest(request), request, cluster=cluster, progress=_progress(line))
+        _levytilt.tell(line, content)
     except _levytilt.InputError as error:
         sys.exit(_fail(error, 2))
     except _levytilt.ComputationError as error:

@@ -15,7 +15,7 @@ from typing import Any, Callable, Iterator, Sequence
 
 from ._data import record
 from ._extras import need
-from ._flags import flags, length
+from ._keywords import length, packed, refuse_unknown
 from ._levytilt import Backtest, ComputationError, Table
 from ._progress import Bar
 
@@ -78,43 +78,42 @@ def backtest(
     or in which order windows are done.
 
     With `out`, results are written there as by ``levytilt backtest``, and a second call, also one of the program, goes on
-    where the first stopped. Further options (least, reference, to, ...) are the program's flags; `from_` is its `from`.
+    where the first stopped. Further options: from_, to, least, reference, training_steps.
     """
     if "from_" in options:
         options["from"] = options.pop("from_")
-    words = flags(
-        train=length(train), horizon=length(horizon), stride=length(stride), models=models and list(models),
-        log_returns=log_returns, paths=paths, seed=seed, **options,
-    )  # fmt: skip
+    refuse_unknown("backtest", options, ["backtest"])
     with _directory(out) as target:
         if isinstance(data, (str, os.PathLike)):
             source, table = os.fspath(data), None
-            words += flags(column=column, columns=columns and list(columns))
+            chosen = {"column": column} if column is not None else {"columns": list(columns)} if columns else {}
         else:
-            source, table = "data", record(data, None, column, columns).table
-        line = ["backtest", source, f"--out={target}", *words]
-        content, text = run(Backtest(line, table), line, executor, cluster, threads, progress)
+            source, table, chosen = "data", record(data, None, column, columns).table, {}
+        request = packed(
+            source=source, data=chosen, out=target, train=length(train), horizon=length(horizon), stride=length(stride),
+            models=models and list(models), log_returns=log_returns, paths=paths, seed=seed, **options,
+        )  # fmt: skip
+        content, text = run(Backtest(request, table), request, executor, cluster, threads, progress)
     return Scores(json.loads(content), text, None if out is None else os.fspath(out))
 
 
 def run(
     plan: Backtest,
-    line: list[str],
+    request: str,
     executor: Any = None,
     cluster: str | None = None,
     threads: int = 0,
     progress: bool | None = None,
-    say: bool = False,
 ) -> tuple[str, str]:
-    """Do what is missing in the journal of a plan, made from a command line, and finish it."""
+    """Do what is missing in the journal of a plan, made from a request, and finish it."""
     # Workers first: where there are none, nothing is begun.
-    with _workers(plan, line, executor, cluster, threads) as workers:
+    with _workers(plan, request, executor, cluster, threads) as workers:
         missing = plan.open()
         bar = Bar(progress, len(plan), "forecasts", len(plan) - len(missing))
         try:
             for lines in workers.results(_by_window(missing)):
                 bar.step(sum(plan.append(text) for text in lines))
-            return plan.finish(say)
+            return plan.finish()
         finally:
             plan.close()
             bar.close()
@@ -150,18 +149,18 @@ class _directory:
             self.made.cleanup()
 
 
-def _workers(plan: Backtest, line: list[str], executor: Any, cluster: str | None, threads: int) -> Any:
+def _workers(plan: Backtest, request: str, executor: Any, cluster: str | None, threads: int) -> Any:
     if cluster is not None:
         from ._dask import DaskWorkers
 
-        return DaskWorkers(line, plan.table, address=cluster)
+        return DaskWorkers(request, plan.table, address=cluster)
     if executor is None:
         return Local(plan, threads or os.cpu_count() or 1)
     if type(executor).__module__.startswith("distributed"):
         from ._dask import DaskWorkers
 
-        return DaskWorkers(line, plan.table, client=executor._client)
-    return Remote(plan, line, executor)
+        return DaskWorkers(request, plan.table, client=executor._client)
+    return Remote(plan, request, executor)
 
 
 class Pool:
@@ -235,9 +234,9 @@ class Local(Pool):
 class Remote(Pool):
     """Any executor. The record lies in a file that the workers read once; a task is its name and a number."""
 
-    def __init__(self, plan: Backtest, line: list[str], executor: Any):
-        self.key, self.payload = packed(line, plan.table)
-        self.out = next(Path(word[len("--out=") :]) for word in line if word.startswith("--out="))
+    def __init__(self, plan: Backtest, request: str, executor: Any):
+        self.key, self.payload = luggage(request, plan.table)
+        self.out = Path(json.loads(request)["out"])
         self.make = executor if callable(executor) and not isinstance(executor, Executor) else None
         self.executor: Executor = self.make() if self.make else executor
         self.revivals = 0
@@ -278,9 +277,9 @@ def _plan_in(file: str) -> Backtest:
     return unpacked(Path(file).read_bytes())
 
 
-def packed(line: list[str], table: Table) -> tuple[str, bytes]:
+def luggage(request: str, table: Table) -> tuple[str, bytes]:
     """What a worker needs once, and a name for it."""
-    payload = pickle.dumps((line, table))
+    payload = pickle.dumps((request, table))
     return hashlib.sha256(payload).hexdigest()[:16], payload
 
 

@@ -6,7 +6,7 @@ import time
 from concurrent.futures import CancelledError
 from typing import Any, Iterator
 
-from ._backtest import AHEAD, Window, packed, unpacked, window_lines
+from ._backtest import AHEAD, Window, luggage, unpacked, window_lines
 from ._extras import need
 from ._levytilt import Backtest, ComputationError, InputError
 
@@ -18,9 +18,9 @@ _plans: dict[str, Backtest] = {}
 class DaskWorkers:
     """The workers of a cluster, by the address of its scheduler or a client of it."""
 
-    def __init__(self, line: list[str], table: Any, address: str | None = None, client: Any = None):
+    def __init__(self, request: str, table: Any, address: str | None = None, client: Any = None):
         self.distributed = need("distributed", "dask")
-        self.key, self.payload = packed(line, table)
+        self.key, self.payload = luggage(request, table)
         self.address = address
         self.client = client
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ._flags import flags as make_flags
+from ._keywords import packed
 from ._levytilt import InputError, Table
 
 _MICROSECONDS = 1000
@@ -86,16 +86,15 @@ def record(times: Any, values: Any = None, column: Any = None, columns: Any = No
     return _from_arrays(times, values, only)
 
 
-def time_texts(times: Any) -> list[str]:
-    """Times as the program writes them."""
-    times, _ = _times(times)
-    return [repr(float(time)) for time in times] if isinstance(times, np.ndarray) else times
+def engine_times(times: Any) -> np.ndarray | list[str]:
+    """Times for the engine: numbers, or timestamps as files write them."""
+    return _times(times)[0]
 
 
 def _from_path(path: str, column: Any, columns: Any, config: Any) -> Record:
     if path.endswith((".parquet", ".pq")):
         return _from_parquet(path, [column] if column is not None else columns)
-    return Record(Table.read(path, make_flags(column=column, columns=columns, config=config)), Clock())
+    return Record(Table.read(path, packed(column=column, columns=columns, config=config)), Clock())
 
 
 def _from_parquet(path: str, only: Any) -> Record:

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ._data import Clock, time_texts
-from ._flags import flags, length
+from ._data import Clock, engine_times
 from ._forecast import Forecast
+from ._keywords import length, packed
 from ._levytilt import InputError, Run, SavedRun
 
 STATISTICS = ("mean", "sd", "q05", "q25", "q50", "q75", "q95", "jump_probability")
@@ -84,10 +84,10 @@ class Fit:
         """
         if (horizon is None) == (at is None):
             raise InputError("forecast needs a horizon or the times to look at, and not both")
-        words = flags(
+        keywords = packed(
             horizon=length(horizon), seed=seed, paths=paths, threads=threads or None, fixed_parameters=fixed_parameters
         )
-        return Forecast(self._run.forecast(words, None if at is None else time_texts(at)), self._clock)
+        return Forecast(self._run.forecast(keywords, None if at is None else engine_times(at)), self._clock)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the run directory of the program: summary.json, posterior.csv, paths.npz, report.html and more."""
@@ -155,8 +155,8 @@ class Saved:
         with np.load(self.path / "paths.npz") as archive:
             return archive["weights"]
 
-    def forecast(self, words: list[str], at: list[str] | None) -> Any:
-        return self.engine.forecast(words, at)
+    def forecast(self, keywords: str, at: np.ndarray | list[str] | None) -> Any:
+        return self.engine.forecast(keywords, at)
 
     def save(self, path: str) -> None:
         if Path(path).resolve() != self.path.resolve():

@@ -7,7 +7,7 @@ from typing import Any, Callable
 from . import _levytilt
 from ._data import record
 from ._fit import Fit
-from ._flags import flags, sets
+from ._keywords import packed, refuse_unknown
 from ._progress import learning
 
 
@@ -33,11 +33,11 @@ class Model:
         self.noise = noise
         self.parameters = dict(parameters or {})
         self.fixed = fixed
-        _levytilt.check(["fit", "data", *self.flags()])
+        refuse_unknown("Model", fixed, ["model", "drift"])
+        _levytilt.check(packed(**self._keywords()))
 
-    def flags(self) -> list[str]:
-        """The flags of the program that say the same."""
-        return flags(drift=self.drift, noise=self.noise, **self.fixed) + sets(self.parameters)
+    def _keywords(self) -> dict[str, Any]:
+        return {"drift": self.drift, "noise": self.noise, "parameters": self.parameters or None, **self.fixed}
 
     def fit(
         self,
@@ -59,17 +59,23 @@ class Model:
         times and values are arrays; or times alone is a pandas Series or DataFrame (index = time), a polars DataFrame
         (first column = time), or the path of a CSV or Parquet file. NaN is a missing value. Results are the same for any
         number of threads (0 = all cores). progress: True for a bar, False for none, or a function of
-        (iteration, most, bound, error). Further options, such as init or iterations, are flags of ``levytilt fit``.
+        (iteration, most, bound, error). Further options, such as init or iterations, are those of ``levytilt fit``.
         """
+        refuse_unknown("fit", options, ["solve", "model", "drift"], ["config"])
         found = record(times, values, column, columns)
-        words = self.flags() + flags(
-            seed=seed, paths=paths, method=method, threads=threads or None, steps=steps, **options
+        chosen = {"column": column, "columns": columns} if isinstance(times, str) and values is None else {}
+        keywords = packed(
+            **{**self._keywords(), **options},
+            **chosen,
+            seed=seed,
+            paths=paths,
+            method=method,
+            threads=threads or None,
+            steps=steps,
         )
-        if isinstance(times, str) and values is None:
-            words += flags(column=column, columns=columns)
         tell, bar = learning(progress)
         try:
-            return Fit(_levytilt.fit(found.table, words, tell), found.clock)
+            return Fit(_levytilt.fit(found.table, keywords, tell), found.clock)
         finally:
             bar.close()
 

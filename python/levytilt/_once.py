@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _levytilt
 from ._data import record
-from ._flags import flags
+from ._keywords import packed, refuse_unknown
 
 
 class Exact:
@@ -40,8 +40,9 @@ def exact(
     **fixed: float,
 ) -> Exact:
     """Evidence and posterior on a grid, without sampling; every parameter must be given."""
+    refuse_unknown("exact", fixed, ["model", "drift"], ["config", "parameters"])
     found = record(times, values, column)
-    summary, columns = _levytilt.exact(found.table, flags(drift=drift, noise=noise, steps=steps, **fixed))
+    summary, columns = _levytilt.exact(found.table, packed(drift=drift, noise=noise, steps=steps, **fixed))
     times_found = columns.pop("time")
     frame = found.clock.frame(
         times_found, found.table.origin, found.table.names, {name: value[:, None] for name, value in columns.items()}
@@ -71,6 +72,7 @@ def simulate(
     **fixed: float,
 ) -> Simulation:
     """Draw a path and its observations; every parameter must be given."""
-    words = flags(drift=drift, noise=noise, steps=steps, span=float(span), every=every, seed=seed, **fixed)
-    truth, arrays = _levytilt.simulate(words)
+    refuse_unknown("simulate", fixed, ["model", "drift"], ["config", "parameters"])
+    keywords = packed(drift=drift, noise=noise, steps=steps, span=float(span), every=every, seed=seed, **fixed)
+    truth, arrays = _levytilt.simulate(keywords)
     return Simulation(json.loads(truth), arrays)

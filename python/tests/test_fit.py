@@ -141,5 +141,11 @@ def test_identity_a_table_travels(made):
 def test_models_say_what_they_are():
     model = lt.Model("none", "gaussian", scale=1.0, parameters={"scale[a]": 2.0})
     assert repr(model) == "Model(drift='none', noise='gaussian', scale=1.0, parameters={'scale[a]': 2.0})"
-    with pytest.raises(ValueError, match="unexpected argument '--sclae'"):
+    with pytest.raises(TypeError, match=r"Model\(\) got an unexpected keyword argument 'sclae'; did you mean scale\?"):
         lt.Model(sclae=1.0)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'iteratons'; did you mean iterations"):
+        model.fit([0.0, 1.0, 2.0], [0.0, 1.0, 0.5], iteratons=3)
+    with pytest.raises(lt.InputError, match='alpha = "much": invalid type'):
+        lt.Model(alpha="much")
+    with pytest.raises(lt.InputError, match="unknown variant `circle`, expected one of `ou`"):
+        lt.Model("circle")

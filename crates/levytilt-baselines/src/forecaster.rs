@@ -149,3 +149,10 @@ pub trait Forecaster: Send + Sync {
     /// paths, for any number of threads. Nothing but the record and the times ahead is known.
     fn forecast(&self, record: &Record, ahead: &[f64], paths: usize, seed: u64) -> Result<Paths>;
 }
+
+/// What forecasters may be told beside their name; nothing is each one's own default.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ForecasterOptions {
+    /// Training steps of those that are trained by gradient steps.
+    pub steps: Option<usize>,
+}

@@ -27,10 +27,10 @@ mod registry;
 mod tilt;
 mod walk;
 
-pub use forecaster::{Forecaster, Paths, Record};
+pub use forecaster::{Forecaster, ForecasterOptions, Paths, Record};
 pub use garch::{Garch, GarchFit};
 pub use increments::Increments;
 pub use pace::Pace;
-pub use registry::{ForecasterOptions, KINDS, Kind, forecaster, is_network};
+pub use registry::{KINDS, Kind, forecaster, is_network};
 pub use tilt::Tilt;
 pub use walk::Walk;

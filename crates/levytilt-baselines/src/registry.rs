@@ -1,6 +1,6 @@
 //! Find a forecaster by its name, as users write it: a kind, and what is added to it, as in `student-walk+clock`.
 
-use crate::forecaster::Forecaster;
+use crate::forecaster::{Forecaster, ForecasterOptions};
 use crate::garch::Garch;
 use crate::increments::Increments;
 #[cfg(feature = "neural")]
@@ -13,13 +13,6 @@ use levytilt::fit::rival_families;
 use levytilt::noise::Family;
 use levytilt::series::ClockOptions;
 use levytilt::{Error, Result};
-
-/// What forecasters may be told beside their name; nothing is each one's own default.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ForecasterOptions {
-    /// Training steps of those that are trained by gradient steps.
-    pub steps: Option<usize>,
-}
 
 /// A kind of forecaster.
 pub struct Kind {

@@ -1,6 +1,6 @@
 //! Tell users what each command does, in the words they need.
 
-use crate::parameters::Section;
+use levytilt_run::settings::Section;
 
 /// Below the list of commands.
 pub fn overview() -> String {

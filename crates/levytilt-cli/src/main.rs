@@ -2,7 +2,7 @@
 
 use clap::Parser;
 use levytilt_cli::args::Cli;
-use levytilt_cli::{failure, output, run};
+use levytilt_cli::{print, run};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -11,8 +11,8 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // Not `eprintln`, which panics when nobody listens any more.
-            drop(writeln!(std::io::stderr(), "{} {error:#}", output::alarm("error:")));
-            ExitCode::from(failure::exit_code(&error))
+            drop(writeln!(std::io::stderr(), "{} {error:#}", print::alarm("error:")));
+            ExitCode::from(print::exit_code(&error))
         }
     }
 }

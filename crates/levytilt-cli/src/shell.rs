@@ -2,10 +2,10 @@
 
 use anyhow::{Context, Result};
 use clap::CommandFactory;
+use levytilt_run::directory::{Entry, Lock};
 
 use crate::args::{Cli, CompletionsArgs, ManArgs};
-use crate::claim::Claim;
-use crate::output::{Entry, say};
+use crate::print::say;
 
 /// Print the completions of a shell.
 pub fn completions(args: &CompletionsArgs) -> Result<()> {
@@ -24,7 +24,7 @@ pub fn man(args: &ManArgs) -> Result<()> {
         say(String::from_utf8(text)?.trim_end());
         return Ok(());
     };
-    Claim::of_any_version(dir)?.save(&pages(cli)?)?;
+    Lock::of_any_version(dir)?.save(&pages(cli)?)?;
     say(&format!("written: {}: levytilt.1 and a page per command; read one with man -l", dir.display()));
     Ok(())
 }

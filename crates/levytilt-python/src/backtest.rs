@@ -1,43 +1,43 @@
 //! A backtest whose windows may be forecast anywhere: here, in other processes, on other machines.
 
-use levytilt_cli::backtest::score::Line;
-use levytilt_cli::backtest::{Plan, tell};
-use levytilt_cli::claim::Claim;
-use levytilt_cli::finite;
-use levytilt_cli::input;
-use levytilt_cli::journal::Journal;
+use levytilt_run::command::backtest::save;
+use levytilt_run::directory::Lock;
+use levytilt_run::directory::journal::Journal;
+use levytilt_run::finite;
+use levytilt_run::table;
+use levytilt_run::workflow::backtest::score::Line;
+use levytilt_run::workflow::backtest::{Plan, Request};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::errors::{ComputationError, InputError, raised};
-use crate::flags::expect_command;
+use crate::keywords::read;
 use crate::table::Table;
 use crate::work::pooled;
 
 /// The directory, held against other processes; its journal, and the lines in it.
-type Open = (Claim, Journal, Vec<Line>);
+type Open = (Lock, Journal, Vec<Line>);
 
 /// Windows and models, and the journal once it is open.
 #[pyclass(frozen, module = "levytilt._levytilt")]
 pub struct Backtest {
     plan: Arc<Plan>,
-    table: Arc<input::Table>,
+    table: Arc<table::Table>,
     journal: Mutex<Option<Open>>,
 }
 
 #[pymethods]
 impl Backtest {
-    /// The backtest that a command line of the program describes, without the program's name; of `table`, or of the
-    /// data that the command line names.
+    /// The backtest that JSON of a request describes; of `table`, or of the data that the request names.
     #[new]
-    #[pyo3(signature = (line, table=None))]
-    fn new(py: Python<'_>, line: Vec<String>, table: Option<&Table>) -> PyResult<Self> {
-        let args = expect_command!(Backtest, &[], &line);
+    #[pyo3(signature = (request, table=None))]
+    fn new(py: Python<'_>, request: &str, table: Option<&Table>) -> PyResult<Self> {
+        let request: Request = read(request)?;
         let given = table.map(|table| table.0.clone());
         py.detach(|| {
-            let read = || input::read(&args.source, &args.data.chosen()).map(Arc::new);
+            let read = || table::read(&request.source, &request.data.chosen()).map(Arc::new);
             let table = given.map_or_else(read, Ok)?;
-            let plan = Plan::new(&args, || Ok(input::Table::clone(&table)))?;
+            let plan = Plan::new(&request, || Ok(table::Table::clone(&table)))?;
             Ok(Self { plan: Arc::new(plan), table, journal: Mutex::new(None) })
         })
         .map_err(raised)
@@ -56,10 +56,10 @@ impl Backtest {
 
     /// Open the journal of the results; what is not in it yet, as window and model.
     fn open(&self) -> PyResult<Vec<(usize, String)>> {
-        let claim = Claim::new(&self.plan.args().out).map_err(raised)?;
+        let lock = Lock::new(&self.plan.request().out).map_err(raised)?;
         let (journal, lines) = self.plan.open().map_err(raised)?;
         let missing = self.plan.missing(&lines).iter().map(|task| (task.id().0, task.id().1.to_string())).collect();
-        *self.journal()? = Some((claim, journal, lines));
+        *self.journal()? = Some((lock, journal, lines));
         Ok(missing)
     }
 
@@ -93,17 +93,14 @@ impl Backtest {
     }
 
     /// Write scores.json, scores.md and the report, and close the journal; the content of scores.json and scores.md.
-    /// With `say`, print what the program prints.
-    fn finish(&self, py: Python<'_>, say: bool) -> PyResult<(String, String)> {
-        let Some((claim, journal, lines)) = self.journal()?.take() else {
+    fn finish(&self, py: Python<'_>) -> PyResult<(String, String)> {
+        let Some((lock, journal, lines)) = self.journal()?.take() else {
             return Err(InputError::new_err("the journal is not open"));
         };
         let work = || {
-            let scores = self.plan.finish(claim, lines)?;
+            let scores = self.plan.scores(lines)?;
+            save(lock, &scores)?;
             drop(journal);
-            if say {
-                tell(self.plan.args(), &scores)?;
-            }
             Ok((serde_json::to_string(&scores)?, scores.to_markdown()))
         };
         py.detach(work).map_err(raised)

@@ -1,17 +1,22 @@
-//! Give Python the program's two kinds of failure: input that the caller can put right, and work that went wrong.
+//! Give Python the two kinds of failure: input that the caller can put right, and work that went wrong.
 
-use levytilt_cli::failure::exit_code;
+use levytilt_run::failure::{Kind, in_keywords, kind};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::keywords::options;
+
 create_exception!(levytilt, InputError, PyValueError, "Something the caller can put right: a value, a name, a file.");
 create_exception!(levytilt, ComputationError, PyRuntimeError, "A computation that failed.");
 
-/// The exception for an error, in the program's words.
+/// The exception for an error, in words that name keywords.
 pub fn raised(error: anyhow::Error) -> PyErr {
-    let message = format!("{error:#}");
-    if exit_code(&error) == 2 { InputError::new_err(message) } else { ComputationError::new_err(message) }
+    let message = in_keywords(&error, &options());
+    match kind(&error) {
+        Kind::Input => InputError::new_err(message),
+        Kind::Computation => ComputationError::new_err(message),
+    }
 }
 
 /// The exception for an error of the library.

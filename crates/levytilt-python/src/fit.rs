@@ -1,10 +1,10 @@
 //! Fit a model to a table, and hand out what was found.
 
-use levytilt_cli::claim::Claim;
-use levytilt_cli::finite;
-use levytilt_cli::fit::{Outcome, analyse, entries};
-use levytilt_cli::forecast::Origin;
-use levytilt_cli::input;
+use levytilt_run::command::fit::save;
+use levytilt_run::finite;
+use levytilt_run::table;
+use levytilt_run::workflow::fit::{Outcome, analyse};
+use levytilt_run::workflow::forecast::Origin;
 use numpy::ndarray::{Array2, Array3};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3};
 use pyo3::prelude::*;
@@ -13,28 +13,27 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::errors::raised;
-use crate::flags::expect_command;
-use crate::forecast::{Ahead, Source, look};
-use crate::table::Table;
+use crate::forecast::{Ahead, look};
+use crate::keywords::settings;
+use crate::table::{Table, Times};
 use crate::work::patiently;
 
 /// A fit and its record, with the settings that made it.
 #[pyclass(frozen, module = "levytilt._levytilt")]
 pub struct Run {
     outcome: Arc<Outcome>,
-    table: Arc<input::Table>,
+    table: Arc<table::Table>,
     origin: Arc<Origin>,
 }
 
-/// Fit the model that `flags` of `levytilt fit` describe; `progress(iteration, most, bound, error)` is told of steps.
+/// Fit the model that keywords describe; `progress(iteration, most, bound, error)` is told of steps.
 #[pyfunction]
-pub fn fit(py: Python<'_>, table: &Table, flags: Vec<String>, progress: Option<Py<PyAny>>) -> PyResult<Run> {
-    let args = expect_command!(Fit, &["fit", &table.0.source], &flags);
-    let settings = args.settings().with_config(args.record.config.as_deref()).map_err(raised)?;
+pub fn fit(py: Python<'_>, table: &Table, keywords: &str, progress: Option<Py<PyAny>>) -> PyResult<Run> {
+    let settings = settings(keywords)?;
     let (table, threads) = (table.0.clone(), settings.solve.threads);
     patiently(py, threads, progress, move |heed| {
         let outcome = analyse(settings, &table, heed)?;
-        let origin = Arc::new(Origin::of(&outcome, &table)?);
+        let origin = Arc::new(Origin::of(&outcome)?);
         Ok(Run { outcome: Arc::new(outcome), table, origin })
     })
 }
@@ -118,14 +117,12 @@ impl Run {
 
     /// Write the files of a run.
     fn save(&self, py: Python<'_>, dir: PathBuf) -> PyResult<()> {
-        let write = || Claim::new(&dir)?.save(&entries(&self.outcome, &self.table, &self.outcome.summary, None)?);
-        py.detach(write).map_err(raised)
+        py.detach(|| save(&dir, &self.outcome, &self.table)).map_err(raised)
     }
 
     /// Look ahead; see `Ahead`.
-    #[pyo3(signature = (flags, at=None))]
-    fn forecast(&self, py: Python<'_>, flags: Vec<String>, at: Option<Vec<String>>) -> PyResult<Ahead> {
-        let source = Source::Fresh(self.outcome.clone(), self.table.clone());
-        look(py, self.origin.clone(), source, &flags, at)
+    #[pyo3(signature = (keywords, at=None))]
+    fn forecast(&self, py: Python<'_>, keywords: &str, at: Option<Times>) -> PyResult<Ahead> {
+        look(py, self.origin.clone(), keywords, at)
     }
 }

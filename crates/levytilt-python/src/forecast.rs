@@ -1,54 +1,53 @@
 //! Look ahead from a fit, fresh or read back from its directory.
 
-use levytilt_cli::claim::Claim;
-use levytilt_cli::fit::Outcome;
-use levytilt_cli::forecast::{Look, Origin, View};
-use levytilt_cli::input;
-use levytilt_cli::report::{self, Material, fit_page};
+use levytilt_run::command::forecast::save;
+use levytilt_run::directory::Lock;
+use levytilt_run::table::time::Length;
+use levytilt_run::workflow::forecast::{Look, Origin, View};
 use numpy::ndarray::Array3;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use pyo3::prelude::*;
+use serde::Deserialize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::errors::{InputError, raised};
-use crate::flags::expect_command;
+use crate::keywords::read;
+use crate::table::Times;
 use crate::work::patiently;
-
-/// Where the page of the fit comes from, whose end the page of a forecast shows.
-pub enum Source {
-    /// From the fit.
-    Fresh(Arc<Outcome>, Arc<input::Table>),
-    /// From its directory.
-    Saved(PathBuf),
-}
 
 /// Predictive paths.
 #[pyclass(frozen, module = "levytilt._levytilt")]
 pub struct Ahead {
     origin: Arc<Origin>,
     view: View,
-    source: Source,
 }
 
-/// Simulate from `origin` as `flags` of `levytilt forecast` say, to a horizon among them or to the times `at`.
-pub fn look(
-    py: Python<'_>,
-    origin: Arc<Origin>,
-    source: Source,
-    flags: &[String],
-    at: Option<Vec<String>>,
-) -> PyResult<Ahead> {
-    let words: &[&str] = if at.is_some() { &["forecast", "RUN", "--at=times"] } else { &["forecast", "RUN"] };
-    let args = expect_command!(Forecast, words, flags);
-    let times = match (&at, &args.horizon) {
-        (Some(at), _) => origin.at(at).map_err(raised)?,
-        (None, Some(horizon)) => origin.until(horizon).map_err(raised)?,
+/// How to look ahead, by keywords.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Keywords {
+    horizon: Option<Length>,
+    paths: Option<usize>,
+    seed: Option<u64>,
+    threads: Option<usize>,
+    fixed_parameters: bool,
+}
+
+/// Simulate from `origin` as keywords say, to a horizon among them or to the times `at`.
+pub fn look(py: Python<'_>, origin: Arc<Origin>, keywords: &str, at: Option<Times>) -> PyResult<Ahead> {
+    let Keywords { horizon, paths, seed, threads, fixed_parameters } = read(keywords)?;
+    let times = match (&at, &horizon) {
+        (Some(Times::Numbers(at)), _) => origin.at_numbers(&at.as_array().to_vec()),
+        (Some(Times::Texts(at)), _) => origin.at(at),
+        (None, Some(horizon)) => origin.until(horizon),
         (None, None) => return Err(InputError::new_err("forecast needs a horizon or times")),
     };
-    patiently(py, args.effort.threads, None, move |_| {
-        let view = origin.look(&times, Look::new(&args))?;
-        Ok(Ahead { origin, view, source })
+    let times = times.map_err(raised)?;
+    let look = Look { paths, seed, fixed_parameters };
+    patiently(py, threads, None, move |_| {
+        let view = origin.look(&times, look)?;
+        Ok(Ahead { origin, view })
     })
 }
 
@@ -110,13 +109,7 @@ impl Ahead {
 
     /// Write the files of a forecast.
     fn save(&self, py: Python<'_>, dir: PathBuf) -> PyResult<()> {
-        let write = || {
-            let page = match &self.source {
-                Source::Fresh(outcome, table) => Some(fit_page(&Material { outcome, table, rival: None })?),
-                Source::Saved(run) => report::read(run).ok(),
-            };
-            self.origin.save(Claim::new(&dir)?, &self.view, page.as_ref())
-        };
+        let write = || save(Lock::new(&dir)?, &self.origin, &self.view);
         py.detach(write).map_err(raised)
     }
 }
@@ -124,7 +117,6 @@ impl Ahead {
 /// A run that was saved: what a forecast needs of it.
 #[pyclass(frozen, module = "levytilt._levytilt")]
 pub struct SavedRun {
-    dir: PathBuf,
     origin: Arc<Origin>,
 }
 
@@ -133,7 +125,7 @@ impl SavedRun {
     #[new]
     fn new(dir: PathBuf) -> PyResult<Self> {
         let origin = Arc::new(Origin::read(&dir).map_err(raised)?);
-        Ok(Self { dir, origin })
+        Ok(Self { origin })
     }
 
     /// Names of the dimensions.
@@ -149,8 +141,8 @@ impl SavedRun {
     }
 
     /// Look ahead; see `Ahead`.
-    #[pyo3(signature = (flags, at=None))]
-    fn forecast(&self, py: Python<'_>, flags: Vec<String>, at: Option<Vec<String>>) -> PyResult<Ahead> {
-        look(py, self.origin.clone(), Source::Saved(self.dir.clone()), &flags, at)
+    #[pyo3(signature = (keywords, at=None))]
+    fn forecast(&self, py: Python<'_>, keywords: &str, at: Option<Times>) -> PyResult<Ahead> {
+        look(py, self.origin.clone(), keywords, at)
     }
 }

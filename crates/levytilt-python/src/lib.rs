@@ -1,13 +1,14 @@
 //! The program's own code for Python: tables in, results as NumPy arrays and the program's files out.
 //!
-//! Options come as the program's flags, so that names, checks and messages are the program's.
+//! Options come as JSON of keywords, which fill the settings that files and flags fill too.
 
 mod backtest;
 mod errors;
 mod fit;
-mod flags;
 mod forecast;
+mod keywords;
 mod once;
+mod program;
 mod scores;
 mod table;
 mod work;
@@ -23,11 +24,13 @@ mod _levytilt {
     #[pymodule_export]
     use super::fit::{Run, fit};
     #[pymodule_export]
-    use super::flags::{check, cluster_of, main};
-    #[pymodule_export]
     use super::forecast::{Ahead, SavedRun};
     #[pymodule_export]
+    use super::keywords::{check, known};
+    #[pymodule_export]
     use super::once::{exact, simulate};
+    #[pymodule_export]
+    use super::program::{main, on_cluster, tell};
     #[pymodule_export]
     use super::scores::{crps, energy_score, k_hat, stable_law, tail_crps};
     #[pymodule_export]

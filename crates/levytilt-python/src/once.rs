@@ -1,22 +1,21 @@
 //! The commands that need no fit: exact evidence and synthetic data.
 
-use levytilt_cli::exact::analyse;
-use levytilt_cli::finite;
-use levytilt_cli::simulate::draw;
+use levytilt_run::finite;
+use levytilt_run::workflow::exact::analyse;
+use levytilt_run::workflow::simulate::draw;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::raised;
-use crate::flags::expect_command;
+use crate::keywords::settings;
 use crate::table::Table;
 use crate::work::patiently;
 
-/// Exact evidence and smoother, as `flags` of `levytilt exact` say: summary.json and columns of posterior.csv.
+/// Exact evidence and smoother, as keywords say: summary.json and columns of posterior.csv.
 #[pyfunction]
-pub fn exact<'py>(py: Python<'py>, table: &Table, flags: Vec<String>) -> PyResult<(String, Bound<'py, PyDict>)> {
-    let args = expect_command!(Exact, &["exact", &table.0.source], &flags);
-    let settings = args.record.settings().with_config(args.record.config.as_deref()).map_err(raised)?;
+pub fn exact<'py>(py: Python<'py>, table: &Table, keywords: &str) -> PyResult<(String, Bound<'py, PyDict>)> {
+    let settings = settings(keywords)?;
     let table = table.0.clone();
     let outcome = patiently(py, None, None, move |_| analyse(settings, &table))?;
     let summary = finite::json(&outcome.summary).map_err(raised)?;
@@ -30,11 +29,10 @@ pub fn exact<'py>(py: Python<'py>, table: &Table, flags: Vec<String>) -> PyResul
     Ok((summary, found))
 }
 
-/// A data set, as `flags` of `levytilt simulate` say: truth.json, and times, observations and states.
+/// A data set, as keywords say: truth.json, and times, observations and states.
 #[pyfunction]
-pub fn simulate<'py>(py: Python<'py>, flags: Vec<String>) -> PyResult<(String, Bound<'py, PyDict>)> {
-    let args = expect_command!(Simulate, &["simulate", "--out=unused"], &flags);
-    let settings = args.settings().with_config(args.config.as_deref()).map_err(raised)?;
+pub fn simulate<'py>(py: Python<'py>, keywords: &str) -> PyResult<(String, Bound<'py, PyDict>)> {
+    let settings = settings(keywords)?;
     let drawn = patiently(py, None, None, move |_| draw(settings))?;
     let truth = drawn.truth_json().map_err(raised)?;
     let seen = |values: &[f64]| -> Vec<f64> { values.iter().copied().step_by(drawn.every()).collect() };

@@ -1,19 +1,19 @@
 //! A record of observations, from a file or from arrays; it can be sent to other processes.
 
-use levytilt_cli::input::{self, from_columns};
-use levytilt_cli::output::number;
-use levytilt_cli::time::Calendar;
+use levytilt_run::table::input::{from_columns, from_numbers};
+use levytilt_run::table::time::Calendar;
+use levytilt_run::table::{self, read};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use std::sync::Arc;
 
 use crate::errors::raised;
-use crate::flags::expect_command;
+use crate::keywords::settings;
 
 /// Times, and one column of values per dimension, in the order of time.
 #[pyclass(frozen, module = "levytilt._levytilt")]
-pub struct Table(pub Arc<input::Table>);
+pub struct Table(pub Arc<table::Table>);
 
 /// Times as numbers, or as they are written.
 #[derive(FromPyObject)]
@@ -30,21 +30,19 @@ impl Table {
     /// A table of columns called `names`; `source` names it in messages.
     #[new]
     fn new(source: &str, names: Vec<String>, times: Times, columns: Vec<PyReadonlyArray1<f64>>) -> PyResult<Self> {
-        let texts = match times {
-            Times::Texts(texts) => texts,
-            Times::Numbers(times) => times.as_array().iter().map(|&time| text(time)).collect(),
-        };
         let columns: Vec<Vec<f64>> = columns.iter().map(|column| column.as_array().to_vec()).collect();
-        let table = from_columns(source, names, &texts, &columns).map_err(raised)?;
-        Ok(Self(Arc::new(table)))
+        let table = match times {
+            Times::Texts(texts) => from_columns(source, names, &texts, &columns),
+            Times::Numbers(times) => from_numbers(source, names, &times.as_array().to_vec(), &columns),
+        };
+        Ok(Self(Arc::new(table.map_err(raised)?)))
     }
 
-    /// Read a CSV file; `flags` of `levytilt fit` say which columns.
+    /// Read a CSV file; keywords say which columns.
     #[staticmethod]
-    fn read(source: &str, flags: Vec<String>) -> PyResult<Self> {
-        let args = expect_command!(Fit, &["fit", source], &flags);
-        let settings = args.settings().with_config(args.record.config.as_deref()).map_err(raised)?;
-        let table = input::read(source, &settings.data.chosen()).map_err(raised)?;
+    fn read(source: &str, keywords: &str) -> PyResult<Self> {
+        let settings = settings(keywords)?;
+        let table = read(source, &settings.data.chosen()).map_err(raised)?;
         Ok(Self(Arc::new(table)))
     }
 
@@ -83,9 +81,4 @@ impl Table {
         };
         Ok((py.get_type::<Self>(), (self.0.source.clone(), self.names(), times, self.columns(py))))
     }
-}
-
-/// A number that reads back as the same; what is not finite keeps its name for the message.
-fn text(time: f64) -> String {
-    if time.is_finite() { number(time) } else { time.to_string() }
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use levytilt::progress::{Progress, Watcher};
-use levytilt_cli::threads::with_threads;
+use levytilt_run::threads::with_threads;
 use pyo3::prelude::*;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};

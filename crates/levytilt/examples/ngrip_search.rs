@@ -11,7 +11,7 @@ use levytilt::{Model, Result, Start};
 
 /// Times in kyr relative to 1950 and 4.7 − ln Ca, glacial part, forward in time, as in the demo.
 fn record() -> (Vec<f64>, Vec<f64>) {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../levytilt-cli/data/ngrip_10yr.csv");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../levytilt-run/data/ngrip_10yr.csv");
     let text = std::fs::read_to_string(path).expect("the record lies beside the program");
     let rows = text.lines().skip(1).filter_map(|line| {
         let mut fields = line.split(',');

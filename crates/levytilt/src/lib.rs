@@ -41,7 +41,6 @@ pub mod noise;
 pub mod parameter;
 pub mod posterior;
 pub mod potential;
-pub mod progress;
 pub mod registry;
 mod rng;
 pub mod score;
@@ -55,6 +54,7 @@ pub use error::{Error, Result};
 pub use model::{Dimension, Model, Start};
 pub use rng::{StreamRng, stream};
 pub use simulate::{Simulated, simulate};
+pub use solve::progress;
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

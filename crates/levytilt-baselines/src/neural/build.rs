@@ -1,8 +1,7 @@
 //! Build the networks that users name, with the number of training steps that they ask for.
 
 use super::{DLinear, DeepAr, JumpSde, NHits, NeuralMjd, Output, Spread, Training};
-use crate::forecaster::Forecaster;
-use crate::registry::ForecasterOptions;
+use crate::forecaster::{Forecaster, ForecasterOptions};
 use levytilt::Result;
 
 /// What may be added to the name of a point forecast.

@@ -22,6 +22,28 @@ fn replace(path: &Path, content: &[u8]) {
     fs::write(path, content).unwrap();
 }
 
+/// The page of a forecast shows the record as the state has it; the page of the fit may be lost, or hold nothing.
+#[test]
+fn a_forecast_does_not_read_the_page_of_the_fit() {
+    let at = results();
+    let expected = at.read("ahead/report.json");
+    assert!(expected.contains("history_time"), "{expected}");
+    let page = at.read("run/report.json");
+    let emptied = page.replace("\"observed_time\"", "\"elsewhere\"").replace("\"observed\"", "\"nothing\"");
+    assert_ne!(page, emptied);
+    for content in [emptied.as_str(), "", "{}", "[[[["] {
+        at.write("run/report.json", content);
+        at.ok("forecast run --horizon 0.1 --out again --quiet");
+        assert_eq!(at.read("again/report.json"), expected);
+    }
+    // A run of before the state held the record has no history to show.
+    let mut old: serde_json::Value = serde_json::from_str(&at.read("run/state.json")).unwrap();
+    old.as_object_mut().unwrap().remove("history");
+    at.write("run/state.json", old.to_string());
+    at.ok("forecast run --horizon 0.1 --out again --quiet");
+    assert!(!at.read("again/report.json").contains("history_time"));
+}
+
 #[test]
 fn damaged_states_are_named() {
     let at = results();
@@ -70,6 +92,22 @@ fn damaged_states_are_named() {
         ("state: a stranger learned", learned(&["rate"], "[1.0]"), &["\"rate\"", "model.toml"]),
         ("state: parameters without errors", swap("learned", "{\"names\":[\"scale\"]}"), &["covariance"]),
         ("state: not text", "\u{0}".repeat(10), &[]),
+        (
+            "state: a history of no dimension",
+            swap("history", r#"{"time_name":"t","times":[0.0],"values":[]}"#),
+            &["history", "1 lists of 1 values"],
+        ),
+        (
+            "state: a history without values",
+            swap("history", r#"{"time_name":"t","times":[0.0],"values":[[]]}"#),
+            &["history", "one value per time"],
+        ),
+        (
+            "state: a history that runs backwards",
+            swap("history", r#"{"time_name":"t","times":[1.0,0.0],"values":[[1.0,null]]}"#),
+            &["history", "increasing"],
+        ),
+        ("state: a history of text", swap("history", "\"long ago\""), &[]),
     ] {
         replace(&path, content.as_bytes());
         forecast(what, parts);

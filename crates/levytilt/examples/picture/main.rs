@@ -12,7 +12,7 @@ use levytilt::{Model, Result, Start, simulate};
 use svg::{Band, Canvas, Panel};
 
 const OUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/images/jumps.svg");
-const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../levytilt-cli/data/ngrip_10yr.csv");
+const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../levytilt-run/data/ngrip_10yr.csv");
 
 const BLUE: &str = "#1f6fb5";
 const ORANGE: &str = "#c2570c";

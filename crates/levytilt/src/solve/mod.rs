@@ -13,6 +13,7 @@ pub mod neural;
 mod newton;
 mod parameter_law;
 mod parameters;
+pub mod progress;
 mod robust;
 mod score;
 mod sweep;

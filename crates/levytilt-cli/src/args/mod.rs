@@ -1,0 +1,416 @@
+//! Declare the command line; the help texts are meant to be all the manual a user needs.
+
+pub mod backtest;
+pub mod reproduce;
+
+use clap::{Args, Parser, Subcommand};
+use levytilt_run::failure::bad;
+use levytilt_run::report;
+use levytilt_run::settings::{DataSettings, DriftSettings, GridSettings, Init, Method, ModelSettings, Settings};
+use levytilt_run::settings::{SimulateSettings, SolveSettings, parse_parameter};
+use std::path::{Path, PathBuf};
+
+use crate::args::backtest::{BACKTEST_HELP, BacktestArgs};
+use crate::args::reproduce::{REPRODUCE_HELP, ReproduceArgs};
+use crate::help::{COMPLETIONS_HELP, DOCTOR_HELP, INIT_HELP, MAN_HELP};
+use crate::help::{DEMO_HELP, EXACT_HELP, FIT_HELP, FORECAST_HELP, REPORT_HELP, SCORE_HELP, SIMULATE_HELP, overview};
+
+/// Inference for systems that jump: dX = f(X) dt + dL, with heavy-tailed noise L, seen through noisy observations.
+#[derive(Debug, Parser)]
+#[command(name = "levytilt", version, after_help = overview(), max_term_width = 120)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// See it work: an embedded ice-core record, jumps against plain diffusion
+    #[command(after_help = DEMO_HELP)]
+    Demo(DemoArgs),
+    /// Draw a synthetic data set whose truth is known
+    #[command(allow_negative_numbers = true, after_help = SIMULATE_HELP, mut_arg("width", |arg| arg.hide(true)), mut_arg("depth", |arg| arg.hide(true)))]
+    Simulate(SimulateArgs),
+    /// Learn parameters and hidden path of a record
+    #[command(allow_negative_numbers = true, after_help = FIT_HELP)]
+    Fit(FitArgs),
+    /// Look ahead from the end of a fitted record
+    #[command(after_help = FORECAST_HELP)]
+    Forecast(ForecastArgs),
+    /// Judge a forecast by what came: CRPS, energy score, tails, coverage
+    #[command(allow_negative_numbers = true, after_help = SCORE_HELP)]
+    Score(ScoreArgs),
+    /// Rolling windows over a record, every model on the same ones, under proper scores
+    #[command(after_help = BACKTEST_HELP)]
+    Backtest(BacktestArgs),
+    /// Render the report of a run again
+    #[command(after_help = REPORT_HELP)]
+    Report(RenderArgs),
+    /// The tables of the paper this grew out of, the published figure beside ours
+    #[command(after_help = REPRODUCE_HELP)]
+    Reproduce(ReproduceArgs),
+    /// Exact evidence and posterior of a one-dimensional record, all parameters given
+    #[command(allow_negative_numbers = true, after_help = EXACT_HELP, mut_arg("width", |arg| arg.hide(true)), mut_arg("depth", |arg| arg.hide(true)))]
+    Exact(ExactArgs),
+    /// Look at this machine and at a data file: gaps, outliers, tails, and how to begin
+    #[command(after_help = DOCTOR_HELP)]
+    Doctor(DoctorArgs),
+    /// Write a settings file with comments
+    #[command(after_help = INIT_HELP)]
+    Init(InitArgs),
+    /// Print completions for a shell
+    #[command(after_help = COMPLETIONS_HELP)]
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write all of them
+    #[command(after_help = MAN_HELP)]
+    Man(ManArgs),
+}
+
+/// Flags of `demo`.
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Directory for report.html, data.csv and what `fit` writes; made if missing
+    #[arg(long, value_name = "DIR", default_value = "levytilt-demo")]
+    pub out: PathBuf,
+    /// The figures alone.
+    #[command(flatten)]
+    pub plots: PlotArgs,
+    /// How to report.
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// Flags of `simulate`.
+#[derive(Debug, Args)]
+pub struct SimulateArgs {
+    /// Directory for data.csv, truth.csv, truth.json and settings.toml; made if missing
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Settings file; flags win over it
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Noise, observation, start.
+    #[command(flatten)]
+    pub model: ModelSettings,
+    /// Drift.
+    #[command(flatten)]
+    pub drift: DriftSettings,
+    /// Steps.
+    #[command(flatten)]
+    pub grid: GridSettings,
+    /// Span.
+    #[command(flatten)]
+    pub simulate: SimulateSettings,
+    /// Seed.
+    #[command(flatten)]
+    pub solve: SolveSettings,
+    /// How to report.
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// A record and the model for it, as `exact` and `fit` take them.
+#[derive(Debug, Args)]
+pub struct RecordArgs {
+    /// CSV file, plain or gzipped, or - for standard input; also Parquet, if built with that feature
+    #[arg(value_name = "DATA")]
+    pub source: String,
+    /// Settings file; flags win over it
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Column.
+    #[command(flatten)]
+    pub data: DataSettings,
+    /// Noise, observation, start.
+    #[command(flatten)]
+    pub model: ModelSettings,
+    /// Drift.
+    #[command(flatten)]
+    pub drift: DriftSettings,
+    /// Steps.
+    #[command(flatten)]
+    pub grid: GridSettings,
+}
+
+/// Flags of `exact`.
+#[derive(Debug, Args)]
+pub struct ExactArgs {
+    /// The record and the model for it.
+    #[command(flatten)]
+    pub record: RecordArgs,
+    /// Directory for summary.json, posterior.csv and settings.toml; made if missing
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// How to report.
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// Flags of `fit`.
+#[derive(Debug, Args)]
+pub struct FitArgs {
+    /// The record and the model for it.
+    #[command(flatten)]
+    pub record: RecordArgs,
+    /// Hold a parameter of one dimension, such as "theta[NVDA]=3" or "x0[NVDA]=0"; may be repeated
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_parameter, help_heading = "Data")]
+    pub set: Vec<(String, f64)>,
+    /// Directory for the results; made if missing
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Seed.
+    #[command(flatten)]
+    pub solve: SolveSettings,
+    /// Solver [default: auto]
+    #[arg(long, value_name = "NAME", help_heading = "Solver")]
+    pub method: Option<Method>,
+    /// Where the networks of method neural begin: cold, sweep, or the directory of a run [default: cold]
+    #[arg(long, value_name = "WHERE", help_heading = "Solver")]
+    pub init: Option<Init>,
+    /// Most iterations of method neural [default: 3000]
+    #[arg(long, value_name = "N", help_heading = "Solver")]
+    pub iterations: Option<usize>,
+    /// Bumps per time in the message of method neural; more than one for sparse data [default: 1]
+    #[arg(long, value_name = "M", help_heading = "Solver")]
+    pub components: Option<usize>,
+    /// With method neural, learn parameters along with the networks, as published, rather than by sweeps before
+    #[arg(long, help_heading = "Solver")]
+    pub alongside: bool,
+    /// Posterior paths and threads.
+    #[command(flatten)]
+    pub effort: EffortArgs,
+    /// The figures alone.
+    #[command(flatten)]
+    pub plots: PlotArgs,
+    /// How to report.
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// Flags of `forecast`.
+#[derive(Debug, Args)]
+pub struct ForecastArgs {
+    /// Directory that `levytilt fit --out` wrote
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// How far to look: a number in the record's unit of time or, for timestamps, such as 90m, 12h, 2d, 1w
+    #[arg(long, value_name = "H", conflicts_with = "at", required_unless_present = "at")]
+    pub horizon: Option<String>,
+    /// CSV file whose first column holds the times to look at
+    #[arg(long, value_name = "FILE")]
+    pub at: Option<String>,
+    /// Directory for the results; made if missing
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Hold learned parameters at their estimates instead of drawing them from their errors
+    #[arg(long)]
+    pub fixed_parameters: bool,
+    /// Seed of the random numbers [default: that of the fit]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    pub seed: Option<u64>,
+    /// Paths and threads.
+    #[command(flatten)]
+    pub effort: EffortArgs,
+    /// The figures alone.
+    #[command(flatten)]
+    pub plots: PlotArgs,
+    /// How to report.
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// Flags of `score`.
+#[derive(Debug, Args)]
+pub struct ScoreArgs {
+    /// Directory that `levytilt forecast --out` wrote
+    #[arg(value_name = "FORECAST")]
+    pub forecast: PathBuf,
+    /// CSV file with what came, named and timed like the record; - for standard input
+    #[arg(value_name = "TRUTH")]
+    pub truth: String,
+    /// Score the tail above this value [default: the 95% quantile of the truth file's column]
+    #[arg(long, value_name = "X")]
+    pub above: Option<f64>,
+    /// Score the tail below this value [default: the 5% quantile of the truth file's column]
+    #[arg(long, value_name = "X")]
+    pub below: Option<f64>,
+    /// Directory for report.html and scores.json; made if missing
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Seed of the random place of a truth within its rank [default: 1]
+    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true)]
+    pub seed: u64,
+    /// The figures alone.
+    #[command(flatten)]
+    pub plots: PlotArgs,
+    /// How to report.
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// Flags of `doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// CSV file to examine, plain or gzipped, or - for standard input; without one only the machine
+    #[arg(value_name = "DATA")]
+    pub source: Option<String>,
+    /// Value columns to examine, separated by commas [default: all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub columns: Vec<String>,
+    /// Print what was found as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of `init`.
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// File to write, or - for standard output
+    #[arg(value_name = "FILE", default_value = "levytilt.toml")]
+    pub file: PathBuf,
+    /// Replace a file that is there
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Flags of `completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+/// Flags of `man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Directory for the pages of all commands; made if missing
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+/// Flags of `report`.
+#[derive(Debug, Args)]
+pub struct RenderArgs {
+    /// Directory that fit, demo, forecast, score, backtest or reproduce wrote with --out
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// The figures alone.
+    #[command(flatten)]
+    pub plots: PlotArgs,
+    /// Print nothing but errors
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// Whether figures are wanted as files of their own.
+#[derive(Debug, Clone, Default, Args)]
+pub struct PlotArgs {
+    /// Also write the figures of report.html as files of their own, into the directory plots beside it
+    #[arg(long, value_name = "FORMAT")]
+    pub plots: Option<PlotFormat>,
+}
+
+impl PlotArgs {
+    /// Refuse figures without a place for them, before anything is computed.
+    pub fn with_place(&self, out: Option<&Path>) -> anyhow::Result<()> {
+        match (self.plots, out) {
+            (Some(_), None) => Err(bad("--plots writes beside report.html; give --out DIR too")),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Formats of single figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum PlotFormat {
+    /// 1800 pixels wide, for slides and messages
+    Png,
+    /// Scalable, for papers
+    Svg,
+}
+
+impl From<PlotFormat> for report::PlotFormat {
+    fn from(format: PlotFormat) -> Self {
+        match format {
+            PlotFormat::Png => Self::Png,
+            PlotFormat::Svg => Self::Svg,
+        }
+    }
+}
+
+/// How much to compute, and with how many hands.
+#[derive(Debug, Args)]
+pub struct EffortArgs {
+    /// Number of paths [default: 500 for fit, those of the fit for forecast]
+    #[arg(long, value_name = "N", help_heading = "Solver")]
+    pub paths: Option<usize>,
+    /// Threads, 0 = all cores; results do not depend on it [default: 0]
+    #[arg(long, value_name = "N", help_heading = "Solver")]
+    pub threads: Option<usize>,
+}
+
+/// How to report.
+#[derive(Debug, Clone, Args)]
+pub struct ReportArgs {
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Print nothing but errors (and the JSON, if asked for)
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+impl ReportArgs {
+    /// Whether to print neither words nor notes.
+    pub fn wordless(&self) -> bool {
+        self.quiet || self.json
+    }
+}
+
+impl SimulateArgs {
+    /// What was given as flags.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            model: self.model.clone(),
+            drift: self.drift.clone(),
+            grid: self.grid.clone(),
+            simulate: self.simulate.clone(),
+            solve: self.solve.clone(),
+            ..Settings::default()
+        }
+    }
+}
+
+impl RecordArgs {
+    /// What was given as flags.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            data: self.data.clone(),
+            model: self.model.clone(),
+            drift: self.drift.clone(),
+            grid: self.grid.clone(),
+            ..Settings::default()
+        }
+    }
+}
+
+impl FitArgs {
+    /// What was given as flags.
+    pub fn settings(&self) -> Settings {
+        let EffortArgs { paths, threads } = self.effort;
+        let solve = SolveSettings {
+            method: self.method,
+            init: self.init.clone(),
+            iterations: self.iterations,
+            components: self.components,
+            alongside: self.alongside.then_some(true),
+            paths,
+            threads,
+            ..self.solve.clone()
+        };
+        Settings { solve, parameters: self.set.iter().cloned().collect(), ..self.record.settings() }
+    }
+}

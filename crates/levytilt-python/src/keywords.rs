@@ -1,0 +1,53 @@
+//! Read what keywords ask for: JSON of a dictionary, through serde into the settings that files and flags fill too.
+
+use levytilt_run::settings::Settings;
+use levytilt_run::settings::keywords::keywords;
+use levytilt_run::workflow::backtest;
+use pyo3::prelude::*;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use std::path::PathBuf;
+
+use crate::errors::{InputError, raised};
+
+/// A value from its JSON.
+pub fn read<T: DeserializeOwned>(json: &str) -> PyResult<T> {
+    serde_json::from_str(json).map_err(|error| InputError::new_err(error.to_string()))
+}
+
+/// The settings that keywords describe; `config` among them names a settings file for the rest.
+pub fn settings(json: &str) -> PyResult<Settings> {
+    let mut given: Map<String, Value> = read(json)?;
+    let config = given.remove("config").and_then(|path| path.as_str().map(PathBuf::from));
+    let make = || Settings::from_keywords(given)?.over(Settings::default())?.with_config(config.as_deref());
+    make().map_err(raised)
+}
+
+/// The fields of a backtest that keywords fill.
+fn of_backtest() -> Vec<String> {
+    match serde_json::to_value(backtest::Request::default()) {
+        Ok(Value::Object(fields)) => fields.keys().cloned().collect(),
+        _ => vec![],
+    }
+}
+
+/// All names of options that messages may hold.
+pub fn options() -> Vec<String> {
+    let rest = ["at", "config", "fixed_parameters"].map(String::from);
+    keywords(&[]).into_iter().chain(of_backtest()).chain(rest).collect()
+}
+
+/// The keywords of some sections of the settings, or of `backtest`.
+#[pyfunction]
+pub fn known(sections: Vec<String>) -> Vec<String> {
+    if sections == ["backtest"] {
+        return of_backtest();
+    }
+    keywords(&sections.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// Refuse keywords that do not describe settings.
+#[pyfunction]
+pub fn check(keywords: &str) -> PyResult<()> {
+    settings(keywords).map(drop)
+}

@@ -1,0 +1,80 @@
+//! Fit a record and write what was found.
+
+use anyhow::Result;
+use levytilt::progress::Watcher;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+use crate::directory::entry::Entry;
+use crate::directory::lock::Lock;
+use crate::directory::networks;
+use crate::directory::state::{MODEL, NETWORK, STATE};
+use crate::directory::training::{self, kept_in};
+use crate::finite;
+use crate::report::{self, Material};
+use crate::settings::Settings;
+use crate::table::{self, Table};
+use crate::threads::with_threads;
+use crate::workflow::exact;
+use crate::workflow::fit::summary::{write_paths, write_posterior};
+use crate::workflow::fit::{Outcome, analyse};
+
+/// What to fit, and where to write it.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// File with the record, or - for standard input.
+    pub source: String,
+    /// What was given.
+    pub settings: Settings,
+    /// Settings file, for what was not given.
+    pub config: Option<PathBuf>,
+    /// Directory for the results.
+    pub out: Option<PathBuf>,
+}
+
+/// Read, compute, write; `heed` sees how it goes, and may ask for an end.
+pub fn run(request: Request, heed: impl FnOnce() -> Watcher + Send) -> Result<Outcome> {
+    let Request { source, settings, config, out } = request;
+    let lock = out.as_deref().map(Lock::new).transpose()?;
+    let settings = settings.with_config(config.as_deref())?;
+    let table = table::read(&source, &settings.data.chosen())?;
+    let threads = settings.solve.threads;
+    let outcome = with_threads(threads, || kept_in(out.as_deref(), || analyse(settings, &table, heed())))??;
+    if let Some(lock) = lock {
+        let mut files = entries(&outcome, &table, &outcome.summary, None)?;
+        files.extend(training::settled());
+        lock.save(&files)?;
+    }
+    Ok(outcome)
+}
+
+/// Write the files of a fit to `table` into `dir`.
+pub fn save(dir: &Path, outcome: &Outcome, table: &Table) -> Result<()> {
+    Lock::new(dir)?.save(&entries(outcome, table, &outcome.summary, None)?)
+}
+
+/// The files of a run, with `summary` in summary.json, and `rival` compared with in the report.
+pub fn entries<'a>(
+    outcome: &'a Outcome,
+    table: &'a Table,
+    summary: &'a impl Serialize,
+    rival: Option<&exact::summary::Summary>,
+) -> Result<Vec<Entry<'a>>> {
+    let page = report::fit_page(&Material { outcome, table, rival })?;
+    let state = finite::json(&outcome.state)?;
+    let mut entries = vec![
+        Entry::json("summary.json", summary),
+        Entry::new("posterior.csv", |out| write_posterior(out, &outcome.fit, &table.calendar, &table.names)),
+        Entry::new("paths.npz", |out| write_paths(out, &outcome.fit)),
+        Entry::toml("settings.toml", &outcome.settings)?,
+        Entry::toml(MODEL, &outcome.model)?,
+        Entry::text(STATE, state + "\n"),
+    ];
+    entries.extend(report::entries(&page)?);
+    let networks = networks::tensors(outcome.fit.network.as_ref().map(|n| &n.drift), outcome.fit.trained.as_ref())?;
+    entries.push(match networks.is_empty() {
+        true => Entry::gone(NETWORK),
+        false => Entry::new(NETWORK, move |out| networks.write(out)),
+    });
+    Ok(entries)
+}

@@ -1,0 +1,10 @@
+//! Carry out what was asked for: lock the directory, read, run the workflow, make the page, write all files at once.
+
+pub mod backtest;
+pub mod demo;
+pub mod exact;
+pub mod fit;
+pub mod forecast;
+pub mod reproduce;
+pub mod score;
+pub mod simulate;

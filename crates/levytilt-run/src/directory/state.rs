@@ -1,0 +1,204 @@
+//! Keep what a forecast needs of a fit: where it ended, with which states, and how its times are written.
+
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+use levytilt::Model;
+use levytilt::drift::Neural;
+use levytilt::fit::Fit;
+use levytilt::solve::{self, ParameterLaw};
+
+use crate::directory::lock;
+use crate::directory::networks;
+use crate::directory::tensors::Tensors;
+use crate::failure::{bad, brief, quoted};
+use crate::one_or_many::OneOrMany;
+use crate::settings::{DriftName, Settings};
+use crate::table::Table;
+use crate::table::bytes::{open_result, read_json, read_settings};
+use crate::table::time::{Calendar, Stamp, Written, parse};
+
+/// Name of the file.
+pub const STATE: &str = "state.json";
+/// Name of the settings with every estimate filled in.
+pub const MODEL: &str = "model.toml";
+
+/// Name of the file with the weights of networks.
+pub const NETWORK: &str = "model.safetensors";
+
+/// The content of state.json.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct State {
+    /// Names of the observed columns.
+    pub dimension: OneOrMany<String>,
+    /// Last latent time.
+    pub time: f64,
+    /// Typical latent step.
+    pub step: f64,
+    /// First and last timestamp; nothing if times are numbers.
+    pub stamps: Vec<String>,
+    /// Posterior states at the last time, dimension fastest.
+    pub states: Vec<f64>,
+    /// Their weights.
+    pub weights: Vec<f64>,
+    /// Seed of the fit.
+    pub seed: u64,
+    /// How sure the parameters are; nothing in a run of before this was kept.
+    #[serde(default)]
+    pub learned: Option<LearnedParameters>,
+    /// The end of the record; nothing in a run of before this was kept.
+    #[serde(default)]
+    pub history: Option<History>,
+}
+
+/// The end of a record, as it was observed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct History {
+    /// Name of the column of times.
+    pub time_name: String,
+    /// Times, increasing.
+    pub times: Vec<f64>,
+    /// One list per dimension; null where nothing was seen.
+    pub values: Vec<Vec<Option<f64>>>,
+}
+
+/// Most times of a record that are kept: more than a page shows.
+const MOST_HISTORY: usize = 5000;
+
+impl History {
+    /// The end of `table`.
+    pub fn new(table: &Table) -> Self {
+        let first = table.times.len().saturating_sub(MOST_HISTORY);
+        let end = |column: &Vec<f64>| column[first..].iter().map(|v| Some(*v).filter(|v| !v.is_nan())).collect();
+        Self {
+            time_name: table.time_name.clone(),
+            times: table.times[first..].to_vec(),
+            values: table.columns.iter().map(end).collect(),
+        }
+    }
+
+    /// Times and values of what was seen of a dimension.
+    pub fn seen(&self, dimension: usize) -> (Vec<f64>, Vec<f64>) {
+        let rows = self.times.iter().zip(&self.values[dimension]);
+        rows.filter_map(|(time, value)| Some((*time, (*value)?))).unzip()
+    }
+
+    fn check(&self, dim: usize) -> Result<(), String> {
+        let times = self.times.len();
+        if self.values.len() != dim || self.values.iter().any(|values| values.len() != times) {
+            return Err(format!("history: expected {dim} lists of {times} values, one value per time"));
+        }
+        match self.times.windows(2).all(|pair| pair[0] < pair[1]) {
+            true => Ok(()),
+            false => Err("history: expected increasing times".into()),
+        }
+    }
+}
+
+/// The parameters that were learned, with what is known of their errors.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct LearnedParameters {
+    /// Their names.
+    pub names: Vec<String>,
+    /// Their covariance, row after row, on the scales on which they are free: logarithms of what is positive, ln(α/(2 − α)).
+    /// Empty if it is not known.
+    pub covariance: Vec<f64>,
+    /// From their values to the mean of their law, on the same scales; empty if it is not known, or in a run of before this
+    /// was kept.
+    #[serde(default)]
+    pub shift: Vec<f64>,
+}
+
+impl LearnedParameters {
+    /// What is known after a fit.
+    pub fn new(fit: &Fit) -> Self {
+        let names = fit.parameters.iter().filter(|p| !p.fixed).map(|p| p.name.clone()).collect();
+        match fit.parameter_law() {
+            Some(_) => Self { names, covariance: fit.covariance.clone(), shift: fit.shift.clone() },
+            None => Self { names, ..Self::default() },
+        }
+    }
+
+    /// Whether forecasts can draw them.
+    pub fn can_be_drawn(&self) -> bool {
+        !self.covariance.is_empty()
+    }
+
+    /// Their law around `model`, whose parameters are called `all`, but for the weights of a network that come first.
+    pub fn law<'a>(&self, model: &'a Model, all: &[String]) -> Result<ParameterLaw<'a>> {
+        let before = solve::parameters(model).len().saturating_sub(all.len());
+        let place = |name: &String| match all.iter().position(|known| known == name) {
+            Some(place) => Ok(before + place),
+            None => Err(bad(format!("{STATE}: learned {} is no parameter of {MODEL}", quoted(name)))),
+        };
+        let places = self.names.iter().map(place).collect::<Result<Vec<usize>>>()?;
+        let law = ParameterLaw::new(model, &places, &self.covariance, &self.shift);
+        let count = places.len();
+        law.ok_or_else(|| {
+            let expected = format!("expected a positive definite matrix of {count} rows, and as many shifts or none");
+            bad(format!("{STATE}: the covariance of the learned parameters is not one; {expected}"))
+        })
+    }
+}
+
+impl State {
+    /// Read the state and the model of the run in `dir`.
+    pub fn read(dir: &Path) -> Result<(Self, Settings)> {
+        let missing = |name: &str, e: std::io::Error| {
+            let path = dir.join(name);
+            bad(format!("{}: cannot be read ({e}); expected a directory of `levytilt fit --out`", path.display()))
+        };
+        let damaged =
+            |name: &str, why: String| bad(format!("{}: {why}{}", dir.join(name).display(), lock::made_by(dir)));
+        let state: Self =
+            read_json(&dir.join(STATE)).map_err(|e| missing(STATE, e))?.map_err(|e| damaged(STATE, e.to_string()))?;
+        state.check().map_err(|why| damaged(STATE, why))?;
+        let text = open_result(&dir.join(MODEL)).and_then(|_| read_settings(&dir.join(MODEL)));
+        let settings = toml::from_str(&text.map_err(|e| missing(MODEL, e))?).map_err(|e| damaged(MODEL, brief(&e)))?;
+        Ok((state, settings))
+    }
+
+    /// What a forecast takes for granted.
+    fn check(&self) -> Result<(), String> {
+        let (dim, paths) = (self.dimension.iter().count(), self.weights.len());
+        if dim == 0 || paths == 0 || self.states.len() != dim * paths {
+            let states = self.states.len();
+            return Err(format!("has {states} states for {dim} dimensions and {paths} weights"));
+        }
+        if !(self.step > 0.0 && self.step.is_finite() && self.time.is_finite()) {
+            return Err(format!("step {} at time {}: expected a length above 0", self.step, self.time));
+        }
+        let total: f64 = self.weights.iter().sum();
+        if !(self.weights.iter().all(|weight| *weight >= 0.0) && total > 0.0 && total.is_finite()) {
+            return Err("weights: expected numbers, 0 or greater, and not all 0".into());
+        }
+        match self.states.iter().find(|state| !state.is_finite()) {
+            Some(odd) => Err(format!("states: {odd} is not a finite number")),
+            None => self.history.as_ref().map_or(Ok(()), |history| history.check(dim)),
+        }
+    }
+
+    /// Read the drift network of the run in `dir`, if `settings` say that there is one.
+    pub fn read_network(dir: &Path, settings: &Settings) -> Result<Option<Neural>> {
+        if settings.drift() != DriftName::NEURAL {
+            return Ok(None);
+        }
+        let path = dir.join(NETWORK);
+        let file = open_result(&path).map_err(|e| bad(format!("{}: cannot be read ({e})", path.display())))?;
+        Tensors::read(std::io::BufReader::new(file))
+            .and_then(|t| networks::drift(&t))
+            .map(Some)
+            .map_err(|e| bad(format!("{}: {e:#}", path.display())))
+    }
+
+    /// How times are written.
+    pub fn calendar(&self) -> Result<Calendar> {
+        let stamp = |text: &String| match parse(text) {
+            Ok(Written::Stamp(stamp)) => Ok(stamp),
+            _ => Err(bad(format!("{STATE}: {text} is not a timestamp"))),
+        };
+        let stamps = self.stamps.iter().map(stamp).collect::<Result<Vec<Stamp>>>()?;
+        Ok(if stamps.is_empty() { Calendar::Numbers } else { Calendar::Days(stamps) })
+    }
+}

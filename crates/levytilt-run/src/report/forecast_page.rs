@@ -1,0 +1,111 @@
+//! Put the report of a forecast together.
+
+use levytilt::forecast::Forecast;
+
+use super::fan::{Fan, law_at_the_end};
+use super::figure::Axis;
+use super::page::{Block, Cell, Fact, Page, Section, sentence};
+use crate::directory::state::History;
+use crate::number::readable;
+use crate::table::time::Calendar;
+
+/// What is forecast, and from where.
+pub struct Outlook<'a> {
+    /// The forecast.
+    pub ahead: &'a Forecast,
+    /// Names of the dimensions.
+    pub names: &'a [String],
+    /// How times are written.
+    pub calendar: &'a Calendar,
+    /// The last time of the record.
+    pub from: f64,
+    /// The end of the record, if it is known.
+    pub history: Option<&'a History>,
+    /// What a careful reader should know.
+    pub warnings: &'a [String],
+    /// Version of the program.
+    pub version: &'a str,
+}
+
+/// The report of a forecast.
+pub fn forecast_page(outlook: &Outlook) -> Page {
+    let Outlook { ahead, names, calendar, warnings, .. } = outlook;
+    let dim = names.len();
+    let end = calendar.write(ahead.times[ahead.times.len() - 1]);
+    let mut blocks: Vec<Block> = (0..dim).flat_map(|i| figures(outlook, i)).collect();
+    blocks.extend(warnings.iter().map(|warning| Block::Warning(sentence(warning))));
+    blocks.push(Block::Text(
+        "The paths are of the state itself. An observation adds its error, observation_std in the run's summary."
+            .into(),
+    ));
+    Page {
+        kind: "forecast".into(),
+        title: format!("{}: forecast to {end}", names.join(", ")),
+        lead: format!(
+            "{} paths of the fitted model from the end of the record at {}.",
+            ahead.paths(),
+            calendar.write(outlook.from)
+        ),
+        dimensions: names.to_vec(),
+        sections: vec![
+            Section::new("fan", "What lies ahead", blocks),
+            Section::new("end", "At the last time", (0..dim).flat_map(|i| last(outlook, i)).collect()),
+        ],
+        version: outlook.version.into(),
+    }
+}
+
+/// Draws of dimension `i` at a time.
+fn draws(ahead: &Forecast, i: usize, j: usize) -> Vec<f64> {
+    let width = ahead.times.len() * ahead.dim;
+    ahead.states.chunks_exact(width).map(|path| path[j * ahead.dim + i]).collect()
+}
+
+fn id(outlook: &Outlook, name: &str, i: usize) -> String {
+    if outlook.names.len() == 1 { name.into() } else { format!("{name}-{}", i + 1) }
+}
+
+fn figures(outlook: &Outlook, i: usize) -> Vec<Block> {
+    let (ahead, name) = (outlook.ahead, &outlook.names[i]);
+    let time_name = outlook.history.map_or("time", |record| record.time_name.as_str());
+    let fan = Fan {
+        id: id(outlook, "fan", i),
+        name,
+        times: &ahead.times,
+        axis: Axis::times(outlook.calendar, time_name),
+        draws: &|j| draws(ahead, i, j),
+        history: outlook.history.map(|record| end_of_record(record, outlook, i)),
+        truth: None,
+    };
+    let mut figure = fan.figure();
+    figure.title = if outlook.names.len() > 1 { format!("{name}: forecast") } else { "Forecast".into() };
+    figure.caption =
+        "Bands hold 50% and 90% of the paths, 98% on request; a few paths are drawn as they are, beyond the \
+                      frame if they jump there."
+            .into();
+    figure.dimension = (outlook.names.len() > 1).then(|| name.clone());
+    vec![Block::Figure(Box::new(figure))]
+}
+
+/// The end of the record of dimension `i`, as long as what is forecast.
+fn end_of_record(record: &History, outlook: &Outlook, i: usize) -> (Vec<f64>, Vec<f64>) {
+    let (mut times, mut values) = record.seen(i);
+    let length = outlook.ahead.times[outlook.ahead.times.len() - 1] - outlook.from;
+    let first = times.partition_point(|t| *t < outlook.from - length).min(times.len().saturating_sub(20));
+    (times.split_off(first), values.split_off(first))
+}
+
+fn last(outlook: &Outlook, i: usize) -> Vec<Block> {
+    let (ahead, name) = (outlook.ahead, &outlook.names[i]);
+    let j = ahead.times.len() - 1;
+    let law = ahead.marginal(i, j, &[0.05, 0.5, 0.95]);
+    let fact = |what: &str, value: f64| Fact {
+        name: if outlook.names.len() > 1 { format!("{name}, {what}") } else { what.into() },
+        cell: Cell::written(value, readable(value)),
+        remark: String::new(),
+    };
+    let facts = ["5%", "median", "95%"].iter().zip(&law.quantiles).map(|(what, q)| fact(what, *q)).collect();
+    let mut figure = law_at_the_end(&id(outlook, "law", i), name, draws(ahead, i, j));
+    figure.dimension = (outlook.names.len() > 1).then(|| name.clone());
+    vec![Block::Facts(facts), Block::Figure(Box::new(figure))]
+}

@@ -1,0 +1,93 @@
+//! Show the parameters with their intervals, and say what each of them means.
+
+use levytilt::fit::{Estimate, Fit};
+use levytilt::noise::Family;
+use levytilt::registry;
+use levytilt::solve::Transform;
+
+use super::page::{Cell, Table};
+use crate::number::readable;
+use crate::settings::DriftName;
+
+/// Half the width of a 90% interval, in standard errors.
+pub const NINETY: f64 = 1.645;
+
+/// The table of parameters.
+pub fn table(fit: &Fit, drift: DriftName, noise: &str) -> Table {
+    let mut shifts = fit.shift.iter().copied();
+    // One shift for each that is not fixed, or none at all.
+    let mut shift = |p: &Estimate| if p.fixed { 0.0 } else { shifts.next().unwrap_or(0.0) };
+    let rows = fit
+        .parameters
+        .iter()
+        .zip(fit.transforms())
+        .map(|(p, transform)| row(p, transform, shift(p), about(&p.name, drift, noise)));
+    let rows = rows.collect();
+    let head = ["parameter", "estimate", "standard error", "90% interval", "from", "what it is"];
+    Table {
+        caption:
+            "Estimates are where the posterior is highest. Intervals are Gaussian on the scale on which a parameter is free \
+             (logarithm or logit), so none leaves its domain; those of the drift lie around the mean of the posterior."
+                .into(),
+        head: head.map(String::from).into(),
+        rows,
+        ..Table::default()
+    }
+}
+
+fn row(p: &Estimate, transform: Transform, shift: f64, about: &str) -> Vec<Cell> {
+    let interval = p.std_error.map(|error| interval(p.value, error, transform, shift));
+    let from = match p.std_error {
+        _ if p.fixed => "given",
+        _ if p.held_by_prior => "mostly its prior",
+        Some(_) => "data",
+        None => "data, without an error",
+    };
+    vec![
+        Cell::text(&p.name),
+        Cell::number(p.value),
+        p.std_error.map_or_else(|| Cell::text("–"), Cell::number),
+        Cell::text(interval.map_or("–".into(), |[low, high]| format!("{} to {}", readable(low), readable(high)))),
+        Cell::text(from),
+        Cell::text(about),
+    ]
+}
+
+/// What a parameter is, from the entry of its family.
+fn about(name: &str, drift: DriftName, noise: &str) -> &'static str {
+    let plain = name.split('[').next().unwrap_or(name);
+    let of_drift = drift.family().and_then(|family| family.parameter(plain));
+    let of_noise = || Family::named(noise).and_then(|family| family.parameter(plain));
+    let of_none = || registry::find(plain).map(|listed| listed.entry());
+    of_drift.or_else(of_noise).or_else(of_none).map_or("", |entry| entry.about)
+}
+
+/// The 90% interval of an estimate with a standard error, from the scale on which it is free, where the mean lies beside
+/// the estimate by `shift`.
+fn interval(value: f64, error: f64, transform: Transform, shift: f64) -> [f64; 2] {
+    let (middle, half) = (transform.forward(value) + shift, NINETY * error / transform.slope(value));
+    [middle - half, middle + half].map(|end| transform.backward(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identity_every_parameter_has_a_meaning() {
+        for listed in registry::all() {
+            let (family, entry) = listed.owners[0];
+            let drift = DriftName::named(family).unwrap_or(DriftName::NONE);
+            assert_eq!(about(&format!("{}[A]", listed.name), drift, family), entry.about);
+        }
+    }
+
+    #[test]
+    fn golden_intervals_stay_in_their_domain() {
+        assert_eq!(interval(2.0, 1.0, Transform::Identity, 0.5), [2.5 - NINETY, 2.5 + NINETY]);
+        let [low, high] = interval(0.5, 0.6, Transform::Log, 0.0);
+        assert!((low * high - 0.25).abs() < 1e-12 && low > 0.0);
+        let [low, high] = interval(1.9, 0.5, Transform::Logit(2.0), 0.0);
+        assert!(0.0 < low && low < 1.9 && 1.9 < high && high < 2.0);
+    }
+}

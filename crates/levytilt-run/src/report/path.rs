@@ -1,0 +1,217 @@
+//! Show the record, what is known of the path behind it, and where it jumped.
+
+use levytilt::posterior::{JumpLaw, jump_law};
+
+use super::compact::{pick, short, thin};
+use super::figure::{Axis, Figure, Layer};
+use super::page::Block;
+use super::scene::Scene;
+
+/// Most times drawn over all dimensions; of more, the extremes are kept.
+const MOST: usize = 12_000;
+/// Fewest times drawn of one dimension.
+const FEWEST: usize = 1500;
+/// Paths drawn.
+const PATHS: usize = 3;
+/// Probability from which a jump is marked.
+const PROBABLE: f64 = 0.5;
+/// Levels of the quantiles of a jump's size.
+const LEVELS: [f64; 3] = [0.05, 0.5, 0.95];
+
+/// Per dimension the path, and its jumps if there are any.
+pub fn blocks(scene: &Scene) -> Vec<Block> {
+    let blocks = (0..scene.dim()).flat_map(|i| {
+        let jumps = Jumps::new(scene, i);
+        let figures = [Some(path(scene, i, &jumps)), (!jumps.places.is_empty()).then(|| sizes(scene, i, &jumps))];
+        let figures = figures.into_iter().flatten().map(|figure| Block::Figure(Box::new(figure)));
+        figures.chain(lone_values(scene, i, &jumps)).collect::<Vec<_>>()
+    });
+    blocks.collect()
+}
+
+/// A word of caution if most jumps go there and back around a single value, as errors of single values do.
+fn lone_values(scene: &Scene, i: usize, jumps: &Jumps) -> Option<Block> {
+    let times = pick(&scene.outcome.fit.times, &jumps.places);
+    let (rows, values) = (&scene.table.times, &scene.table.columns[i]);
+    let seen: Vec<f64> = rows.iter().zip(values).filter(|(_, value)| !value.is_nan()).map(|(time, _)| *time).collect();
+    let pairs = there_and_back(&times, &jumps.size(1), &seen);
+    let most = pairs >= 2 && 4 * pairs >= times.len();
+    let of = scene.dimension(i).map_or(String::new(), |name| format!("{name}: "));
+    most.then(|| {
+        Block::Warning(format!(
+            "{of}{} of {} probable jumps come in pairs, there and back around a single value. Wrong values look like that, and \
+             a model whose errors of observation are Gaussian can only take them for jumps of the state, with a smaller \
+             alpha than the state itself would have. If they are errors, empty those fields and fit again.",
+            2 * pairs,
+            times.len()
+        ))
+    })
+}
+
+/// Pairs of jumps that undo each other around one observation.
+fn there_and_back(times: &[f64], sizes: &[f64], seen: &[f64]) -> usize {
+    let (mut pairs, mut k) = (0, 1);
+    while k < times.len() {
+        let (away, back) = (sizes[k - 1], sizes[k]);
+        let between = seen.partition_point(|t| *t < times[k]) - seen.partition_point(|t| *t < times[k - 1]);
+        let undone = (away + back).abs() < 0.3 * away.abs().max(back.abs());
+        if between == 1 && undone {
+            (pairs, k) = (pairs + 1, k + 1);
+        }
+        k += 1;
+    }
+    pairs
+}
+
+/// The probable jumps of one dimension.
+struct Jumps {
+    /// Numbers of the times at which they end.
+    places: Vec<usize>,
+    laws: Vec<JumpLaw>,
+}
+
+impl Jumps {
+    fn new(scene: &Scene, i: usize) -> Self {
+        let fit = &scene.outcome.fit;
+        let probable = |j: &usize| fit.marginals[i][*j].jump_probability >= PROBABLE;
+        let places: Vec<usize> = (1..fit.times.len()).filter(probable).collect();
+        let law = |&j: &usize| jump_law(&fit.paths, scene.chain, i, j, &fit.weights, &LEVELS);
+        Self { laws: places.iter().map(law).collect(), places }
+    }
+
+    /// A quantile of the size given that it was a jump.
+    fn size(&self, level: usize) -> Vec<f64> {
+        let given = |law: &JumpLaw| law.quantiles_given_jump.as_ref().map_or(f64::NAN, |q| q[level]);
+        self.laws.iter().map(given).collect()
+    }
+
+    fn columns(&self, figure: Figure, times: &[f64]) -> Figure {
+        figure
+            .column("jump_time", "time of jump", pick(times, &self.places))
+            .column("jump_low", "size, 5%", short(self.size(0)))
+            .column("jump_size", "size of jump, median", short(self.size(1)))
+            .column("jump_high", "size, 95%", short(self.size(2)))
+            .column("jump_probability", "probability", self.laws.iter().map(|law| round(law.probability)).collect())
+    }
+}
+
+fn round(probability: f64) -> f64 {
+    (probability * 1e4).round() / 1e4
+}
+
+fn path(scene: &Scene, i: usize, jumps: &Jumps) -> Figure {
+    let (fit, name) = (&scene.outcome.fit, &scene.table.names[i]);
+    let quantile = |k: usize| fit.marginals[i].iter().map(|m| m.quantiles[k]).collect::<Vec<f64>>();
+    let all: Vec<Vec<f64>> = (0..5).map(quantile).collect();
+    let most = (MOST / scene.dim()).max(FEWEST);
+    let keep = thin(fit.times.len(), most, &[&all[0], &all[4]], &jumps.places);
+    let seen: Vec<usize> = (0..scene.table.times.len()).filter(|&r| !scene.table.columns[i][r].is_nan()).collect();
+    let (seen_times, seen_values) = (pick(&scene.table.times, &seen), pick(&scene.table.columns[i], &seen));
+    let rows = thin(seen.len(), most, &[&seen_values], &[]);
+    let mut figure = Figure::new(
+        &scene.id("path", i),
+        scene.title("data and posterior", i),
+        scene.times.clone(),
+        Axis::linear(name.clone()),
+    )
+    .column("observed_time", "time of observation", pick(&seen_times, &rows))
+    .column("observed", "observed", short(pick(&seen_values, &rows)))
+    .column("time", "time", pick(&fit.times, &keep));
+    for (values, (column, label)) in
+        all.iter().zip([("q05", "5%"), ("q25", "25%"), ("q50", "median"), ("q75", "75%"), ("q95", "95%")])
+    {
+        figure = figure.column(column, label, short(pick(values, &keep)));
+    }
+    figure = figure
+        .layer(Layer::band("90% of the posterior", "blue", "time", ["q05", "q95"]))
+        .layer(Layer { strong: true, ..Layer::band("50%", "blue", "time", ["q25", "q75"]) })
+        .layer(Layer::points("observations", "dots", "observed_time", "observed"));
+    for (k, path) in some_paths(&fit.weights).into_iter().enumerate() {
+        let column = format!("path{}", k + 1);
+        let values = keep.iter().map(|&j| fit.paths.column(i, j).nth(path).unwrap_or(f64::NAN)).collect();
+        let tone = ["teal", "brown", "violet"][k % 3];
+        figure = figure.column(&column, format!("posterior path {}", k + 1), short(values));
+        figure = figure.layer(Layer { thin: true, ..Layer::line(&format!("path {}", k + 1), tone, "time", &column) });
+    }
+    figure = figure.layer(Layer::line("median", "blue", "time", "q50"));
+    if !jumps.places.is_empty() {
+        figure = jumps.columns(figure, &fit.times).column(
+            "jump_state",
+            "state after it",
+            short(pick(&all[2], &jumps.places)),
+        );
+        let marks = Layer::marks("probable jumps, with size", "red", ["jump_time", "jump_state"], "jump_size");
+        figure = figure.layer(Layer { probability: Some("jump_probability".into()), ..marks });
+    }
+    figure.caption = caption(fit.times.len(), keep.len(), (seen.len(), rows.len()), jumps.places.len());
+    (figure.dimension, figure.link, figure.height) = (scene.dimension(i), Some("time".into()), Some(430));
+    figure
+}
+
+fn caption(times: usize, kept: usize, (seen, drawn): (usize, usize), jumps: usize) -> String {
+    let mut text = String::from("Observations, the posterior of the state behind them, and a few paths drawn from it.");
+    text += &match jumps {
+        0 => " No step is more likely a jump than not.".to_string(),
+        1 => " One step is more likely a jump than not; it is marked.".into(),
+        n => format!(" {n} steps are more likely jumps than not and are marked; the largest carry their size."),
+    };
+    text += " A step is a jump if its variance lies in the upper 1% of what the noise would do.";
+    if kept < times || drawn < seen {
+        text += &format!(
+            " Drawn: {kept} of {times} times and {drawn} of {seen} observations, in every stretch the lowest and the highest."
+        );
+    }
+    text
+}
+
+/// Numbers of a few paths, spread evenly over the weights.
+pub fn some_paths(weights: &[f64]) -> Vec<usize> {
+    let mut chosen: Vec<usize> = (0..PATHS).map(|k| at_share(weights, (k as f64 + 0.5) / PATHS as f64)).collect();
+    chosen.dedup();
+    chosen
+}
+
+/// The path at which the sum of the weights passes `share`.
+pub fn at_share(weights: &[f64], share: f64) -> usize {
+    let mut sum = 0.0;
+    let passed = |weight: &f64| {
+        sum += weight;
+        sum >= share
+    };
+    weights.iter().position(passed).unwrap_or(weights.len() - 1)
+}
+
+fn sizes(scene: &Scene, i: usize, jumps: &Jumps) -> Figure {
+    let name = &scene.table.names[i];
+    let y = Axis::linear(format!("size ({name})"));
+    let whiskers = Layer::whiskers("size, 90% interval", "red", "jump_time", ["jump_low", "jump_size", "jump_high"]);
+    let figure = Figure::new(&scene.id("jumps", i), scene.title("probable jumps", i), scene.times.clone(), y);
+    let ends = [0, scene.outcome.fit.times.len() - 1];
+    let mut figure = jumps
+        .columns(figure, &scene.outcome.fit.times)
+        .column("span", "time", pick(&scene.outcome.fit.times, &ends))
+        .column("zero", "no jump", vec![0.0, 0.0])
+        .layer(Layer { thin: true, dash: true, ..Layer::line("", "grey", "span", "zero") })
+        .layer(Layer { probability: Some("jump_probability".into()), ..whiskers });
+    figure.caption =
+        "How far each of these steps went beyond the drift, given that it was a jump: median and 90% interval. \
+                      Zooms together with the figure above."
+            .into();
+    (figure.dimension, figure.link, figure.height) = (scene.dimension(i), Some("time".into()), Some(230));
+    figure
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identity_there_and_back() {
+        let seen: Vec<f64> = (0..20).map(f64::from).collect();
+        // Up at 3 and down at 4; up at 8 and down at 11, which is a stay; up twice at 14 and 15.
+        let times = [3.0, 4.0, 8.0, 11.0, 14.0, 15.0];
+        assert_eq!(there_and_back(&times, &[5.0, -4.9, 3.0, -3.0, 2.0, 2.0], &seen), 1);
+        assert_eq!(there_and_back(&times, &[5.0, -2.0, 3.0, -3.0, 2.0, -2.1], &seen), 1);
+        assert_eq!(there_and_back(&[], &[], &seen), 0);
+    }
+}

@@ -1,0 +1,143 @@
+//! Say in words and numbers how far a fit can be trusted.
+
+use super::page::{Block, Cell, Fact, Table, sentence};
+use crate::settings::name_of;
+use crate::workflow::exact;
+use crate::workflow::fit::summary::Summary;
+
+/// Verdict, figures, warnings, how it was computed.
+pub fn blocks(summary: &Summary, rival: Option<&exact::summary::Summary>) -> Vec<Block> {
+    let mut blocks = vec![verdict(summary), Block::Facts(facts(summary))];
+    // A warning about one dimension begins with its name, which is not ours to write otherwise.
+    let named = |warning: &str| summary.dimension.iter().any(|name| warning.starts_with(&format!("{name}: ")));
+    let text = |warning: &String| if named(warning) { format!("{warning}.") } else { sentence(warning) };
+    blocks.extend(summary.warnings.iter().map(|warning| Block::Warning(text(warning))));
+    blocks.extend(rival.map(|rival| Block::Good(against(summary, rival))));
+    blocks.extend(methods(summary));
+    if !summary.noise_candidates.is_empty() {
+        blocks.push(Block::Table(candidates(summary)));
+    }
+    blocks
+}
+
+/// Whether the posterior was computed without approximation.
+fn is_exact(summary: &Summary) -> bool {
+    summary.method.iter().all(|method| *method == "grid")
+}
+
+fn verdict(summary: &Summary) -> Block {
+    let gap = summary.log_evidence - summary.elbo;
+    let per_thousand = gap / (summary.observations as f64 / 1000.0).max(1.0);
+    let noise = summary.elbo_std_error.hypot(summary.log_evidence_std_error);
+    if is_exact(summary) {
+        return Block::Good(
+            "The paths are exact draws: the posterior was computed on a grid of states, without approximation beyond \
+             that of the grid and of the time steps."
+                .into(),
+        );
+    }
+    let text = format!(
+        "The bound is {:.2} nats below the log evidence (± {:.2}). The gap is the divergence of the paths drawn from the exact \
+         posterior, over {} observations together; an exact posterior has none.",
+        gap, noise, summary.observations
+    );
+    // The same limit as the warning of the fit.
+    match per_thousand {
+        _ if gap > 3.0 * noise + 3.0 * (summary.observations as f64 / 1000.0).max(1.0) => {
+            Block::Warning(format!("{text} That is wide: the posterior shown misses part of the true one."))
+        }
+        few if few < 1.0 => Block::Good(format!(
+            "{text} That is close: the posterior is right for this model. Whether the model is right for the record, see below, under noise."
+        )),
+        _ => Block::Good(format!("{text} That is near enough for means and bands; look at the warnings, if any.")),
+    }
+}
+
+fn facts(summary: &Summary) -> Vec<Fact> {
+    let fact = |name: &str, cell, remark: String| Fact { name: name.into(), cell, remark };
+    let with_error = |value: f64, error: f64| {
+        let text = if error > 0.0 { format!("{value:.2} ± {error:.2}") } else { format!("{value:.2}") };
+        Cell::written(value, text.replace('-', "−"))
+    };
+    let share = 100.0 * summary.effective_sample_size / summary.paths as f64;
+    let tail = match summary.k_hat {
+        Some(k) if k <= 0.5 => "weights of the paths: tame",
+        Some(k) if k <= 0.7 => "weights of the paths: usable",
+        Some(_) => "weights of the paths: not to be trusted",
+        None => "all weights are equal",
+    };
+    vec![
+        fact(
+            "log evidence",
+            with_error(summary.log_evidence, summary.log_evidence_std_error),
+            "of all observations, in nats; larger is better, models may be compared by it".into(),
+        ),
+        fact("bound (ELBO)", with_error(summary.elbo, summary.elbo_std_error), "never above the evidence".into()),
+        fact(
+            "effective paths",
+            Cell::written(
+                summary.effective_sample_size,
+                format!("{:.0} of {}", summary.effective_sample_size, summary.paths),
+            ),
+            format!("{share:.0}%: what the weighted paths are worth"),
+        ),
+        fact(
+            "k̂",
+            summary.k_hat.map_or_else(|| Cell::text("–"), |k| Cell::written(k, format!("{k:.2}").replace('-', "−"))),
+            tail.into(),
+        ),
+        fact(
+            "computing time",
+            Cell::written(summary.seconds, format!("{:.1} s", summary.seconds)),
+            format!("{} Newton steps, seed {}", summary.iterations, summary.seed),
+        ),
+    ]
+}
+
+fn against(summary: &Summary, rival: &exact::summary::Summary) -> String {
+    let gain = summary.log_evidence - rival.log_evidence;
+    let name = name_of(&rival.noise);
+    format!(
+        "Against {name} noise in the same drift, at its own best parameters (log evidence {:.1}): the record is {} probable \
+         under {} noise, by {:.1} nats.",
+        rival.log_evidence,
+        if gain > 0.0 { "more" } else { "less" },
+        summary.noise,
+        gain.abs()
+    )
+}
+
+/// How the posterior was found, each way once.
+fn methods(summary: &Summary) -> Vec<Block> {
+    let mut texts: Vec<String> = Vec::new();
+    for (method, why) in summary.method.iter().zip(summary.method_reason.iter()) {
+        let text = format!("Method {method}. {}", sentence(why));
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    texts.into_iter().map(Block::Text).collect()
+}
+
+fn candidates(summary: &Summary) -> Table {
+    let optional = |value: Option<f64>| value.map_or_else(|| Cell::text("–"), Cell::number);
+    let rows = summary.noise_candidates.iter().map(|row| {
+        vec![
+            Cell::text(row.noise),
+            optional(row.log_evidence),
+            optional(row.log_evidence_std_error),
+            row.learned.map_or_else(|| Cell::text("–"), |n| Cell::written(n as f64, n.to_string())),
+            optional(row.score),
+            Cell::text(row.error.clone().unwrap_or_default()),
+        ]
+    });
+    Table {
+        caption: "Families of noise, each fitted by itself. The score is the log evidence less ½ ln(observations) per \
+                  parameter learned."
+            .into(),
+        head: ["noise", "log evidence", "standard error", "learned", "score", "remark"].map(String::from).into(),
+        rows: rows.collect(),
+        sortable: true,
+        best: Some(0),
+    }
+}

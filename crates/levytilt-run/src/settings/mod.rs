@@ -1,0 +1,319 @@
+//! Hold every setting once, as key of a TOML file and as flag alike.
+
+pub mod build_model;
+pub mod init;
+pub mod keywords;
+mod name;
+pub mod names;
+pub mod parameters;
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use levytilt::noise::FAMILIES;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::failure::{bad, brief};
+use crate::table::bytes::read_settings;
+
+pub use name::name_of;
+pub use names::{DriftName, NoiseName};
+pub use parameters::{Section, Values};
+
+/// All settings. A value left out is `None`; what that means depends on the command.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Which part of the input to use.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub data: DataSettings,
+    /// Noise, observation and start.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub model: ModelSettings,
+    /// Parameters of the drift.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub drift: DriftSettings,
+    /// Parameters of single dimensions, by names such as `theta[NVDA]`.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub parameters: BTreeMap<String, f64>,
+    /// Latent times.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub grid: GridSettings,
+    /// What `simulate` needs besides.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub simulate: SimulateSettings,
+    /// How to compute.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub solve: SolveSettings,
+}
+
+/// Whether a section says nothing, and so need not be saved.
+fn is_empty<T: Default + PartialEq>(section: &T) -> bool {
+    *section == T::default()
+}
+
+/// `[data]`
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, Args)]
+#[serde(default, deny_unknown_fields)]
+pub struct DataSettings {
+    /// Value column to use when the file has several
+    #[arg(long, value_name = "NAME", help_heading = "Data", conflicts_with = "columns")]
+    pub column: Option<String>,
+    /// Value columns to explain together, separated by commas: fit [default: all]
+    #[arg(long, value_name = "NAMES", help_heading = "Data", value_delimiter = ',')]
+    pub columns: Option<Vec<String>>,
+}
+
+impl DataSettings {
+    /// The value columns to read; all of them if none is named.
+    pub fn chosen(&self) -> Vec<String> {
+        self.column.iter().chain(self.columns.iter().flatten()).cloned().collect()
+    }
+}
+
+/// `[model]`: names of drift and noise, and values of the parameters of noise, observation and start.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ModelSettings {
+    /// Law of motion without noise.
+    pub drift: Option<DriftName>,
+    /// Law of the jumps.
+    pub noise: Option<NoiseName>,
+    /// Parameters of the noise, of observation and of the start.
+    pub values: Values,
+    /// How time runs.
+    pub clock: Option<Clock>,
+}
+
+/// `[drift]`: values of the parameters of the drift, or the size of a network.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DriftSettings {
+    /// Parameters of the drift.
+    pub values: Values,
+    /// Units per layer of a network.
+    pub width: Option<usize>,
+    /// Layers of a network.
+    pub depth: Option<usize>,
+}
+
+impl DriftSettings {
+    /// Refuse flags of a drift network for a command that cannot learn one.
+    pub fn without_network(&self, command: &str) -> anyhow::Result<()> {
+        match [("--width", self.width), ("--depth", self.depth)].iter().find(|(_, given)| given.is_some()) {
+            Some((flag, _)) => {
+                Err(bad(format!("{flag} is of drift neural, which `levytilt fit` learns; {command} has none")))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// `[grid]`
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, Args)]
+#[serde(default, deny_unknown_fields)]
+pub struct GridSettings {
+    /// Latent steps over the whole span, merged with the observation times
+    #[arg(long, value_name = "N", help_heading = "Grid")]
+    pub steps: Option<usize>,
+}
+
+/// `[simulate]`
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, Args)]
+#[serde(default, deny_unknown_fields)]
+pub struct SimulateSettings {
+    /// Length of the record in units of time [default: 10]
+    #[arg(long, value_name = "T", help_heading = "Simulation")]
+    pub span: Option<f64>,
+    /// Observe every N-th time, starting with the first [default: 1]
+    #[arg(long, value_name = "N", help_heading = "Simulation")]
+    pub every: Option<usize>,
+}
+
+/// `[solve]`
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, Args)]
+#[serde(default, deny_unknown_fields)]
+pub struct SolveSettings {
+    /// Solver of `fit`; `exact` is always the grid
+    #[arg(skip)]
+    pub method: Option<Method>,
+    /// First potential of method neural
+    #[arg(skip)]
+    pub init: Option<Init>,
+    /// Most iterations of method neural
+    #[arg(skip)]
+    pub iterations: Option<usize>,
+    /// Bumps per time in the message of method neural
+    #[arg(skip)]
+    pub components: Option<usize>,
+    /// Whether method neural learns parameters along with its networks
+    #[arg(skip)]
+    pub alongside: Option<bool>,
+    /// Posterior paths of `fit`
+    #[arg(skip)]
+    pub paths: Option<usize>,
+    /// Seed of the random numbers [default: 1]
+    // TOML integers end at 2^63 - 1; a seed that cannot be saved would not be a record.
+    #[arg(long, value_name = "N", help_heading = "Random numbers", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    pub seed: Option<u64>,
+    /// Threads, 0 = all cores
+    #[arg(skip)]
+    pub threads: Option<usize>,
+}
+
+/// How time runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Clock {
+    /// As the times say.
+    Calendar,
+    /// Effective step lengths learned by `fit`.
+    Business,
+}
+
+/// Solvers of `fit`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// Sweeps, or a Gaussian sum where it raises the bound by more than two nats
+    Auto,
+    /// Exact paths from a grid of states: one dimension, slower
+    Grid,
+    /// One quadratic potential per time, improved by sweeps: dense data
+    Sweep,
+    /// A sum of bumps per time from one backward pass: sparse data
+    GaussianSum,
+    /// One quadratic potential per time from networks trained on the bound, as in the paper: minutes
+    Neural,
+}
+
+/// Where the networks of method neural begin: cold, sweep, or the directory of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum Init {
+    /// At the message of a robust smoother
+    Cold,
+    /// At what sweeps found
+    Sweep,
+    /// At the networks of another run
+    Run(PathBuf),
+}
+
+impl From<String> for Init {
+    fn from(text: String) -> Self {
+        match text.as_str() {
+            "cold" => Self::Cold,
+            "sweep" => Self::Sweep,
+            _ => Self::Run(text.into()),
+        }
+    }
+}
+
+impl From<Init> for String {
+    fn from(init: Init) -> Self {
+        match init {
+            Init::Cold => "cold".into(),
+            Init::Sweep => "sweep".into(),
+            Init::Run(dir) => dir.to_string_lossy().into_owned(),
+        }
+    }
+}
+
+impl Settings {
+    /// The settings of the file `config`, if there is one, under those given as flags.
+    pub fn with_config(self, config: Option<&Path>) -> Result<Self> {
+        match config {
+            None => Ok(self),
+            Some(path) => {
+                let name = path.display();
+                let text = read_settings(path).map_err(|e| bad(format!("{name}: cannot be read: {e}")))?;
+                let wrong = |error: toml::de::Error| bad(format!("{name}: {}", brief(&error)));
+                let file = toml::from_str(&text).map_err(wrong)?;
+                // Integers of TOML end at 2⁶³ - 1, though larger ones are read if asked for; here the message shows the line.
+                let _: toml::Table = toml::from_str(&text).map_err(wrong)?;
+                self.over(file)
+            }
+        }
+    }
+
+    /// These settings where they say something, `below` where they do not.
+    ///
+    /// Another noise or drift than `below` has comes with its own parameters: a scale meant for one family is not one
+    /// for another, so the parameters of the replaced family are set aside.
+    pub fn over(self, mut below: Self) -> Result<Self> {
+        if self.model.noise.is_some_and(|noise| noise != below.noise()) {
+            below.clear_noise_parameters();
+        }
+        if self.model.drift.is_some_and(|drift| drift != below.drift()) {
+            below.drift = DriftSettings::default();
+            below.keep_parameters(|name| Section::of(name) != Some(Section::Drift));
+        }
+        // Larger ones may have come from a caller in Rust.
+        let table = |settings: Self| {
+            toml::Table::try_from(settings)
+                .map_err(|_| bad(format!("a number of the settings is too large; expected at most {}", i64::MAX)))
+        };
+        let mut merged = table(below)?;
+        overlay(&mut merged, table(self)?);
+        Ok(merged.try_into()?)
+    }
+
+    /// The text of a settings file.
+    pub fn to_toml(&self) -> Result<String> {
+        Ok(toml::to_string(self)?)
+    }
+
+    /// The noise family, with its default.
+    pub fn noise(&self) -> NoiseName {
+        self.model.noise.unwrap_or(NoiseName::STABLE)
+    }
+
+    /// The drift, with its default.
+    pub fn drift(&self) -> DriftName {
+        self.model.drift.unwrap_or(DriftName::OU)
+    }
+
+    /// Give a value to a parameter of one dimension.
+    ///
+    /// # Errors
+    /// A name that the registry does not list.
+    pub fn hold(&mut self, name: &str, value: f64) -> Result<()> {
+        match Section::of(name) {
+            Some(Section::Drift) => self.drift.values.set(name, Some(value)),
+            Some(Section::Model) => self.model.values.set(name, Some(value)),
+            None => return Err(bad(format!("{name} is no parameter of any drift or noise"))),
+        };
+        Ok(())
+    }
+
+    /// Keep the parameters of single dimensions whose name without its dimension passes.
+    fn keep_parameters(&mut self, keep: impl Fn(&str) -> bool) {
+        self.parameters.retain(|name, _| keep(name.split('[').next().unwrap_or(name)));
+    }
+
+    fn clear_noise_parameters(&mut self) {
+        self.keep_parameters(|name| !is_of_noise(name));
+        self.model.values.retain(|name| !is_of_noise(name));
+    }
+}
+
+/// Whether a parameter belongs to a family of noise.
+fn is_of_noise(name: &str) -> bool {
+    FAMILIES.iter().any(|family| family.parameter(name).is_some())
+}
+
+/// Read NAME[DIMENSION]=VALUE.
+pub fn parse_parameter(text: &str) -> Result<(String, f64), String> {
+    let (name, value) = text.rsplit_once('=').ok_or("expected NAME[DIMENSION]=VALUE, such as theta[NVDA]=3")?;
+    let value = value.trim().parse::<f64>().map_err(|_| format!("{value} is not a number"))?;
+    Ok((name.trim().to_string(), value))
+}
+
+/// Put the values of `top` into `bottom`, section by section.
+fn overlay(bottom: &mut toml::Table, top: toml::Table) {
+    for (key, value) in top {
+        match (bottom.get_mut(&key), value) {
+            (Some(toml::Value::Table(below)), toml::Value::Table(above)) => overlay(below, above),
+            (_, value) => drop(bottom.insert(key, value)),
+        }
+    }
+}

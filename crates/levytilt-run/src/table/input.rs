@@ -1,0 +1,293 @@
+//! Read a table of observations: time first, one column per dimension, empty or NaN or NA where nothing was seen.
+
+use anyhow::Result;
+use csv::StringRecord;
+
+use crate::failure::{bad, quoted};
+use crate::number::number;
+use crate::table::rows::{Row, split};
+use crate::table::time::{self, Calendar, Stamp, Written};
+
+/// Observations in the order of time, with the lines they came from.
+#[derive(Debug, Clone)]
+pub struct Table {
+    /// Name of the input in messages.
+    pub source: String,
+    /// Name of the column of times.
+    pub time_name: String,
+    /// Names of the value columns.
+    pub names: Vec<String>,
+    /// Strictly increasing times.
+    pub times: Vec<f64>,
+    /// One vector per value column; NaN where nothing was seen.
+    pub columns: Vec<Vec<f64>>,
+    /// Line of every row.
+    pub lines: Vec<usize>,
+    /// How times are written.
+    pub calendar: Calendar,
+}
+
+/// Read a table from its text.
+pub fn parse(text: &str, name: &str, only: &[String]) -> Result<Table> {
+    let table = parse_sparse(text, name, only)?;
+    table.check_observed()?;
+    Ok(table)
+}
+
+/// A table from columns in memory, whose times are written as in a file and which is held to what a file is held to;
+/// its "lines" are rows, counted from 1.
+pub fn from_columns(source: &str, names: Vec<String>, times: &[String], columns: &[Vec<f64>]) -> Result<Table> {
+    let table = from_sparse_columns(source, "time", names, times, columns)?;
+    table.check_observed()?;
+    Ok(table)
+}
+
+/// The same from times that are numbers.
+pub fn from_numbers(source: &str, names: Vec<String>, times: &[f64], columns: &[Vec<f64>]) -> Result<Table> {
+    let header: StringRecord = std::iter::once("time").chain(names.iter().map(String::as_str)).collect();
+    check_header(&header, source)?;
+    check_columns(source, &names, times.len(), columns)?;
+    if let Some(row) = times.iter().position(|time| !time.is_finite()) {
+        let problem = time::parse(&times[row].to_string()).err().unwrap_or_default();
+        return Err(bad(format!("{source}, line {}, column \"time\": {problem}", row + 1)));
+    }
+    let mut order: Vec<usize> = (0..times.len()).collect();
+    order.sort_by(|&a, &b| times[a].total_cmp(&times[b]));
+    if let Some(pair) = order.windows(2).find(|pair| times[pair[0]] == times[pair[1]]) {
+        return Err(same_time(source, [pair[0] + 1, pair[1] + 1], &number(times[pair[0]])));
+    }
+    let table = Table {
+        source: source.into(),
+        time_name: column_name(&header, 0),
+        names,
+        times: order.iter().map(|&row| times[row]).collect(),
+        columns: columns.iter().map(|column| order.iter().map(|&row| column[row]).collect()).collect(),
+        lines: order.iter().map(|row| row + 1).collect(),
+        calendar: Calendar::Numbers,
+    };
+    table.check_observed()?;
+    Ok(table)
+}
+
+/// Refuse columns of another length than the times, and values that are infinite.
+fn check_columns(source: &str, names: &[String], times: usize, columns: &[Vec<f64>]) -> Result<()> {
+    for (name, column) in names.iter().zip(columns) {
+        if column.len() != times {
+            let values = column.len();
+            return Err(bad(format!("{source}, column \"{name}\": has {values} values for {times} times")));
+        }
+        if let Some(row) = column.iter().position(|value| value.is_infinite()) {
+            return Err(not_a_number(source, row + 1, name, &column[row].to_string()));
+        }
+    }
+    Ok(())
+}
+
+fn same_time(name: &str, lines: [usize; 2], text: &str) -> anyhow::Error {
+    let (first, second) = (lines[0].min(lines[1]), lines[0].max(lines[1]));
+    bad(format!("{name}: lines {first} and {second} have the same time, {text}; expected each time once"))
+}
+
+/// The same with a name for the times, and also from columns that hold too little to learn from.
+pub fn from_sparse_columns(
+    source: &str,
+    time_name: &str,
+    names: Vec<String>,
+    times: &[String],
+    columns: &[Vec<f64>],
+) -> Result<Table> {
+    let header: StringRecord = std::iter::once(time_name).chain(names.iter().map(String::as_str)).collect();
+    check_header(&header, source)?;
+    check_columns(source, &names, times.len(), columns)?;
+    let mut rows: Vec<Row> = (times.iter().enumerate())
+        .map(|(k, time)| Row { line: k + 1, fields: StringRecord::from([time.as_str()].as_slice()) })
+        .collect();
+    let (times, calendar) = read_times(&mut rows, &header, source)?;
+    let lines: Vec<usize> = rows.iter().map(|row| row.line).collect();
+    let columns = columns.iter().map(|column| lines.iter().map(|line| column[line - 1]).collect()).collect();
+    let time_name = column_name(&header, 0);
+    Ok(Table { source: source.into(), time_name, names, times, columns, lines, calendar })
+}
+
+/// Read a table from its text as it is, also columns that hold too little to learn from.
+pub fn parse_sparse(text: &str, name: &str, only: &[String]) -> Result<Table> {
+    let (header, mut rows) = split(text, name)?;
+    check_header(&header, name)?;
+    if rows.is_empty() {
+        return Err(bad(format!("{name}: has a header but no rows of data")));
+    }
+    let chosen = choose_columns(&header, only, name)?;
+    let (times, calendar) = read_times(&mut rows, &header, name)?;
+    let columns = chosen.iter().map(|&column| read_values(&rows, column, &header, name)).collect::<Result<Vec<_>>>()?;
+    Ok(Table {
+        source: name.into(),
+        time_name: column_name(&header, 0),
+        names: chosen.iter().map(|&column| column_name(&header, column)).collect(),
+        times,
+        columns,
+        lines: rows.iter().map(|row| row.line).collect(),
+        calendar,
+    })
+}
+
+impl Table {
+    /// The times as they are written.
+    pub fn time_texts(&self) -> Vec<String> {
+        self.times.iter().map(|&time| self.calendar.write(time)).collect()
+    }
+
+    /// Refuse columns that hold too little to learn from: nothing, or one value.
+    pub fn check_observed(&self) -> Result<()> {
+        for (column, name) in self.columns.iter().zip(&self.names) {
+            let mut seen = (0..column.len()).filter(|&row| !column[row].is_nan());
+            match (seen.next(), seen.next()) {
+                (None, _) => {
+                    return Err(bad(format!("{}, column \"{name}\": all values are missing", self.source)));
+                }
+                (Some(row), None) => {
+                    return Err(bad(format!(
+                        "{}, column \"{name}\": a single observation (line {}); expected at least 2",
+                        self.source, self.lines[row]
+                    )));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A first row that reads as data means that the header was forgotten; taking it as one would lose an observation.
+fn check_header(header: &StringRecord, name: &str) -> Result<()> {
+    let is_value = |field: &str| is_missing(field) || field.parse::<f64>().is_ok();
+    if header.get(0).is_some_and(|first| time::parse(first).is_ok()) && header.iter().skip(1).all(is_value) {
+        return Err(bad(format!("{name}, line 1: holds data; expected a header row: add one such as time,value")));
+    }
+    if header.len() < 2 {
+        return Err(bad(format!(
+            "{name}, line 1: has one column, {}; expected time and at least one value column, separated by commas",
+            quoted(&header[0])
+        )));
+    }
+    let mut seen = std::collections::HashSet::new();
+    match (1..header.len()).map(|column| column_name(header, column)).find(|column| !seen.insert(column.clone())) {
+        Some(twice) => {
+            let twice = quoted(&twice);
+            Err(bad(format!("{name}, line 1: two columns are called {twice}; expected distinct names")))
+        }
+        None => Ok(()),
+    }
+}
+
+fn column_name(header: &StringRecord, column: usize) -> String {
+    if header[column].is_empty() { format!("column {}", column + 1) } else { header[column].to_string() }
+}
+
+/// The first names of a list, for a message.
+pub fn some_of(mut names: impl Iterator<Item = String>) -> String {
+    let mut first: Vec<String> = names.by_ref().take(20).collect();
+    let more = names.count();
+    if more > 0 {
+        first.push(format!("and {more} more"));
+    }
+    first.join(", ")
+}
+
+/// Positions of the value columns to read.
+fn choose_columns(header: &StringRecord, only: &[String], name: &str) -> Result<Vec<usize>> {
+    if only.is_empty() {
+        return Ok((1..header.len()).collect());
+    }
+    if let Some(twice) = (1..only.len()).find(|&k| only[..k].contains(&only[k])) {
+        return Err(bad(format!("column \"{}\" is chosen twice; expected each once", only[twice])));
+    }
+    let place = |wanted: &String| {
+        (1..header.len()).find(|&column| column_name(header, column) == *wanted).ok_or_else(|| {
+            let known = some_of((1..header.len()).map(|column| column_name(header, column)));
+            bad(format!("{name}: has no value column \"{wanted}\"; it has: {known}"))
+        })
+    };
+    only.iter().map(place).collect()
+}
+
+/// Read the first column and sort `rows` by it.
+fn read_times(rows: &mut Vec<Row>, header: &StringRecord, name: &str) -> Result<(Vec<f64>, Calendar)> {
+    let place = |line: usize| format!("{name}, line {line}, column \"{}\"", column_name(header, 0));
+    let mut written = Vec::with_capacity(rows.len());
+    for row in rows.drain(..) {
+        let time = time::parse(&row.fields[0]).map_err(|problem| bad(format!("{}: {problem}", place(row.line))))?;
+        written.push((time, row));
+    }
+    if let Some((line, expected, found)) = odd_one_out(&written) {
+        return Err(bad(format!("{}: expected {expected} as in the first row, found {}", place(line), quoted(found))));
+    }
+    let mut timed = to_numbers(written);
+    timed.sort_by(|a, b| a.time.total_cmp(&b.time));
+    if let Some(pair) = timed.windows(2).find(|pair| pair[0].time == pair[1].time) {
+        return Err(same_time(name, [pair[0].row.line, pair[1].row.line], &pair[0].row.fields[0]));
+    }
+    let times = timed.iter().map(|timed| timed.time).collect();
+    let stamps: Option<Vec<Stamp>> = timed.iter().map(|timed| timed.stamp.clone()).collect();
+    rows.extend(timed.into_iter().map(|timed| timed.row));
+    Ok((times, stamps.map_or(Calendar::Numbers, Calendar::Days)))
+}
+
+/// A row with its time as the computation sees it.
+struct Timed {
+    time: f64,
+    stamp: Option<Stamp>,
+    row: Row,
+}
+
+/// Days are counted from the earliest stamp, whichever row holds it, so that the numbers do not depend on the order.
+fn to_numbers(written: Vec<(Written, Row)>) -> Vec<Timed> {
+    let stamps = written.iter().filter_map(|(time, _)| match time {
+        Written::Stamp(stamp) => Some(stamp),
+        Written::Number(_) => None,
+    });
+    let origin = stamps.min_by_key(|stamp| stamp.instant()).cloned();
+    let days = |stamp: &Stamp| origin.as_ref().map_or(0.0, |origin| stamp.days_since(origin));
+    let convert = |(time, row)| match time {
+        Written::Number(time) => Timed { time, stamp: None, row },
+        Written::Stamp(stamp) => Timed { time: days(&stamp), stamp: Some(stamp), row },
+    };
+    written.into_iter().map(convert).collect()
+}
+
+/// The first line whose time is of another kind than the first one's, the kind expected and what it holds.
+fn odd_one_out(written: &[(Written, Row)]) -> Option<(usize, &'static str, &str)> {
+    let kind = |time: &Written| match time {
+        Written::Number(_) => "a number",
+        Written::Stamp(stamp) if stamp.has_zone() => "a timestamp with a time zone",
+        Written::Stamp(_) => "a timestamp without a time zone",
+    };
+    let expected = kind(&written.first()?.0);
+    written.iter().find(|(time, _)| kind(time) != expected).map(|(_, row)| (row.line, expected, &row.fields[0]))
+}
+
+fn is_missing(field: &str) -> bool {
+    field.is_empty() || field.eq_ignore_ascii_case("nan") || field.eq_ignore_ascii_case("na")
+}
+
+fn read_values(rows: &[Row], column: usize, header: &StringRecord, name: &str) -> Result<Vec<f64>> {
+    let read = |row: &Row| {
+        let field = &row.fields[column];
+        if is_missing(field) {
+            return Ok(f64::NAN);
+        }
+        field
+            .parse::<f64>()
+            .ok()
+            .filter(|value| value.is_finite())
+            .ok_or_else(|| not_a_number(name, row.line, &column_name(header, column), field))
+    };
+    rows.iter().map(read).collect()
+}
+
+fn not_a_number(name: &str, line: usize, column: &str, found: &str) -> anyhow::Error {
+    bad(format!(
+        "{name}, line {line}, column \"{column}\": expected a finite number (or nothing, NaN or NA where nothing was \
+         seen), found {}",
+        quoted(found)
+    ))
+}

@@ -1,0 +1,168 @@
+//! Plan a backtest: its windows, its models, and what decides the figures. Where the windows are forecast is left open.
+
+use anyhow::Result;
+use levytilt_baselines::{Forecaster, ForecasterOptions, forecaster, is_network};
+use serde_json::{Value, json};
+use std::collections::HashSet;
+
+use crate::directory::journal::Journal;
+use crate::failure::bad;
+use crate::table::input::Table;
+use crate::workflow::backtest::request::Request;
+use crate::workflow::backtest::score::{Line, Protocol, identity};
+use crate::workflow::backtest::summary::{Judged, Scores, summarise};
+use crate::workflow::backtest::windows::{Case, Cut, cut};
+
+/// Most paths of a forecast.
+const MOST_PATHS: usize = 1_000_000;
+
+/// A backtest ready to run.
+pub struct Plan {
+    request: Request,
+    table: Table,
+    windows: Cut,
+    models: Vec<(String, Box<dyn Forecaster>)>,
+    protocol: Protocol,
+    reference: String,
+    settings: Value,
+}
+
+/// One window for one model.
+#[derive(Clone, Copy)]
+pub struct Task<'a> {
+    case: &'a Case,
+    name: &'a str,
+    model: &'a dyn Forecaster,
+}
+
+impl Task<'_> {
+    /// Number of the window and name of the model.
+    pub fn id(&self) -> (usize, &str) {
+        (self.case.number, self.name)
+    }
+}
+
+impl Plan {
+    /// Check what was asked for, then `read` the data and cut them.
+    pub fn new(request: &Request, read: impl FnOnce() -> Result<Table>) -> Result<Self> {
+        check_counts(request)?;
+        let options = ForecasterOptions { steps: request.training_steps };
+        let models = (request.models.iter())
+            .map(|name| Ok((name.clone(), forecaster(name, &options)?)))
+            .collect::<levytilt::Result<_>>()?;
+        let reference = reference(request)?;
+        let table = read()?;
+        let windows = cut(request, &table)?;
+        let settings = settings(request, &table, &windows);
+        let protocol = Protocol { paths: request.paths, seed: request.seed, tails: windows.tails.clone() };
+        Ok(Self { request: request.clone(), table, windows, models, protocol, reference, settings })
+    }
+
+    /// What was asked for.
+    pub fn request(&self) -> &Request {
+        &self.request
+    }
+
+    /// Forecasts in all.
+    pub fn size(&self) -> usize {
+        self.windows.cases.len() * self.models.len()
+    }
+
+    /// Open the journal, and read what is finished.
+    pub fn open(&self) -> Result<(Journal, Vec<Line>)> {
+        Journal::open(&self.request.out.join("windows.jsonl"), &self.settings)
+    }
+
+    /// What `lines` do not hold yet, window after window.
+    pub fn missing(&self, lines: &[Line]) -> Vec<Task<'_>> {
+        let done: HashSet<(usize, &str)> = lines.iter().map(|line| (line.window, line.model.as_str())).collect();
+        self.tasks().filter(|task| !done.contains(&task.id())).collect()
+    }
+
+    fn tasks(&self) -> impl Iterator<Item = Task<'_>> {
+        let of = |case| self.models.iter().map(move |(name, model)| Task { case, name, model: model.as_ref() });
+        self.windows.cases.iter().flat_map(of)
+    }
+
+    /// The task with this window and this model.
+    pub fn task(&self, window: usize, model: &str) -> Result<Task<'_>> {
+        let found = self.tasks().find(|task| task.id() == (window, model));
+        found.ok_or_else(|| bad(format!("the backtest has no window {window} for a model {model}")))
+    }
+
+    /// Forecast and score.
+    pub fn line(&self, task: &Task) -> Line {
+        self.protocol.line(task.case, task.name, task.model)
+    }
+
+    /// Put all lines together; lines of other models may be among them.
+    pub fn scores(&self, mut lines: Vec<Line>) -> Result<Scores> {
+        let Self { request, table, windows, models, reference, settings, .. } = self;
+        lines.retain(|line| models.iter().any(|(name, _)| *name == line.model));
+        let judged =
+            Judged { cases: &windows.cases, models: &request.models, lines: &lines, reference, dim: table.names.len() };
+        let (models, starts, failed) = summarise(&judged)?;
+        Ok(Scores {
+            data: table.source.clone(),
+            dimensions: table.names.clone(),
+            settings: settings.clone(),
+            unit: if request.log_returns { "units of the training part's spread" } else { "the unit of the data" }
+                .into(),
+            windows: starts,
+            skipped: windows.skipped.clone(),
+            failed,
+            reference: reference.clone(),
+            models,
+            version: env!("CARGO_PKG_VERSION").into(),
+            warnings: windows.notes.iter().cloned().chain(table.calendar.warning()).collect(),
+        })
+    }
+}
+
+fn check_counts(request: &Request) -> Result<()> {
+    if !(2..=MOST_PATHS).contains(&request.paths) {
+        return Err(bad(format!("--paths {}: expected at least 2 and at most {MOST_PATHS}", request.paths)));
+    }
+    if request.training_steps.is_some() && !request.models.iter().any(|name| is_network(name)) {
+        return Err(bad(
+            "--training-steps: none of the models is a trained network; leave it out, or see --models in --help",
+        ));
+    }
+    match (1..request.models.len()).find(|&k| request.models[..k].contains(&request.models[k])) {
+        Some(twice) => Err(bad(format!("--models: {} is named twice; expected each once", request.models[twice]))),
+        None => Ok(()),
+    }
+}
+
+fn reference(request: &Request) -> Result<String> {
+    let has = |name: &String| request.models.contains(name);
+    match &request.reference {
+        Some(name) if !has(name) => Err(bad(format!("--reference {name}: is not among the models"))),
+        Some(name) => Ok(name.clone()),
+        None => {
+            let walk = Some("random-walk".to_string()).filter(has);
+            walk.or(request.models.first().cloned()).ok_or_else(|| bad("--models: expected at least one"))
+        }
+    }
+}
+
+/// What decides the figures, but for the list of models: lines of other models may stand in the same journal.
+fn settings(request: &Request, table: &Table, windows: &Cut) -> Value {
+    let numbers = table.times.iter().chain(table.columns.iter().flatten());
+    let fingerprint = numbers.fold(0u64, |hash, x| identity(&format!("{hash} {x}")));
+    json!({
+        "dimensions": table.names,
+        "data_fingerprint": format!("{fingerprint:016x}"),
+        "log_returns": request.log_returns,
+        "from": table.calendar.write(windows.rolling.from),
+        "to": table.calendar.write(windows.rolling.to),
+        "train": windows.rolling.train,
+        "horizon": windows.rolling.horizon,
+        "stride": windows.rolling.stride,
+        "least": windows.rolling.least,
+        "paths": request.paths,
+        "seed": request.seed,
+        "training_steps": request.training_steps,
+        "version": env!("CARGO_PKG_VERSION"),
+    })
+}

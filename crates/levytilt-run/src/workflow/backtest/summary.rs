@@ -1,0 +1,287 @@
+//! Put the windows together: scores.json.
+
+use anyhow::Result;
+use levytilt::score::{
+    BlockBootstrap, JumpCrps, ScoredWindow, automatic_lag, block_bootstrap, diebold_mariano, histogram, jump_crps,
+    reliability, reliability_std_error,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::failure::bad;
+use crate::finite;
+use crate::workflow::backtest::score::{Line, WindowScores};
+use crate::workflow::backtest::windows::{Case, Left};
+
+/// Central intervals in the table.
+pub const COVERAGES: [f64; 3] = [0.5, 0.9, 0.99];
+/// Percentiles of the moves, as in the literature.
+pub const PERCENTILES: [f64; 4] = [90.0, 95.0, 97.5, 99.0];
+/// Parts of the histogram of the transform.
+const BINS: usize = 20;
+/// Fewest windows from which the error of a mean over windows is told.
+const FEWEST: usize = 10;
+
+/// The content of scores.json.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Scores {
+    /// Name of the data.
+    pub data: String,
+    /// The dimensions.
+    pub dimensions: Vec<String>,
+    /// Settings that decide the figures.
+    #[serde(default)]
+    pub settings: Value,
+    /// Unit of CRPS and the like.
+    pub unit: String,
+    /// Where the scored windows start.
+    pub windows: Vec<String>,
+    /// Windows that could not be used.
+    #[serde(default)]
+    pub skipped: Vec<Left>,
+    /// Windows in which a model failed; they are scored for no model.
+    #[serde(default)]
+    pub failed: Vec<Failed>,
+    /// The model that others are compared with.
+    pub reference: String,
+    /// The models in the order given.
+    pub models: Vec<ModelScores>,
+    /// Version of the program.
+    pub version: String,
+    /// What a careful reader should know.
+    #[serde(default)]
+    pub warnings: Vec<String>,
+}
+
+/// A model that failed in a window.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Failed {
+    /// Where the window starts.
+    #[serde(default)]
+    pub start: String,
+    /// The model.
+    #[serde(default)]
+    pub model: String,
+    /// Why.
+    #[serde(default)]
+    pub error: String,
+}
+
+/// Scores of one model. Means are over the targets of a window first and then over windows, except where said otherwise.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ModelScores {
+    /// Name as given.
+    pub name: String,
+    /// CRPS, mean over dimensions.
+    #[serde(deserialize_with = "finite::null_is_nan")]
+    pub crps: f64,
+    /// Energy score; null in one dimension, where it is the CRPS.
+    pub energy_score: Option<f64>,
+    /// Threshold-weighted CRPS: the part of the CRPS beyond the 5% and 95% quantiles of all moves.
+    #[serde(deserialize_with = "finite::null_is_nan")]
+    pub tail_crps: f64,
+    /// CRPS after the largest moves, mean over targets; not proper.
+    #[serde(default)]
+    pub jump_crps: Vec<JumpCrps>,
+    /// Squared error of the mean.
+    #[serde(deserialize_with = "finite::null_is_nan")]
+    pub mse: f64,
+    /// Absolute error of the median.
+    #[serde(deserialize_with = "finite::null_is_nan")]
+    pub mae: f64,
+    /// Share of truths in central intervals, over all targets.
+    pub coverage: Vec<Share>,
+    /// The same for many levels.
+    pub reliability: Vec<Share>,
+    /// Counts of the transform in equal parts of [0, 1].
+    pub pit_histogram: Vec<usize>,
+    /// CRPS by the number of the step ahead.
+    pub crps_by_step: Vec<StepScore>,
+    /// CRPS of each dimension.
+    #[serde(default, deserialize_with = "finite::nulls_are_nan")]
+    pub crps_by_dimension: Vec<f64>,
+    /// CRPS of each window.
+    #[serde(deserialize_with = "finite::nulls_are_nan")]
+    pub crps_by_window: Vec<f64>,
+    /// Comparison with the reference by CRPS; null for itself.
+    pub difference: Option<Difference>,
+    /// Comparison with the reference by energy score; null in one dimension.
+    #[serde(default)]
+    pub energy_difference: Option<Difference>,
+    /// Mean time per window.
+    #[serde(deserialize_with = "finite::null_is_nan")]
+    pub seconds_per_window: f64,
+}
+
+/// Share of truths in a central interval.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Share {
+    /// Probability of the interval.
+    #[serde(deserialize_with = "finite::null_is_nan")]
+    pub level: f64,
+    /// Share of truths in it.
+    #[serde(deserialize_with = "finite::null_is_nan")]
+    pub observed: f64,
+    /// Its standard error by the block bootstrap over windows; null for fewer than 10 windows.
+    pub std_error: Option<f64>,
+}
+
+/// Score of one step ahead.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct StepScore {
+    /// Number of the step, from 1.
+    pub step: usize,
+    /// Windows that have it.
+    #[serde(default)]
+    pub windows: usize,
+    /// Mean CRPS.
+    #[serde(deserialize_with = "finite::null_is_nan")]
+    pub crps: f64,
+}
+
+/// Paired difference of window scores: model minus reference, negative if the model is better.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Difference {
+    /// Mean.
+    #[serde(deserialize_with = "finite::null_is_nan")]
+    pub mean: f64,
+    /// 95% interval by the block bootstrap; null where there is none.
+    #[serde(serialize_with = "finite::or_null", deserialize_with = "finite::null_is_nan")]
+    pub low: f64,
+    /// Its upper end.
+    #[serde(serialize_with = "finite::or_null", deserialize_with = "finite::null_is_nan")]
+    pub high: f64,
+    /// Diebold–Mariano p-value, two-sided.
+    #[serde(deserialize_with = "finite::null_is_nan")]
+    pub p_value: f64,
+    /// Share of windows in which the model was better.
+    #[serde(deserialize_with = "finite::null_is_nan")]
+    pub better: f64,
+}
+
+/// Lines of one model in the order of windows.
+struct Of<'a> {
+    name: &'a str,
+    lines: Vec<(&'a Line, &'a WindowScores)>,
+}
+
+/// Where and what was scored.
+pub struct Judged<'a> {
+    /// Windows.
+    pub cases: &'a [Case],
+    /// Names of the models in order.
+    pub models: &'a [String],
+    /// All lines.
+    pub lines: &'a [Line],
+    /// The model to compare with.
+    pub reference: &'a str,
+    /// Number of dimensions.
+    pub dim: usize,
+}
+
+/// Scores of all models over the windows in which none failed, those windows, and the failures.
+pub fn summarise(judged: &Judged) -> Result<(Vec<ModelScores>, Vec<String>, Vec<Failed>)> {
+    let failed: Vec<Failed> = (judged.lines.iter())
+        .filter_map(|line| {
+            let error = line.error.clone()?;
+            Some(Failed { start: line.start.clone(), model: line.model.clone(), error })
+        })
+        .collect();
+    let good: Vec<&Case> =
+        judged.cases.iter().filter(|case| failed.iter().all(|failed| failed.start != case.start)).collect();
+    if good.is_empty() {
+        let first = failed.first().map_or(String::new(), |f| format!(" ({}, {}: {})", f.model, f.start, f.error));
+        return Err(bad(format!("no window has a forecast of every model{first}")));
+    }
+    let of: Vec<Of> =
+        judged.models.iter().map(|name| of(judged.lines, name, &good, judged.dim)).collect::<Result<_>>()?;
+    let reference = of.iter().find(|of| of.name == judged.reference);
+    let models = of.iter().map(|of| model(of, reference, &good, judged.dim)).collect::<Result<_>>()?;
+    Ok((models, good.iter().map(|case| case.start.clone()).collect(), failed))
+}
+
+fn of<'a>(lines: &'a [Line], name: &'a str, cases: &[&Case], dim: usize) -> Result<Of<'a>> {
+    let find = |case: &&Case| {
+        let line = lines.iter().find(|line| line.model == name && line.window == case.number);
+        let scored = line.and_then(|line| Some((line, line.scores.as_ref()?)));
+        let whole = scored.filter(|(_, scores)| scores.fit(case.targets.len(), dim));
+        whole.ok_or_else(|| bad(format!("windows.jsonl has no scores, or not all, of {name} for {}", case.start)))
+    };
+    Ok(Of { name, lines: cases.iter().map(find).collect::<Result<_>>()? })
+}
+
+impl Of<'_> {
+    /// One number per window.
+    fn by_window(&self, list: impl Fn(&WindowScores) -> Vec<f64>) -> Vec<f64> {
+        self.lines.iter().map(|(_, scores)| mean(&list(scores))).collect()
+    }
+}
+
+fn model(of: &Of, reference: Option<&Of>, cases: &[&Case], dim: usize) -> Result<ModelScores> {
+    let crps = of.by_window(|scores| scores.crps.clone());
+    let energy = of.by_window(|scores| scores.energy.clone());
+    let windows: Vec<&[f64]> = of.lines.iter().map(|(_, scores)| scores.pits.as_slice()).collect();
+    let pits = windows.concat();
+    let share = |&level: &f64| -> levytilt::Result<Share> {
+        let error = || reliability_std_error(&windows, level, &BlockBootstrap::default());
+        let std_error = (windows.len() >= FEWEST).then(error).transpose()?;
+        Ok(Share { level, observed: reliability(&pits, level)?, std_error })
+    };
+    let shares = |levels: &[f64]| levels.iter().map(share).collect::<levytilt::Result<Vec<_>>>();
+    let levels: Vec<f64> = (1..20).map(|k| f64::from(k) / 20.0).chain([0.98, 0.99]).collect();
+    // CRPS per time, mean over dimensions, as the jump CRPS and the steps want it.
+    let by_time: Vec<Vec<f64>> =
+        of.lines.iter().map(|(_, scores)| scores.crps.chunks_exact(dim).map(mean).collect()).collect();
+    let parts: Vec<ScoredWindow> =
+        cases.iter().zip(&by_time).map(|(case, crps)| ScoredWindow { targets: &case.targets, crps }).collect();
+    let jumps = if by_time.iter().any(|crps| crps.len() > 1) { jump_crps(&parts, dim, &PERCENTILES)? } else { vec![] };
+    let other = reference.filter(|reference| reference.name != of.name);
+    let pair = |own: &[f64], list: fn(&WindowScores) -> Vec<f64>| {
+        other.map(|other| difference(own, &other.by_window(list))).transpose()
+    };
+    let dimension = |i: usize| mean(&of.by_window(|scores| scores.crps.iter().skip(i).step_by(dim).copied().collect()));
+    Ok(ModelScores {
+        name: of.name.into(),
+        crps: mean(&crps),
+        energy_score: (dim > 1).then(|| mean(&energy)),
+        tail_crps: mean(&of.by_window(|scores| scores.tail_crps.clone())),
+        jump_crps: jumps,
+        mse: mean(&of.by_window(|scores| scores.squared.clone())),
+        mae: mean(&of.by_window(|scores| scores.absolute.clone())),
+        coverage: shares(&COVERAGES)?,
+        reliability: shares(&levels)?,
+        pit_histogram: histogram(&pits, BINS)?,
+        crps_by_step: steps(&by_time),
+        crps_by_dimension: (0..dim).map(dimension).collect(),
+        difference: pair(&crps, |scores| scores.crps.clone())?,
+        energy_difference: if dim > 1 { pair(&energy, |scores| scores.energy.clone())? } else { None },
+        crps_by_window: crps,
+        seconds_per_window: mean(&of.lines.iter().map(|(line, _)| line.seconds).collect::<Vec<_>>()),
+    })
+}
+
+fn steps(by_time: &[Vec<f64>]) -> Vec<StepScore> {
+    let longest = by_time.iter().map(Vec::len).max().unwrap_or(0);
+    let one = |j: usize| {
+        let seen: Vec<f64> = by_time.iter().filter_map(|crps| crps.get(j).copied()).collect();
+        StepScore { step: j + 1, windows: seen.len(), crps: mean(&seen) }
+    };
+    (0..longest).map(one).collect()
+}
+
+fn difference(own: &[f64], other: &[f64]) -> Result<Difference> {
+    let differences: Vec<f64> = own.iter().zip(other).map(|(a, b)| a - b).collect();
+    let better = differences.iter().filter(|d| **d < 0.0).count() as f64 / differences.len() as f64;
+    let mean = mean(&differences);
+    // Two names of the same model, or too few windows to tell: no interval, and no evidence of a difference.
+    if differences.len() < FEWEST || differences.iter().all(|d| *d == 0.0) {
+        return Ok(Difference { mean, low: f64::NAN, high: f64::NAN, p_value: 1.0, better });
+    }
+    let p_value = diebold_mariano(&differences, automatic_lag(differences.len()))?.p_value;
+    let (low, high) = block_bootstrap(&differences, &BlockBootstrap::default())?;
+    Ok(Difference { mean, low, high, p_value, better })
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}

@@ -1,0 +1,104 @@
+//! Write the scores as a table that a person reads: scores.md.
+
+use std::collections::BTreeMap;
+
+use crate::workflow::backtest::summary::{COVERAGES, Difference, ModelScores, PERCENTILES, Scores};
+
+impl Scores {
+    /// The table, and what was left out.
+    pub fn to_markdown(&self) -> String {
+        let mut lines = vec![
+            format!("# Backtest of {}", self.data),
+            String::new(),
+            format!(
+                "{} windows of {}; scores in {}. {}",
+                self.windows.len(),
+                self.dimensions.join(", "),
+                self.unit,
+                self.left_out()
+            ),
+            String::new(),
+        ];
+        lines.extend(self.table());
+        lines.push(String::new());
+        lines.push(format!(
+            "Differences are means over windows, negative where a model beats {}, with 95% intervals by the block bootstrap \
+             and Diebold–Mariano p-values. Tail CRPS is the part of the CRPS beyond the 5% and 95% quantiles of all moves. \
+             Coverage has its standard error by the block bootstrap over whole windows. Jump CRPS selects targets by their \
+             outcome, is not proper, and is there to be compared with published tables.",
+            self.reference
+        ));
+        if !self.failed.is_empty() {
+            lines.push(String::new());
+            lines.push("Windows left out for all models because one failed:".into());
+            lines.extend(self.failed.iter().map(|f| format!("- {}, {}: {}", f.start, f.model, f.error)));
+        }
+        lines.extend(self.warnings.iter().map(|warning| format!("\nNote: {warning}.")));
+        lines.join("\n") + "\n"
+    }
+
+    /// The rows of the table, also for a terminal.
+    pub fn table(&self) -> Vec<String> {
+        let several = self.dimensions.len() > 1;
+        let energy = if several { " energy | minus reference, 95% |" } else { "" };
+        let slash = |numbers: &[f64], factor: f64| {
+            numbers.iter().map(|x| (factor * x).to_string()).collect::<Vec<_>>().join(" / ")
+        };
+        let mut lines = vec![
+            format!(
+                "| model | CRPS | minus {}, 95% | p |{energy} tail CRPS | cover {} | jump CRPS {} |",
+                self.reference,
+                slash(&COVERAGES, 100.0),
+                slash(&PERCENTILES, 1.0)
+            ),
+            format!("|---|---|---|---|{}---|---|---|", if several { "---|---|" } else { "" }),
+        ];
+        lines.extend(self.models.iter().map(|model| row(model, several)));
+        lines
+    }
+
+    /// Windows left out, by reason.
+    fn left_out(&self) -> String {
+        let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for left in &self.skipped {
+            reasons.entry(&left.reason).or_default().push(&left.start);
+        }
+        let one = |(reason, starts): (&&str, &Vec<&str>)| {
+            format!("{} skipped ({reason}; the first starts at {})", starts.len(), starts[0])
+        };
+        let parts: Vec<String> = reasons.iter().map(one).collect();
+        if parts.is_empty() { "None skipped.".into() } else { parts.join("; ") + "." }
+    }
+}
+
+fn row(model: &ModelScores, several: bool) -> String {
+    let cover: Vec<String> = model.coverage.iter().map(|share| percent(share.observed, share.std_error)).collect();
+    let jumps: Vec<String> =
+        model.jump_crps.iter().map(|jump| jump.crps.map_or("–".into(), |crps| format!("{crps:.3}"))).collect();
+    let energy = match (several, model.energy_score) {
+        (true, Some(score)) => format!(" {score:.4} | {} |", interval(model.energy_difference.as_ref())),
+        _ => String::new(),
+    };
+    format!(
+        "| {} | {:.4} | {} | {} |{energy} {:.4} | {} | {} |",
+        model.name,
+        model.crps,
+        interval(model.difference.as_ref()),
+        model.difference.as_ref().filter(|d| !d.low.is_nan()).map_or("–".into(), |d| format!("{:.1e}", d.p_value)),
+        model.tail_crps,
+        cover.join(" / "),
+        jumps.join(" / ")
+    )
+}
+
+/// A share in percent, with its standard error where it is known.
+pub fn percent(share: f64, std_error: Option<f64>) -> String {
+    let error = std_error.map_or(String::new(), |error| format!(" ± {:.1}", 100.0 * error));
+    format!("{:.1}{error}", 100.0 * share)
+}
+
+fn interval(difference: Option<&Difference>) -> String {
+    difference.map_or("–".into(), |Difference { mean, low, high, .. }| {
+        if low.is_nan() { format!("{mean:+.4}") } else { format!("{mean:+.4} ({low:+.4}, {high:+.4})") }
+    })
+}

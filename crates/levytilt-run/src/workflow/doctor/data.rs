@@ -1,0 +1,298 @@
+//! Examine a data file: spacing, gaps, outliers, tails, and what they suggest for a first fit.
+
+use anyhow::Result;
+use levytilt::series::TimeGrid;
+use serde::Serialize;
+
+use crate::finite;
+use crate::number::brief;
+use crate::table::input::Table;
+
+/// A gap is a spacing beyond this many typical ones.
+const GAP: f64 = 3.0;
+/// An outlier is a move beyond this many robust standard deviations.
+const OUTLIER: f64 = 8.0;
+/// Most gaps and outliers named.
+const NAMED: usize = 5;
+/// Share of the largest moves from which the tail index is estimated.
+const TAIL: f64 = 0.05;
+/// Paths of a fit by default.
+const PATHS: f64 = 500.0;
+
+/// What a data file is like.
+#[derive(Debug, Serialize)]
+pub struct DataReport {
+    source: String,
+    rows: usize,
+    time_unit: &'static str,
+    first: String,
+    last: String,
+    spacing_median: f64,
+    spacing_min: f64,
+    spacing_max: f64,
+    regular: bool,
+    gaps: usize,
+    longest_gaps: Vec<String>,
+    latent_steps: usize,
+    memory_mb: f64,
+    columns: Vec<ColumnReport>,
+    suggestion: String,
+}
+
+/// What a column is like.
+#[derive(Debug, Serialize)]
+struct ColumnReport {
+    name: String,
+    observed: usize,
+    missing: usize,
+    mean: f64,
+    sd: f64,
+    /// Robust standard deviation of a move.
+    typical_move: f64,
+    outliers: usize,
+    largest_moves: Vec<String>,
+    /// Hill's estimate from the largest moves; null for too few.
+    tail_index: Option<f64>,
+    /// Null for a column that does not move, as what follows.
+    #[serde(serialize_with = "finite::or_null")]
+    excess_kurtosis: f64,
+    /// Correlation of neighbouring moves; near −0.5 if errors of observation dominate.
+    #[serde(serialize_with = "finite::or_null")]
+    move_correlation: f64,
+    /// (skewness² + 1) / kurtosis of the values: above 5/9 there may be two states.
+    #[serde(serialize_with = "finite::or_null")]
+    bimodality: f64,
+    noise: &'static str,
+    drift: &'static str,
+    remarks: Vec<String>,
+}
+
+/// Examine a table.
+pub fn examine(table: &Table) -> Result<DataReport> {
+    let mut spacings: Vec<f64> = table.times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let plain = spacings.clone();
+    spacings.sort_by(f64::total_cmp);
+    let median = spacings[spacings.len() / 2];
+    let (min, max) = (spacings[0], spacings[spacings.len() - 1]);
+    let mut gaps: Vec<usize> = (0..plain.len()).filter(|&k| plain[k] > GAP * median).collect();
+    gaps.sort_by(|&a, &b| plain[b].total_cmp(&plain[a]));
+    let name = |&k: &usize| {
+        let (from, to) = (table.calendar.write(table.times[k]), table.calendar.write(table.times[k + 1]));
+        format!("{from} to {to} (line {})", table.lines[k + 1])
+    };
+    let regular = max - min < 1e-6 * median;
+    let latent_steps = TimeGrid::new(&table.times, None)?.steps();
+    let columns: Vec<ColumnReport> = (0..table.names.len()).map(|i| column(table, i)).collect();
+    let suggestion = suggestion(table, &columns, regular, latent_steps);
+    Ok(DataReport {
+        source: table.source.clone(),
+        rows: table.times.len(),
+        time_unit: table.calendar.unit(),
+        first: table.calendar.write(table.times[0]),
+        last: table.calendar.write(table.times[table.times.len() - 1]),
+        spacing_median: median,
+        spacing_min: min,
+        spacing_max: max,
+        regular,
+        gaps: gaps.len(),
+        longest_gaps: gaps.iter().take(NAMED).map(name).collect(),
+        latent_steps,
+        // A state and a mark per path, time and dimension; two sets while learning.
+        memory_mb: 2.0 * 9.0 * PATHS * (latent_steps + 1) as f64 * columns.len() as f64 / 1e6,
+        columns,
+        suggestion,
+    })
+}
+
+fn column(table: &Table, i: usize) -> ColumnReport {
+    let seen: Vec<usize> = (0..table.times.len()).filter(|&r| !table.columns[i][r].is_nan()).collect();
+    let values: Vec<f64> = seen.iter().map(|&r| table.columns[i][r]).collect();
+    let moves: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let mut sizes: Vec<f64> = moves.iter().map(|m| m.abs()).collect();
+    sizes.sort_by(f64::total_cmp);
+    // The median of |m| of a Gaussian is 0.6745 standard deviations.
+    let typical = sizes[sizes.len() / 2] / 0.6745;
+    let mut far: Vec<usize> =
+        (0..moves.len()).filter(|&k| typical > 0.0 && moves[k].abs() > OUTLIER * typical).collect();
+    far.sort_by(|&a, &b| moves[b].abs().total_cmp(&moves[a].abs()));
+    let name = |&k: &usize| {
+        let (row, size) = (seen[k + 1], moves[k] / typical);
+        format!("{:+.1} typical moves at {} (line {})", size, table.calendar.write(table.times[row]), table.lines[row])
+    };
+    let (_, sd, skewness, kurtosis) = moments(&values);
+    let tail_index = hill(&sizes);
+    let excess = moments(&moves).3 - 3.0;
+    let noise = family(tail_index, excess);
+    let mut report = ColumnReport {
+        name: table.names[i].clone(),
+        observed: values.len(),
+        missing: table.times.len() - values.len(),
+        mean: values.iter().sum::<f64>() / values.len() as f64,
+        sd,
+        typical_move: typical,
+        outliers: far.len(),
+        largest_moves: far.iter().take(NAMED).map(name).collect(),
+        tail_index,
+        excess_kurtosis: excess,
+        move_correlation: correlation(&moves),
+        bimodality: (skewness * skewness + 1.0) / kurtosis,
+        noise,
+        drift: "ou",
+        remarks: vec![],
+    };
+    judge(&mut report, &values);
+    report
+}
+
+/// Choose the drift and say what a careful reader should know.
+fn judge(report: &mut ColumnReport, values: &[f64]) {
+    let ends = (values[values.len() - 1] - values[0]).abs();
+    let wanders = report.sd > 12.0 * report.typical_move || ends > 2.5 * report.sd;
+    if report.bimodality > 5.0 / 9.0 && report.excess_kurtosis.is_finite() && !wanders {
+        report.drift = "double-well";
+        report
+            .remarks
+            .push("values gather around two states: a double well has them at ±√(θ₁/θ₂), so put zero between".into());
+    } else if wanders {
+        report.drift = "none";
+        report.remarks.push("values wander far against their moves: no return to a level can be seen".into());
+    }
+    if report.move_correlation < -0.3 {
+        report
+            .remarks
+            .push("neighbouring moves undo each other: errors of observation are as large as the moves".into());
+    }
+    if report.typical_move == 0.0 {
+        report.remarks.push("half of the moves are zero: rounded or stale values; use fewer rows".into());
+    }
+    if report.observed < 100 {
+        report.remarks.push("fewer than 100 values: hold some parameters".into());
+    }
+    if report.tail_index.is_some_and(|index| index < 2.0) {
+        report.remarks.push("tails without a variance: means of squares do not settle".into());
+    }
+}
+
+/// Mean, standard deviation, skewness, kurtosis.
+fn moments(values: &[f64]) -> (f64, f64, f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let power = |p: i32| values.iter().map(|v| (v - mean).powi(p)).sum::<f64>() / n;
+    let sd = power(2).sqrt();
+    (mean, sd, power(3) / sd.powi(3), power(4) / sd.powi(4))
+}
+
+/// Hill's estimate of the tail index from the largest twentieth of sorted sizes, at least ten of them.
+fn hill(sorted: &[f64]) -> Option<f64> {
+    let count = ((sorted.len() as f64 * TAIL) as usize).max(10);
+    let threshold = *sorted.get(sorted.len().checked_sub(count + 1)?)?;
+    let sum: f64 = sorted[sorted.len() - count..].iter().map(|size| (size / threshold).ln()).sum();
+    (threshold > 0.0 && sum > 0.0).then(|| count as f64 / sum)
+}
+
+/// Correlation of neighbouring values, with large ones held back so that one jump does not decide.
+fn correlation(moves: &[f64]) -> f64 {
+    let mut sizes: Vec<f64> = moves.iter().map(|m| m.abs()).collect();
+    sizes.sort_by(f64::total_cmp);
+    let most = 3.0 * sizes[sizes.len() / 2];
+    let held: Vec<f64> = moves.iter().map(|m| m.clamp(-most, most)).collect();
+    let product: f64 = held.windows(2).map(|pair| pair[0] * pair[1]).sum();
+    product / held.iter().map(|m| m * m).sum::<f64>().max(f64::MIN_POSITIVE)
+}
+
+/// A family for a tail index and an excess kurtosis.
+fn family(tail_index: Option<f64>, excess_kurtosis: f64) -> &'static str {
+    match tail_index {
+        Some(index) if index < 2.2 => "stable",
+        _ if excess_kurtosis < 1.0 => "gaussian",
+        _ => "auto",
+    }
+}
+
+fn suggestion(table: &Table, columns: &[ColumnReport], regular: bool, latent_steps: usize) -> String {
+    let first = &columns[0];
+    let all_are = |of: fn(&ColumnReport) -> &'static str| columns.iter().all(|c| of(c) == of(first));
+    let noise = if all_are(|c| c.noise) { first.noise } else { "auto" };
+    let drift = if all_are(|c| c.drift) { first.drift } else { "ou" };
+    // Where observations are even and many, steps between them cost time and tell little.
+    let rows = table.times.len();
+    let steps =
+        if regular && rows > 100 && latent_steps > rows { format!(" --steps {}", rows - 1) } else { String::new() };
+    format!("levytilt fit {} --drift {drift} --noise {noise}{steps} --out run", table.source)
+}
+
+impl DataReport {
+    /// For a terminal.
+    pub fn to_text(&self) -> String {
+        let spacing = match self.regular {
+            true => format!("every {}", brief(self.spacing_median)),
+            false => {
+                let [min, max, median] = [self.spacing_min, self.spacing_max, self.spacing_median].map(brief);
+                format!("spacing {min} to {max}, typically {median}")
+            }
+        };
+        let mut lines = vec![
+            format!(
+                "data          {}: {} rows from {} to {}, {spacing} (time unit: {})",
+                self.source, self.rows, self.first, self.last, self.time_unit
+            ),
+            format!("gaps          {}{}", self.gaps, list(&self.longest_gaps)),
+            format!(
+                "grid          {} latent steps by default; a fit takes about {:.0} MB",
+                self.latent_steps, self.memory_mb
+            ),
+        ];
+        for column in &self.columns {
+            let index = column.tail_index.map_or("unknown (too few values)".into(), |index| format!("{index:.1}"));
+            lines.push(format!(
+                "{:<13} {} values, {} missing, mean {:.4}, sd {:.4}, typical move {:.4}",
+                column.name, column.observed, column.missing, column.mean, column.sd, column.typical_move
+            ));
+            lines.push(format!("  outliers    {}{}", column.outliers, list(&column.largest_moves)));
+            lines.push(format!(
+                "  tails       index {index}, excess kurtosis {:.1} -> noise {}",
+                column.excess_kurtosis, column.noise
+            ));
+            lines.push(format!(
+                "  motion      bimodality {:.2}, correlation of moves {:.2} -> drift {}",
+                column.bimodality, column.move_correlation, column.drift
+            ));
+            lines.extend(column.remarks.iter().map(|remark| format!("  note        {remark}")));
+        }
+        lines.push(format!("try           {}", self.suggestion));
+        lines.join("\n")
+    }
+}
+
+fn list(names: &[String]) -> String {
+    if names.is_empty() { String::new() } else { format!(": {}", names.join("; ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn golden_tails() {
+        // Quantiles of a Pareto law of index 1.5, and of a normal one by its sum of twelve even steps.
+        let pareto: Vec<f64> = (1..=2000).map(|k| (1.0 - (f64::from(k) - 0.5) / 2000.0).powf(-1.0 / 1.5)).collect();
+        assert!((hill(&pareto).unwrap() - 1.5).abs() < 0.1);
+        assert_eq!(family(Some(1.5), 50.0), "stable");
+        assert_eq!(family(Some(9.0), 0.1), "gaussian");
+        assert_eq!(family(Some(3.5), 8.0), "auto");
+        assert!(hill(&[1.0, 2.0]).is_none());
+    }
+
+    #[test]
+    fn golden_errors_undo_themselves() {
+        // Independent errors: neighbouring differences share one of them, with opposite signs.
+        let mut state = 1u64;
+        let mut draw = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as f64 / 2f64.powi(31)
+        };
+        let seen: Vec<f64> = (0..400).map(|_| draw()).collect();
+        let moves: Vec<f64> = seen.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!((correlation(&moves) + 0.5).abs() < 0.12, "{}", correlation(&moves));
+    }
+}

@@ -1,0 +1,231 @@
+//! Fit: learn parameters and hidden path of the observed columns.
+
+pub mod summary;
+
+use anyhow::Result;
+use levytilt::Start;
+use levytilt::fit::{AnyNoise, Fit, FitOptions, fit, fit_any_noise, rival_families};
+use levytilt::potential::neural::{FrameKind, NeuralPotentialSpec};
+use levytilt::progress::Watcher;
+use levytilt::registry::{X0, X0_STD};
+use levytilt::series::{Observations, TimeGrid};
+use levytilt::solve::neural::{TrainOptions, Trained};
+use levytilt::solve::{self, LearnOptions};
+use std::time::Instant;
+
+use crate::directory::networks;
+use crate::directory::state::{History, LearnedParameters, NETWORK, State};
+use crate::directory::tensors::Tensors;
+use crate::failure::bad;
+use crate::one_or_many::OneOrMany;
+use crate::settings::build_model::open_model;
+use crate::settings::name_of;
+use crate::settings::{DriftName, Init, Method, NoiseName, Settings, SolveSettings};
+use crate::table::Table;
+use crate::table::time::Calendar;
+use crate::workflow::exact::locate;
+use crate::workflow::fit::summary::{NetworkRow, Summary, parameters, rows};
+use crate::workflow::watch::{Segment, noted};
+
+/// What `fit` found, and for which settings.
+pub struct Outcome {
+    /// The figures.
+    pub summary: Summary,
+    /// The fit.
+    pub fit: Fit,
+    /// The settings in effect.
+    pub settings: Settings,
+    /// The settings with every estimate and the start filled in.
+    pub model: Settings,
+    /// What a forecast needs.
+    pub state: State,
+    /// The steps of learning.
+    pub trace: Vec<Segment>,
+}
+
+/// Fit the columns of `table`; `heed` sees how it goes, and may ask for an end.
+pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<Outcome> {
+    settle(&mut settings)?;
+    let spec = open_model(&settings, &table.names, "fit")?;
+    let solve = &settings.solve;
+    let options = FitOptions {
+        paths: solve.paths.unwrap_or(FitOptions::default().paths),
+        seed: solve.seed.unwrap_or(1),
+        learn: LearnOptions { method: method(solve.method), ..LearnOptions::default() },
+        neural: (sizes(solve), train_options(solve)),
+        networks: networks_of(solve)?,
+        alongside: solve.alongside.unwrap_or(false),
+        ..FitOptions::default()
+    };
+    let started = Instant::now();
+    let compute = || {
+        let series = Observations::new(table.times.clone(), table.columns.clone(), table.names.clone())?;
+        let grid = TimeGrid::new(series.times(), settings.grid.steps)?;
+        let columns: Vec<&[f64]> = (0..series.dim()).map(|i| series.column(i)).collect();
+        match settings.noise() {
+            NoiseName::AUTO => fit_any_noise(&spec, &rival_families(), &grid, &columns, &options),
+            _ => {
+                Ok(AnyNoise { fit: fit(&spec, &grid, &columns, &options)?, family: spec.noise, candidates: Vec::new() })
+            }
+        }
+    };
+    let (result, trace) = noted(heed, compute);
+    let AnyNoise { fit, family, candidates } = result.map_err(|error| locate(error, table))?;
+    let (x0_mean, x0_std) = starts(&fit);
+    let summary = Summary {
+        elbo: fit.summary.elbo,
+        elbo_std_error: fit.summary.elbo_std_error,
+        log_evidence: fit.evidence.log_evidence,
+        log_evidence_std_error: fit.evidence.std_error,
+        effective_sample_size: fit.summary.effective_sample_size,
+        k_hat: Some(fit.summary.k_hat).filter(|k| k.is_finite()),
+        paths: options.paths,
+        steps: fit.times.len() - 1,
+        observations: fit.observations,
+        dimension: OneOrMany::new(table.names.clone()),
+        drift: settings.drift(),
+        noise: family.name,
+        noise_candidates: rows(&candidates),
+        method: OneOrMany::new(fit.choices.iter().map(|choice| choice.method.name()).collect()),
+        method_reason: OneOrMany::new(fit.choices.iter().map(|choice| choice.why.clone()).collect()),
+        network: fit.network.as_ref().map(NetworkRow::new),
+        parameters: parameters(&fit.parameters),
+        x0_mean: OneOrMany::new(x0_mean),
+        x0_std: OneOrMany::new(x0_std),
+        time_unit: table.calendar.unit(),
+        iterations: fit.iterations,
+        seconds: started.elapsed().as_secs_f64(),
+        seed: options.seed,
+        version: env!("CARGO_PKG_VERSION"),
+        warnings: fit.warnings.iter().cloned().chain(table.calendar.warning()).collect(),
+        estimates: fit.parameters.clone(),
+    };
+    let (model, state) = (filled(&summary, &fit, &settings)?, state(&fit, table, options.seed));
+    Ok(Outcome { summary, fit, settings, model, state, trace })
+}
+
+/// The library's name for a method.
+fn method(asked: Option<Method>) -> solve::Method {
+    asked.and_then(|method| solve::Method::named(&name_of(&method))).unwrap_or_default()
+}
+
+/// Sizes of the networks of method neural.
+fn sizes(solve: &SolveSettings) -> NeuralPotentialSpec {
+    let usual = NeuralPotentialSpec::default();
+    NeuralPotentialSpec { components: solve.components.unwrap_or(usual.components), ..usual }
+}
+
+/// How to train the networks of method neural.
+fn train_options(solve: &SolveSettings) -> TrainOptions {
+    let usual = TrainOptions::default();
+    let frame = match solve.init {
+        Some(Init::Sweep) => FrameKind::Sweep,
+        Some(Init::Cold | Init::Run(_)) | None => usual.frame,
+    };
+    TrainOptions { frame, iterations: solve.iterations.unwrap_or(usual.iterations), ..usual }
+}
+
+/// The networks of the run that method neural begins at.
+fn networks_of(solve: &SolveSettings) -> Result<Option<Trained>> {
+    let Some(Init::Run(dir)) = &solve.init else { return Ok(None) };
+    let path = dir.join(NETWORK);
+    let file = std::fs::File::open(&path).map_err(|error| {
+        bad(format!(
+            "--init {}: {NETWORK} there cannot be read ({error}); give cold, sweep, or the directory of a run with \
+             --method neural",
+            dir.display()
+        ))
+    })?;
+    let networks = Tensors::read(std::io::BufReader::new(file)).and_then(|tensors| networks::potential(&tensors));
+    let networks = networks.map_err(|error| bad(format!("{}: {error:#}", path.display())))?;
+    let (has, asked) = (networks.potential.spec().components, solve.components);
+    match asked.filter(|&asked| asked != has) {
+        Some(asked) => Err(bad(format!(
+            "--components {asked}: the networks of --init {} have {has}; leave --components out, or begin cold",
+            dir.display()
+        ))),
+        None => Ok(Some(networks)),
+    }
+}
+
+/// Write defaults into the settings, so that what is saved is what was computed, and refuse what cannot be done.
+fn settle(settings: &mut Settings) -> Result<()> {
+    settings.model.drift.get_or_insert(DriftName::OU);
+    settings.model.noise.get_or_insert(NoiseName::STABLE);
+    let solve = &mut settings.solve;
+    if *solve.method.get_or_insert(Method::Auto) != Method::Neural {
+        let given = [
+            (solve.init.is_some(), "--init"),
+            (solve.iterations.is_some(), "--iterations"),
+            (solve.components.is_some(), "--components"),
+            (solve.alongside.is_some(), "--alongside"),
+        ];
+        for (given, flag) in given {
+            if given {
+                return Err(bad(format!("{flag} is for --method neural; give that too, or leave {flag} out")));
+            }
+        }
+    }
+    if solve.components == Some(0) {
+        return Err(bad("--components 0: a message has at least one bump; give 1 or more, or leave it out"));
+    }
+    solve.paths.get_or_insert(FitOptions::default().paths);
+    solve.seed.get_or_insert(1);
+    // Results do not depend on threads, so they are no part of the record.
+    solve.threads = None;
+    Ok(())
+}
+
+/// Mean and standard deviation of the start of every dimension.
+fn starts(fit: &Fit) -> (Vec<f64>, Vec<Option<f64>>) {
+    let start = |start| match start {
+        Start::Fixed(x0) => (x0, None),
+        Start::Gaussian { mean, std } => (mean, Some(std)),
+    };
+    fit.model.dimensions.iter().map(|dimension| start(dimension.start)).unzip()
+}
+
+/// The settings with every estimate and the start filled in.
+///
+/// # Errors
+/// A parameter that no settings file can hold.
+fn filled(summary: &Summary, fit: &Fit, settings: &Settings) -> Result<Settings> {
+    let mut settings = settings.clone();
+    settings.model.noise = NoiseName::named(summary.noise);
+    let (means, stds) = starts(fit);
+    if let OneOrMany::Many(names) = &summary.dimension {
+        // What holds for all is said for each.
+        settings.model.values.retain(|name| ![X0, X0_STD].contains(&name));
+        for (name, (mean, std)) in names.iter().zip(means.into_iter().zip(stds)) {
+            settings.parameters.insert(format!("{X0}[{name}]"), mean);
+            std.and_then(|std| settings.parameters.insert(format!("{X0_STD}[{name}]"), std));
+        }
+        settings.parameters.extend(fit.parameters.iter().map(|p| (p.name.clone(), p.value)));
+        return Ok(settings);
+    }
+    settings.model.values.set(X0, Some(means[0]));
+    settings.model.values.set(X0_STD, stds[0]);
+    fit.parameters.iter().try_for_each(|p| settings.hold(&p.name, p.value))?;
+    Ok(settings)
+}
+
+/// What a forecast needs of a fit.
+fn state(fit: &Fit, table: &Table, seed: u64) -> State {
+    let mut lengths: Vec<f64> = fit.times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    lengths.sort_by(f64::total_cmp);
+    let ends = [table.times[0], table.times[table.times.len() - 1]];
+    State {
+        dimension: OneOrMany::new(table.names.clone()),
+        time: ends[1],
+        step: lengths[lengths.len() / 2],
+        stamps: match table.calendar {
+            Calendar::Numbers => Vec::new(),
+            Calendar::Days(_) => ends.iter().map(|&time| table.calendar.write(time)).collect(),
+        },
+        states: fit.end_states(),
+        weights: fit.weights.clone(),
+        seed,
+        learned: Some(LearnedParameters::new(fit)),
+        history: Some(History::new(table)),
+    }
+}

@@ -1,0 +1,297 @@
+//! Say what a fit found: summary.json, posterior.csv, paths.npz and the lines a person reads.
+
+use anyhow::Result;
+use levytilt::fit::{Candidate, Estimate, Fit, FittedNetwork};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use crate::directory::npz::{self, Array};
+use crate::failure::quoted;
+use crate::number::figure;
+use crate::one_or_many::OneOrMany;
+use crate::settings::DriftName;
+use crate::settings::name_of;
+use crate::table::time::Calendar;
+
+/// The content of summary.json. A figure that does not exist is null.
+#[derive(Debug, Clone, Serialize)]
+pub struct Summary {
+    /// Lower bound of the log evidence.
+    pub elbo: f64,
+    /// Its standard error.
+    pub elbo_std_error: f64,
+    /// Log evidence by a particle filter.
+    pub log_evidence: f64,
+    /// Its standard error.
+    pub log_evidence_std_error: f64,
+    /// Effective number of paths.
+    pub effective_sample_size: f64,
+    /// Shape of the tail of the weights; null where they have none.
+    pub k_hat: Option<f64>,
+    /// Posterior paths.
+    pub paths: usize,
+    /// Latent steps.
+    pub steps: usize,
+    /// Observed values, without the missing ones.
+    pub observations: usize,
+    /// Names of the observed columns.
+    pub dimension: OneOrMany<String>,
+    /// Drift by name.
+    pub drift: DriftName,
+    /// Noise by name; the one chosen if it was open.
+    pub noise: &'static str,
+    /// The families that were compared, best first; left out if the noise was given.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub noise_candidates: Vec<CandidateRow>,
+    /// How the posterior was found.
+    pub method: OneOrMany<&'static str>,
+    /// Why so.
+    pub method_reason: OneOrMany<String>,
+    /// Size of a drift network and how it was held back; left out for other drifts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkRow>,
+    /// Parameters of drift, noise and observation; those of a network are in a file of their own.
+    pub parameters: BTreeMap<String, ParameterRow>,
+    /// Mean of the state at the first time, per dimension.
+    pub x0_mean: OneOrMany<f64>,
+    /// Its standard deviation; null if the state is known.
+    pub x0_std: OneOrMany<Option<f64>>,
+    /// Unit of time in rates and scales.
+    pub time_unit: &'static str,
+    /// Newton steps taken.
+    pub iterations: usize,
+    /// Time the computation took.
+    pub seconds: f64,
+    /// Seed of the random numbers.
+    pub seed: u64,
+    /// Version of the program.
+    pub version: &'static str,
+    /// What a careful reader should know.
+    pub warnings: Vec<String>,
+    /// The estimates again, for the lines a person reads.
+    #[serde(skip)]
+    pub estimates: Vec<Estimate>,
+}
+
+/// A parameter in summary.json.
+#[derive(Debug, Clone, Serialize)]
+pub struct ParameterRow {
+    /// Its value.
+    pub estimate: f64,
+    /// Whether it was given.
+    pub fixed: bool,
+    /// Whether the data say less of it than its prior; left out where they say more.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub held_by_prior: bool,
+    /// Standard error; null where there is none.
+    pub std_error: Option<f64>,
+}
+
+/// A drift network in summary.json.
+#[derive(Debug, Clone, Serialize)]
+pub struct NetworkRow {
+    /// Units per layer.
+    pub width: usize,
+    /// Layers.
+    pub depth: usize,
+    /// Strength of its penalty, chosen on held-out transitions; null where no drift at all was the choice.
+    pub regularisation: Option<f64>,
+    /// Gain in held-out log density over no drift.
+    pub held_out_gain: f64,
+    /// Its standard error.
+    pub held_out_gain_std_error: f64,
+}
+
+impl NetworkRow {
+    /// What is said of a network.
+    pub fn new(network: &FittedNetwork) -> Self {
+        let (spec, held) = (network.drift.spec(), network.regularisation);
+        Self {
+            width: spec.width,
+            depth: spec.depth,
+            regularisation: Some(held.strength).filter(|strength| strength.is_finite()),
+            held_out_gain: held.gain,
+            held_out_gain_std_error: held.std_error,
+        }
+    }
+
+    fn to_text(&self) -> String {
+        let Self { width, depth, held_out_gain, held_out_gain_std_error, .. } = self;
+        let held = match self.regularisation {
+            Some(strength) => format!("penalty {strength}"),
+            None => "no drift: none was seen beyond one standard error".into(),
+        };
+        format!(
+            "network       width {width}, depth {depth}, {held} (held-out gain {held_out_gain:.1} ± \
+             {held_out_gain_std_error:.1} nats)"
+        )
+    }
+}
+
+/// One family of noise in the comparison by evidence.
+#[derive(Debug, Clone, Serialize)]
+pub struct CandidateRow {
+    /// The family.
+    pub noise: &'static str,
+    /// Its log evidence; null if it could not be fitted.
+    pub log_evidence: Option<f64>,
+    /// Its standard error.
+    pub log_evidence_std_error: Option<f64>,
+    /// Parameters learned.
+    pub learned: Option<usize>,
+    /// Log evidence less ½ ln(observations) per parameter learned.
+    pub score: Option<f64>,
+    /// Why it could not be fitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// The comparison of families for summary.json.
+pub fn rows(candidates: &[Candidate]) -> Vec<CandidateRow> {
+    let row = |candidate: &Candidate| {
+        let rating = candidate.outcome.as_ref().ok();
+        CandidateRow {
+            noise: candidate.family.name,
+            log_evidence: rating.map(|r| r.log_evidence),
+            log_evidence_std_error: rating.map(|r| r.std_error),
+            learned: rating.map(|r| r.learned),
+            score: rating.map(|r| r.score),
+            error: candidate.outcome.as_ref().err().cloned(),
+        }
+    };
+    candidates.iter().map(row).collect()
+}
+
+/// The comparison of families for a terminal.
+fn candidate_lines(rows: &[CandidateRow]) -> Vec<String> {
+    let best = rows.first().and_then(|row| row.score).unwrap_or(f64::NAN);
+    let line = |(i, row): (usize, &CandidateRow)| {
+        let head = if i == 0 { "noises" } else { "" };
+        let found = match (row.log_evidence, row.learned, row.score) {
+            (Some(evidence), Some(learned), Some(score)) => {
+                format!("log evidence {evidence:.1}, {learned} parameters, {:.1} nats behind", best - score)
+            }
+            _ => row.error.clone().unwrap_or_default(),
+        };
+        format!("{head:<13} {:16}  {found}", row.noise)
+    };
+    rows.iter().enumerate().map(line).collect()
+}
+
+/// The estimates as the object `parameters` of summary.json.
+pub fn parameters(estimates: &[Estimate]) -> BTreeMap<String, ParameterRow> {
+    let row = |p: &Estimate| ParameterRow {
+        estimate: p.value,
+        fixed: p.fixed,
+        held_by_prior: p.held_by_prior,
+        std_error: p.std_error,
+    };
+    estimates.iter().map(|p| (p.name.clone(), row(p))).collect()
+}
+
+impl Summary {
+    /// The summary for a terminal.
+    pub fn to_text(&self) -> String {
+        let width = self.estimates.iter().map(|p| p.name.len()).max().unwrap_or(0);
+        let mut lines = vec![
+            format!("log evidence  {:.2} ± {:.2}", self.log_evidence, self.log_evidence_std_error),
+            format!(
+                "bound         {:.2} ± {:.2}, effective paths {:.0} of {}{}",
+                self.elbo,
+                self.elbo_std_error,
+                self.effective_sample_size,
+                self.paths,
+                self.k_hat.map_or(String::new(), |k| format!(", k-hat {k:.2}"))
+            ),
+            format!(
+                "data          {} observations of {}, {} latent steps, time unit: {}",
+                self.observations,
+                self.dimension.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", "),
+                self.steps,
+                self.time_unit
+            ),
+            format!("model         drift {}, noise {}", name_of(&self.drift), self.noise),
+        ];
+        for (method, why) in self.method.iter().zip(self.method_reason.iter()) {
+            lines.push(format!("solver        {method}: {why}"));
+        }
+        lines.extend(self.network.as_ref().map(NetworkRow::to_text));
+        lines.extend(candidate_lines(&self.noise_candidates));
+        for (i, p) in self.estimates.iter().enumerate() {
+            let error = p.std_error.filter(|_| !p.fixed);
+            let write = legible(error.unwrap_or(p.value));
+            let error = match error {
+                _ if p.fixed => "given".into(),
+                Some(error) => {
+                    format!("± {}{}", write(error), if p.held_by_prior { ", held by its prior" } else { "" })
+                }
+                None => "no standard error".into(),
+            };
+            let head = if i == 0 { "parameters" } else { "" };
+            lines.push(format!("{head:<13} {:width$}  {} {error}", p.name, write(p.value)));
+        }
+        lines.push(format!("time          {:.2} s, {} iterations, seed {}", self.seconds, self.iterations, self.seed));
+        lines.extend(self.warnings.iter().map(|warning| format!("note          {warning}")));
+        lines.join("\n")
+    }
+}
+
+/// How to write numbers so that one of the size of `smallest` shows three digits: with four decimals or more, or with an
+/// exponent.
+fn legible(smallest: f64) -> impl Fn(f64) -> String {
+    let decimals = if smallest == 0.0 { 4 } else { (2.0 - smallest.abs().log10().floor()).max(4.0) as usize };
+    move |value| if decimals <= 8 { format!("{value:.decimals$}") } else { format!("{value:.3e}") }
+}
+
+/// Write posterior.csv: one row per latent time and dimension.
+pub fn write_posterior(out: &mut dyn Write, fit: &Fit, calendar: &Calendar, names: &[String]) -> Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record(["time", "dimension", "mean", "sd", "q05", "q25", "q50", "q75", "q95", "jump_probability"])?;
+    for (j, time) in fit.times.iter().enumerate() {
+        for (marginals, name) in fit.marginals.iter().zip(names) {
+            let m = &marginals[j];
+            let mut fields = vec![calendar.write(*time), name.clone()];
+            for value in [m.mean, m.sd].iter().chain(&m.quantiles).chain([&m.jump_probability]) {
+                fields.push(figure(*value)?);
+            }
+            csv.write_record(fields)?;
+        }
+    }
+    Ok(csv.flush()?)
+}
+
+/// Write paths.npz: times, paths (path, time, dimension), weights.
+pub fn write_paths(out: &mut dyn Write, fit: &Fit) -> Result<()> {
+    let (count, times, dim) = (fit.paths.len(), fit.paths.times(), fit.paths.dim());
+    let mut states = vec![0.0; count * times * dim];
+    for j in 0..times {
+        for i in 0..dim {
+            for (path, x) in fit.paths.column(i, j).enumerate() {
+                states[(path * times + j) * dim + i] = x;
+            }
+        }
+    }
+    npz::write(
+        out,
+        &[
+            Array { name: "times", shape: vec![times], values: fit.times.clone() },
+            Array { name: "paths", shape: vec![count, times, dim], values: states },
+            Array { name: "weights", shape: vec![count], values: fit.weights.clone() },
+        ],
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::legible;
+
+    #[test]
+    fn small_numbers_keep_their_digits() {
+        assert_eq!(legible(0.4321)(3.123_456), "3.1235");
+        assert_eq!(legible(0.000_012_34)(0.0567), "0.0567000");
+        assert_eq!(legible(0.000_012_34)(0.000_012_34), "0.0000123");
+        assert_eq!(legible(3e-9)(1.5e-7), "1.500e-7");
+        assert_eq!(legible(0.0)(0.0), "0.0000");
+    }
+}

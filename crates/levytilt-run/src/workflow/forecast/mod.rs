@@ -1,0 +1,273 @@
+//! Forecast: predictive paths from the end of a fitted record.
+
+pub mod files;
+
+use anyhow::Result;
+use levytilt::Model;
+use levytilt::drift::Neural;
+use levytilt::forecast::{Forecast, ForecastOptions, forecast, forecast_drawn};
+use levytilt::posterior::Marginal;
+use levytilt::solve::ParameterLaw;
+use serde::Serialize;
+use std::io::Write;
+use std::path::Path;
+
+use crate::directory::commit;
+use crate::directory::npz::{self, Array};
+use crate::directory::state::{History, State};
+use crate::failure::{bad, quoted};
+use crate::finite;
+use crate::number::figure;
+use crate::one_or_many::OneOrMany;
+use crate::settings::Settings;
+use crate::settings::build_model::{closed_model, open_model};
+use crate::table::bytes::{display_name, read_text};
+use crate::table::rows::split;
+use crate::table::time::{self, Calendar, Length, Moment, Written};
+use crate::workflow::fit::Outcome;
+
+/// Levels of the quantiles and the names of their columns.
+const LEVELS: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99];
+const COLUMNS: [&str; 13] =
+    ["time", "dimension", "mean", "sd", "q01", "q05", "q10", "q25", "q50", "q75", "q90", "q95", "q99"];
+/// Most times of a horizon; steps in between are taken but not written.
+const MOST_TIMES: f64 = 1000.0;
+/// Most steps of one path.
+const MOST_STEPS: f64 = 1e8;
+
+/// The content of summary.json.
+#[derive(Debug, Serialize)]
+pub struct Summary {
+    pub dimension: OneOrMany<String>,
+    pub from: String,
+    pub to: String,
+    pub times: usize,
+    pub paths: usize,
+    pub median: OneOrMany<f64>,
+    pub q05: OneOrMany<f64>,
+    pub q95: OneOrMany<f64>,
+    pub drawn_parameters: Vec<String>,
+    pub seed: u64,
+    pub version: &'static str,
+    pub warnings: Vec<String>,
+}
+
+/// Where a forecast starts: a fitted model and the states it ended with.
+pub struct Origin {
+    state: State,
+    model: Model,
+    /// Names of its parameters.
+    parameters: Vec<String>,
+    names: Vec<String>,
+    calendar: Calendar,
+}
+
+/// How to look ahead.
+#[derive(Debug, Clone, Copy)]
+pub struct Look {
+    /// Number of paths; as many as the fit had if none is given.
+    pub paths: Option<usize>,
+    /// Seed; that of the fit if none is given.
+    pub seed: Option<u64>,
+    /// Whether learned parameters stay at their estimates.
+    pub fixed_parameters: bool,
+}
+
+/// What was seen ahead.
+pub struct View {
+    /// The paths.
+    pub ahead: Forecast,
+    /// The content of summary.json.
+    pub summary: Summary,
+}
+
+impl Origin {
+    /// The end of the run in `dir`.
+    pub fn read(dir: &Path) -> Result<Self> {
+        let (state, settings, network) = commit::steady(dir, || {
+            let (state, settings) = State::read(dir)?;
+            let network = State::read_network(dir, &settings)?;
+            Ok((state, settings, network))
+        })?;
+        Self::new(state, &settings, network)
+    }
+
+    /// The end of a fit.
+    pub fn of(outcome: &Outcome) -> Result<Self> {
+        let network = outcome.fit.network.as_ref().map(|network| network.drift.clone());
+        Self::new(outcome.state.clone(), &outcome.model, network)
+    }
+
+    fn new(state: State, settings: &Settings, network: Option<Neural>) -> Result<Self> {
+        let names: Vec<String> = state.dimension.iter().cloned().collect();
+        let model = closed_model(settings, &names, network, "forecast")?;
+        let parameters = open_model(settings, &names, "forecast")?.parameter_names();
+        Ok(Self { calendar: state.calendar()?, model, parameters, names, state })
+    }
+
+    /// Names of the dimensions.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// How times are written.
+    pub fn calendar(&self) -> &Calendar {
+        &self.calendar
+    }
+
+    /// The times up to `horizon`, such as 2.5 or 2d.
+    pub fn until(&self, horizon: &Length) -> Result<Vec<f64>> {
+        horizon_times(horizon, &self.state, &self.calendar)
+    }
+
+    /// The times in the first column of the file `source`.
+    pub fn at_file(&self, source: &str) -> Result<Vec<f64>> {
+        file_times(source, &self.calendar)
+    }
+
+    /// The last time of the record.
+    pub fn last(&self) -> f64 {
+        self.state.time
+    }
+
+    /// The end of the record; nothing in a run of before it was kept.
+    pub fn history(&self) -> Option<&History> {
+        self.state.history.as_ref()
+    }
+
+    /// These times, of a record whose times are numbers.
+    pub fn at_numbers(&self, times: &[f64]) -> Result<Vec<f64>> {
+        times.iter().map(|&time| Moment::Number(time).read("at", &self.calendar)).collect()
+    }
+
+    /// The times that are written so.
+    pub fn at(&self, texts: &[String]) -> Result<Vec<f64>> {
+        texts.iter().map(|text| self.calendar.read("at", text)).collect()
+    }
+
+    /// Simulate to `times`.
+    pub fn look(&self, times: &[f64], look: Look) -> Result<View> {
+        let state = &self.state;
+        let options = ForecastOptions {
+            from: state.time,
+            longest_step: state.step,
+            paths: look.paths.unwrap_or(state.weights.len()),
+            seed: look.seed.unwrap_or(state.seed),
+        };
+        check_work(times, &options)?;
+        let ends = (&state.states[..], &state.weights[..]);
+        let (law, doubt) = if look.fixed_parameters { (None, None) } else { self.law()? };
+        let ahead = match &law {
+            Some(law) => forecast_drawn(law, ends, times, &options)?,
+            None => forecast(&self.model, ends, times, &options)?,
+        };
+        let place = if law.is_some() { " at some of the parameters drawn" } else { "" };
+        let no_variance = format!("this noise has no variance{place}: sd is left empty");
+        let no_variance = Some(no_variance).filter(|_| !ahead.has_variance);
+        let mut summary = summarise(&ahead, state, &self.calendar, options.seed);
+        summary.warnings = no_variance.into_iter().chain(doubt).collect();
+        if let Some(learned) = state.learned.as_ref().filter(|_| law.is_some()) {
+            summary.drawn_parameters.clone_from(&learned.names);
+        }
+        Ok(View { ahead, summary })
+    }
+
+    /// The law of the parameters learned, if there is one, and what to say if there should be one and is not.
+    fn law(&self) -> Result<(Option<ParameterLaw<'_>>, Option<String>)> {
+        let held = |why: &str| Some(format!("parameters are held at their estimates: {why}; spreads are too small"));
+        Ok(match &self.state.learned {
+            None => (None, held("the run does not say how sure they are, fit it again")),
+            Some(learned) if learned.names.is_empty() => (None, None),
+            Some(learned) if !learned.can_be_drawn() => (None, held("their errors are not known")),
+            Some(learned) => (Some(learned.law(&self.model, &self.parameters)?), None),
+        })
+    }
+}
+
+impl View {
+    /// The content of summary.json.
+    pub fn summary_json(&self) -> Result<String> {
+        finite::json(&self.summary)
+    }
+}
+
+/// Refuse work that would not end.
+fn check_work(times: &[f64], options: &ForecastOptions) -> Result<()> {
+    let steps = times.last().map_or(0.0, |last| (last - options.from) / options.longest_step) + times.len() as f64;
+    if steps * options.paths as f64 > MOST_STEPS * 100.0 || steps > MOST_STEPS {
+        return Err(bad(format!(
+            "the horizon takes {steps:.1e} latent steps of {:.3e} for each of {} paths; use a shorter one",
+            options.longest_step, options.paths
+        )));
+    }
+    Ok(())
+}
+
+/// Times up to a horizon: every latent step, or a thousand even times if there are more.
+fn horizon_times(horizon: &Length, state: &State, calendar: &Calendar) -> Result<Vec<f64>> {
+    let length = horizon.measure("horizon", calendar)?;
+    let count = (length / state.step * (1.0 - 1e-9)).ceil().clamp(1.0, MOST_TIMES);
+    Ok((1..=count as usize).map(|k| state.time + length * (k as f64 / count)).collect())
+}
+
+/// The times in the first column of a file.
+fn file_times(source: &str, calendar: &Calendar) -> Result<Vec<f64>> {
+    let name = display_name(source);
+    let (_, rows) = split(&read_text(source)?, &name)?;
+    let read = |row: &crate::table::rows::Row| match (time::parse(&row.fields[0]), calendar) {
+        (Err(problem), _) => Err(bad(format!("{name}, line {}: {problem}", row.line))),
+        (Ok(Written::Number(time)), Calendar::Numbers) => Ok(time),
+        (Ok(Written::Stamp(stamp)), Calendar::Days(stamps)) => Ok(stamp.days_since(&stamps[0])),
+        (Ok(_), _) => {
+            let kind = if matches!(calendar, Calendar::Numbers) { "a number" } else { "a timestamp" };
+            let found = quoted(&row.fields[0]);
+            Err(bad(format!("{name}, line {}: expected {kind} as in the record, found {found}", row.line)))
+        }
+    };
+    rows.iter().map(read).collect()
+}
+
+fn summarise(ahead: &Forecast, state: &State, calendar: &Calendar, seed: u64) -> Summary {
+    let last = ahead.times.len() - 1;
+    let laws: Vec<Marginal> = (0..ahead.dim).map(|i| ahead.marginal(i, last, &[0.05, 0.5, 0.95])).collect();
+    let quantile = |k: usize| OneOrMany::new(laws.iter().map(|law| law.quantiles[k]).collect());
+    Summary {
+        dimension: state.dimension.clone(),
+        from: calendar.write(state.time),
+        to: calendar.write(ahead.times[last]),
+        times: ahead.times.len(),
+        paths: ahead.paths(),
+        median: quantile(1),
+        q05: quantile(0),
+        q95: quantile(2),
+        drawn_parameters: vec![],
+        seed,
+        version: env!("CARGO_PKG_VERSION"),
+        warnings: vec![],
+    }
+}
+
+/// Write forecast.csv.
+pub fn write_table(out: &mut dyn Write, ahead: &Forecast, calendar: &Calendar, names: &[String]) -> Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record(COLUMNS)?;
+    for (j, time) in ahead.times.iter().enumerate() {
+        for (i, name) in names.iter().enumerate() {
+            let m = ahead.marginal(i, j, &LEVELS);
+            let sd = if ahead.has_variance { figure(m.sd)? } else { String::new() };
+            let mut fields = vec![calendar.write(*time), name.clone(), figure(m.mean)?, sd];
+            for quantile in &m.quantiles {
+                fields.push(figure(*quantile)?);
+            }
+            csv.write_record(fields)?;
+        }
+    }
+    Ok(csv.flush()?)
+}
+
+/// Write paths.npz.
+pub fn write_paths(out: &mut dyn Write, ahead: &Forecast) -> Result<()> {
+    let shape = vec![ahead.paths(), ahead.times.len(), ahead.dim];
+    let times = Array { name: "times", shape: vec![ahead.times.len()], values: ahead.times.clone() };
+    npz::write(out, &[times, Array { name: "paths", shape, values: ahead.states.clone() }])
+}

@@ -1,0 +1,12 @@
+//! Compute: from tables and settings to what was found, without pages and without printing.
+
+pub mod backtest;
+pub mod demo;
+pub mod doctor;
+pub mod exact;
+pub mod fit;
+pub mod forecast;
+pub mod reproduce;
+pub mod score;
+pub mod simulate;
+pub mod watch;

@@ -1,0 +1,71 @@
+//! The studies on hourly prices: backtests that stand beside the published tables.
+
+use anyhow::Result;
+
+use crate::failure::bad;
+use crate::settings::DataSettings;
+use crate::table::time::Moment;
+use crate::workflow::backtest;
+use crate::workflow::reproduce::published::{GOOGL, NVDA, PublishedForecast, TEN};
+use crate::workflow::reproduce::request::{Request, Study};
+
+/// Tickers of the multivariate study.
+const TICKERS: [&str; 10] = ["NVDA", "GOOGL", "MSFT", "AAPL", "AMZN", "META", "TSLA", "AMD", "NFLX", "INTC"];
+/// Models that run without trained networks.
+const MODELS: &str =
+    "random-walk,student-walk,stable-walk,bootstrap-walk,student-walk+clock+adaptive,garch-t,gaussian-sde,tilt";
+
+/// One backtest of a study.
+pub struct Part {
+    /// Its name.
+    pub name: &'static str,
+    columns: &'static [&'static str],
+    from: &'static str,
+    to: &'static str,
+    /// What the paper has for it.
+    pub published: &'static [PublishedForecast],
+}
+
+/// The backtests of a study: NVDA and GOOGL, one at a time, over the spans of the paper; or ten tickers together.
+pub fn parts(study: Study) -> Vec<Part> {
+    match study {
+        Study::Synthetic => vec![],
+        Study::Univariate => vec![
+            Part { name: "NVDA", columns: &["NVDA"], from: "2024-03-25", to: "2026-03-01", published: NVDA },
+            Part { name: "GOOGL", columns: &["GOOGL"], from: "2024-04-15", to: "2026-03-01", published: GOOGL },
+        ],
+        Study::Multivariate => {
+            vec![Part { name: "ten", columns: &TICKERS, from: "2024-06-01", to: "2026-04-13", published: TEN }]
+        }
+    }
+}
+
+/// The file of prices that a study needs.
+pub fn data(request: &Request) -> Result<&str> {
+    request.data.as_deref().ok_or_else(|| {
+        bad("--data is missing: this study needs a CSV file of hourly prices; --help says how to make one")
+    })
+}
+
+impl Part {
+    /// What to backtest for this part of `request`, on the prices in `data`.
+    pub fn backtest(&self, request: &Request, data: &str) -> backtest::Request {
+        // Two months are enough for a look.
+        let to = if request.quick { "2024-07-15" } else { self.to };
+        let models = request.models.clone().unwrap_or_else(|| MODELS.split(',').map(String::from).collect());
+        let columns = self.columns.iter().map(|name| name.to_string()).collect();
+        backtest::Request {
+            source: data.into(),
+            data: DataSettings { column: None, columns: Some(columns) },
+            log_returns: true,
+            from: Some(Moment::Text(self.from.into())),
+            to: Some(Moment::Text(to.into())),
+            models,
+            seed: request.seed,
+            threads: request.threads,
+            out: request.out.join(self.name),
+            quiet: request.quiet,
+            ..backtest::Request::default()
+        }
+    }
+}

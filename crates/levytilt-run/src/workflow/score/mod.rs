@@ -1,0 +1,194 @@
+//! Score: judge a forecast by what came.
+
+pub mod align;
+pub mod summary;
+
+use anyhow::{Context, Result};
+use levytilt::score::{Cloud, Estimator, Sample, ScoredWindow, Tail, histogram, jump_crps, pits, reliability};
+
+use crate::failure::bad;
+use crate::table::Table;
+use crate::workflow::forecast::files::Ahead;
+use crate::workflow::score::align::{Aligned, align};
+use crate::workflow::score::summary::{Coverage, DimensionScores, QuantileScore, Scores, TailScore, TimeScore};
+
+/// Central intervals that are reported.
+const COVERAGES: [f64; 3] = [0.5, 0.9, 0.99];
+/// Quantiles that are scored.
+const LEVELS: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
+/// Percentiles of the moves, as in the literature.
+const PERCENTILES: [f64; 4] = [90.0, 95.0, 97.5, 99.0];
+/// Parts of the histogram of the transform.
+const BINS: usize = 10;
+
+/// What decides scores besides forecast and truth.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules {
+    /// Where the upper tail begins; the 95% quantile of the truth if nothing is given.
+    pub above: Option<f64>,
+    /// Where the lower tail begins; the 5% quantile of the truth if nothing is given.
+    pub below: Option<f64>,
+    /// Seed of the random place of a truth within its rank.
+    pub seed: u64,
+}
+
+/// A forecast with its scores and the truths behind them.
+pub struct Scored {
+    /// The forecast.
+    pub ahead: Ahead,
+    /// Its scores.
+    pub scores: Scores,
+    /// Per dimension the number of the forecast time and the value of every truth.
+    pub truths: Vec<Vec<(usize, f64)>>,
+}
+
+/// Align a forecast with what came, and score it.
+pub fn judge(ahead: Ahead, truth: &Table, rules: Rules) -> Result<Scored> {
+    let aligned = align(&ahead, truth)?;
+    let scores = score(rules, &ahead, truth, &aligned)?;
+    let truths = truths(truth, &aligned)?;
+    Ok(Scored { ahead, scores, truths })
+}
+
+/// A time at which something was seen.
+struct Target {
+    /// Number of the forecast time.
+    j: usize,
+    /// The truth per dimension, NaN where it is missing.
+    values: Vec<f64>,
+}
+
+fn score(rules: Rules, ahead: &Ahead, truth: &Table, aligned: &Aligned) -> Result<Scores> {
+    let targets = targets(truth, aligned)?;
+    let dimensions = (0..ahead.dimensions.len())
+        .map(|i| {
+            let column: Vec<f64> = truth.columns[aligned.columns[i]].iter().copied().filter(|v| !v.is_nan()).collect();
+            dimension(rules, ahead, &targets, i, &column)
+                .with_context(|| format!("dimension \"{}\"", ahead.dimensions[i]))
+        })
+        .collect::<Result<Vec<DimensionScores>>>()?;
+    let times = targets.iter().map(|target| time(ahead, target)).collect::<Result<Vec<TimeScore>>>()?;
+    let jumps = jumps(&targets, &times, ahead.dimensions.len())?;
+    let energies: Vec<f64> = times.iter().filter_map(|time| time.energy_score).collect();
+    let unseen = aligned.rows.len() - targets.len();
+    let mut warnings = Vec::new();
+    if unseen > 0 {
+        warnings.push(format!("{unseen} of {} forecast times have no truth and were left out", aligned.rows.len()));
+    }
+    Ok(Scores {
+        crps: mean(times.iter().map(|time| time.crps)).unwrap_or(f64::NAN),
+        estimator: Estimator::Fair,
+        energy_score: mean(energies.iter().copied()),
+        jump_crps: jumps,
+        dimensions,
+        times,
+        paths: ahead.paths,
+        seed: rules.seed,
+        version: env!("CARGO_PKG_VERSION"),
+        warnings,
+    })
+}
+
+/// The forecast times at which at least one dimension was seen.
+fn targets(truth: &Table, aligned: &Aligned) -> Result<Vec<Target>> {
+    let seen = aligned.rows.iter().enumerate().filter_map(|(j, (_, row))| {
+        let values: Vec<f64> =
+            aligned.columns.iter().map(|&column| row.map(|r| truth.columns[column][r])).collect::<Option<_>>()?;
+        values.iter().any(|value| !value.is_nan()).then_some(Target { j, values })
+    });
+    let targets: Vec<Target> = seen.collect();
+    if targets.is_empty() {
+        return Err(bad(format!("{}: all values at the forecast's times are missing", truth.source)));
+    }
+    Ok(targets)
+}
+
+/// Per dimension the number of the forecast time and the value of every truth.
+fn truths(truth: &Table, aligned: &Aligned) -> Result<Vec<Vec<(usize, f64)>>> {
+    let targets = targets(truth, aligned)?;
+    let of = |i: usize| {
+        targets.iter().map(|target| (target.j, target.values[i])).filter(|(_, value)| !value.is_nan()).collect()
+    };
+    Ok((0..aligned.columns.len()).map(of).collect())
+}
+
+fn dimension(rules: Rules, ahead: &Ahead, targets: &[Target], i: usize, column: &[f64]) -> Result<DimensionScores> {
+    let seen: Vec<(Sample, f64)> = targets
+        .iter()
+        .filter(|target| !target.values[i].is_nan())
+        .map(|target| Ok((Sample::new(&ahead.draws(target.j, i))?, target.values[i])))
+        .collect::<Result<_>>()?;
+    if seen.is_empty() {
+        return Err(bad("all values at the forecast's times are missing"));
+    }
+    let average = |f: &dyn Fn(&Sample, f64) -> levytilt::Result<f64>| -> levytilt::Result<f64> {
+        Ok(seen.iter().map(|(sample, y)| f(sample, *y)).sum::<levytilt::Result<f64>>()? / seen.len() as f64)
+    };
+    let whole = Sample::new(column)?;
+    let threshold = |given: Option<f64>, level: f64| given.map_or_else(|| whole.quantile(level), Ok);
+    let (above, below) = (threshold(rules.above, 0.95)?, threshold(rules.below, 0.05)?);
+    let tail = |tail: Tail| average(&|sample, y| sample.tail_crps(y, tail, Estimator::Fair));
+    let pits = pits(&seen, rules.seed)?;
+    let quantile = |level: f64| Ok(QuantileScore { level, score: average(&|sample, y| sample.pinball(level, y))? });
+    let coverage = |level: f64| {
+        Ok(Coverage {
+            level,
+            observed: reliability(&pits, level)?,
+            interval_score: average(&|sample, y| sample.interval_score(level, y))?,
+        })
+    };
+    Ok(DimensionScores {
+        name: ahead.dimensions[i].clone(),
+        targets: seen.len(),
+        crps: average(&|sample, y| sample.crps(y, Estimator::Fair))?,
+        above: TailScore { threshold: above, crps: tail(Tail::Above(above))? },
+        below: TailScore { threshold: below, crps: tail(Tail::Below(below))? },
+        mse: average(&Sample::squared_error)?,
+        mae: average(&Sample::absolute_error)?,
+        coverage: COVERAGES.iter().map(|level| coverage(*level)).collect::<levytilt::Result<_>>()?,
+        quantile_scores: LEVELS.iter().map(|level| quantile(*level)).collect::<levytilt::Result<_>>()?,
+        pit_histogram: histogram(&pits, BINS)?,
+    })
+}
+
+/// CRPS of one time, the mean over the dimensions seen, and the energy score where all were seen.
+fn time(ahead: &Ahead, target: &Target) -> Result<TimeScore> {
+    let dim = target.values.len();
+    let seen = (0..dim).filter(|&i| !target.values[i].is_nan());
+    let crps = seen
+        .map(|i| Sample::new(&ahead.draws(target.j, i))?.crps(target.values[i], Estimator::Fair))
+        .collect::<levytilt::Result<Vec<f64>>>()?;
+    let complete = dim > 1 && crps.len() == dim;
+    let energy = || Cloud::new(ahead.cloud(target.j), dim)?.energy_score(&target.values, Estimator::Fair);
+    let energy_score = complete.then(energy).transpose()?;
+    Ok(TimeScore {
+        time: ahead.texts[target.j].clone(),
+        crps: mean(crps.iter().copied()).unwrap_or(f64::NAN),
+        energy_score,
+    })
+}
+
+/// Jump CRPS over the stretch of times at which every dimension was seen; nothing if no two neighbours were.
+fn jumps(targets: &[Target], times: &[TimeScore], dim: usize) -> Result<Vec<levytilt::score::JumpCrps>> {
+    let complete = |target: &Target| target.values.iter().all(|value| !value.is_nan());
+    // A missing value ends a stretch, as the end of a window does: no move leads across it.
+    let mut stretches: Vec<(Vec<f64>, Vec<f64>)> = vec![(vec![], vec![])];
+    for (target, time) in targets.iter().zip(times) {
+        if !complete(target) {
+            stretches.push((vec![], vec![]));
+        } else if let Some((values, crps)) = stretches.last_mut() {
+            values.extend(&target.values);
+            crps.push(time.crps);
+        }
+    }
+    let windows: Vec<ScoredWindow> = stretches.iter().map(|(targets, crps)| ScoredWindow { targets, crps }).collect();
+    if windows.iter().all(|window| window.crps.len() < 2) {
+        return Ok(vec![]);
+    }
+    Ok(jump_crps(&windows, dim, &PERCENTILES)?)
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0u32), |(sum, count), value| (sum + value, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
+}

@@ -1,0 +1,132 @@
+//! Simulate: draw a data set whose truth is known and write both.
+
+use anyhow::Result;
+use levytilt::registry::{X0, X0_STD};
+use levytilt::{Simulated, simulate};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use crate::directory::entry::Entry;
+use crate::directory::lock::Lock;
+use crate::failure::bad;
+use crate::finite;
+use crate::number::figure;
+use crate::settings::build_model::build;
+use crate::settings::{DriftName, NoiseName, Settings};
+
+/// More steps than this would not fit into memory together with their files.
+const MOST_STEPS: usize = 100_000_000;
+
+/// The content of truth.json.
+#[derive(Debug, Serialize)]
+pub struct Truth {
+    pub drift: DriftName,
+    pub noise: NoiseName,
+    pub parameters: BTreeMap<&'static str, f64>,
+    pub x0: f64,
+    pub x0_std: Option<f64>,
+    pub steps: usize,
+    pub span: f64,
+    pub every: usize,
+    pub observations: usize,
+    pub seed: u64,
+    pub version: &'static str,
+}
+
+/// A data set and its truth.
+pub struct Drawn {
+    /// All times.
+    pub times: Vec<f64>,
+    /// States and observations at all times.
+    pub series: Simulated,
+    /// The settings in effect.
+    pub settings: Settings,
+    /// The content of truth.json.
+    pub truth: Truth,
+}
+
+/// Draw what the settings describe.
+pub fn draw(mut settings: Settings) -> Result<Drawn> {
+    settle(&mut settings);
+    let truth = check(&settings)?;
+    let built = build(&settings, "simulate")?;
+    let times: Vec<f64> = (0..=truth.steps).map(|k| k as f64 * truth.span / truth.steps as f64).collect();
+    let series = simulate(&built.model, &times, truth.seed)?;
+    let truth = Truth { parameters: built.parameters.into_iter().collect(), ..truth };
+    Ok(Drawn { times, series, settings, truth })
+}
+
+impl Drawn {
+    /// Observations are at every so manieth time.
+    pub fn every(&self) -> usize {
+        self.truth.every
+    }
+
+    /// The content of truth.json.
+    pub fn truth_json(&self) -> Result<String> {
+        finite::json(&self.truth)
+    }
+
+    /// Write the files of a data set.
+    pub fn save(&self, lock: Lock) -> Result<()> {
+        let Self { times, series, settings, truth } = self;
+        lock.save(&[
+            Entry::new("data.csv", |out| write_series(out, times, &series.observations, truth.every)),
+            Entry::new("truth.csv", |out| write_series(out, times, &series.path, 1)),
+            Entry::json("truth.json", truth),
+            Entry::toml("settings.toml", settings)?,
+        ])
+    }
+}
+
+/// Write the defaults into the settings, so that what is saved is what was done.
+fn settle(settings: &mut Settings) {
+    settings.model.drift.get_or_insert(DriftName::OU);
+    settings.model.noise.get_or_insert(NoiseName::STABLE);
+    let x0 = settings.model.values.get(X0).unwrap_or(0.0);
+    settings.model.values.set(X0, Some(x0));
+    settings.grid.steps.get_or_insert(1000);
+    settings.simulate.span.get_or_insert(10.0);
+    settings.simulate.every.get_or_insert(1);
+    settings.solve.seed.get_or_insert(1);
+}
+
+/// The part of the truth that the settings hold, checked.
+fn check(settings: &Settings) -> Result<Truth> {
+    let Settings { model, grid, simulate, solve, .. } = settings;
+    let steps = grid.steps.unwrap_or_default();
+    let span = simulate.span.unwrap_or_default();
+    let every = simulate.every.unwrap_or_default();
+    if !(1..=MOST_STEPS).contains(&steps) {
+        return Err(bad(format!("steps = {steps} is not allowed: must lie between 1 and {MOST_STEPS}")));
+    }
+    if !(1..=steps).contains(&every) {
+        return Err(bad(format!("every = {every} is not allowed: must lie between 1 and steps = {steps}")));
+    }
+    // A step below the resolution of the last time would give the same time twice.
+    if !(span.is_finite() && span > 0.0 && span / steps as f64 > span * f64::EPSILON && span / steps as f64 > 1e-300) {
+        return Err(bad(format!("span = {span} is not allowed: must be a finite number greater than 0")));
+    }
+    Ok(Truth {
+        drift: settings.drift(),
+        noise: settings.noise(),
+        parameters: BTreeMap::new(),
+        x0: model.values.get(X0).unwrap_or_default(),
+        x0_std: model.values.get(X0_STD),
+        steps,
+        span,
+        every,
+        observations: steps / every + 1,
+        seed: solve.seed.unwrap_or_default(),
+        version: env!("CARGO_PKG_VERSION"),
+    })
+}
+
+fn write_series(out: &mut dyn Write, times: &[f64], values: &[f64], every: usize) -> Result<()> {
+    writeln!(out, "time,value")?;
+    for (time, value) in times.iter().zip(values).step_by(every) {
+        writeln!(out, "{},{}", figure(*time)?, figure(*value)?)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! Watch a fit: note its steps for the report, show them on a terminal, stop it when asked.
+
+use levytilt::progress::{Progress, Watcher, watched};
+use std::cell::RefCell;
+use std::io::{IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use crate::interrupt;
+
+/// Where nobody looks on, a line at most this often.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The steps of one search.
+#[derive(Debug, Clone, Default)]
+pub struct Segment {
+    /// Names of the parameters that were free.
+    pub names: Vec<String>,
+    /// Number, bound, its error and values of every step.
+    pub steps: Vec<Step>,
+}
+
+/// Where a search stood.
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// Its number.
+    pub iteration: usize,
+    /// The bound.
+    pub elbo: f64,
+    /// Its standard error.
+    pub elbo_std_error: f64,
+    /// Values of the parameters that are free.
+    pub values: Vec<f64>,
+}
+
+impl Segment {
+    /// Note a step; a search begins with step 0.
+    pub fn note(segments: &mut Vec<Segment>, progress: &Progress) {
+        let free = || progress.parameters.iter().zip(progress.values).filter(|(p, _)| !p.fixed);
+        if progress.iteration == 0 || segments.is_empty() {
+            segments.push(Self { names: free().map(|(p, _)| p.name.clone()).collect(), steps: vec![] });
+        }
+        let step = Step {
+            iteration: progress.iteration,
+            elbo: progress.elbo,
+            elbo_std_error: progress.elbo_std_error,
+            values: free().map(|(_, value)| *value).collect(),
+        };
+        segments.iter_mut().last().into_iter().for_each(|segment| segment.steps.push(step.clone()));
+    }
+}
+
+/// Compute, note every step of learning, and let `heed` see it, which may ask for an end.
+pub fn noted<T>(mut heed: Watcher, compute: impl FnOnce() -> T) -> (T, Vec<Segment>) {
+    let trace = Rc::new(RefCell::new(Vec::new()));
+    let notes = trace.clone();
+    let watcher = move |step: &Progress| {
+        Segment::note(&mut notes.borrow_mut(), step);
+        heed(step)
+    };
+    let result = watched(Box::new(watcher), compute);
+    (result, trace.take())
+}
+
+/// Stop at Ctrl-C; `show` tells the user of every step on standard error.
+pub fn terminal(show: bool) -> Watcher {
+    interrupt::listen();
+    let mut line = show.then(Line::new);
+    Box::new(move |step: &Progress| {
+        line.iter_mut().for_each(|line| line.tell(step));
+        if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })
+}
+
+/// The line of progress.
+struct Line {
+    terminal: bool,
+    started: Instant,
+    last: Instant,
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        if self.terminal {
+            // The line has served.
+            drop(write!(std::io::stderr(), "\r\x1b[2K"));
+        }
+    }
+}
+
+impl Line {
+    fn new() -> Self {
+        Self { terminal: std::io::stderr().is_terminal(), started: Instant::now(), last: Instant::now() }
+    }
+
+    fn tell(&mut self, step: &Progress) {
+        if !self.terminal && self.last.elapsed() < PATIENCE {
+            return;
+        }
+        self.last = Instant::now();
+        let text = text(step, self.started.elapsed());
+        let mut out = std::io::stderr();
+        drop(if self.terminal {
+            write!(out, "\r\x1b[2K{text}").and_then(|()| out.flush())
+        } else {
+            writeln!(out, "{text}")
+        });
+    }
+}
+
+/// Where a fit stands, its rate, and how long it may take at most.
+fn text(step: &Progress, passed: Duration) -> String {
+    let seconds = passed.as_secs_f64();
+    let each = seconds / (step.iteration + 1) as f64;
+    let most = each * (step.most.saturating_sub(step.iteration)) as f64;
+    format!(
+        "learning: step {} of at most {}, bound {:.2} ± {:.2}, {seconds:.1} s, {each:.1} s per step, {most:.0} s more at most",
+        step.iteration, step.most, step.elbo, step.elbo_std_error
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn golden_line() {
+        let step = Progress { iteration: 3, most: 30, elbo: -12.0, elbo_std_error: 0.5, parameters: &[], values: &[] };
+        let said = text(&step, Duration::from_secs(8));
+        let expected = "learning: step 3 of at most 30, bound -12.00 ± 0.50, 8.0 s, 2.0 s per step, 54 s more at most";
+        assert_eq!(said, expected);
+    }
+}

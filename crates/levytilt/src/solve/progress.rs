@@ -1,0 +1,86 @@
+//! Watch learning from outside, and stop it at a safe point.
+//!
+//! The watcher belongs to the thread that learns, so that no option or result has to carry it.
+
+use super::parameters::Parameter;
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+
+/// Where learning stands after a step.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress<'a> {
+    /// Newton steps taken so far.
+    pub iteration: usize,
+    /// Most Newton steps allowed.
+    pub most: usize,
+    /// Bound of the log evidence at these values.
+    pub elbo: f64,
+    /// Its standard error.
+    pub elbo_std_error: f64,
+    /// All parameters, with the values that learning began with.
+    pub parameters: &'a [Parameter],
+    /// Their values now.
+    pub values: &'a [f64],
+}
+
+/// What is called after every step; [`ControlFlow::Break`] asks learning to end with what it has.
+pub type Watcher = Box<dyn FnMut(&Progress) -> ControlFlow<()>>;
+
+thread_local! {
+    static WATCHER: RefCell<Option<Watcher>> = const { RefCell::new(None) };
+}
+
+/// Run `work` with `watcher` told of every step that learning takes on this thread.
+pub fn watched<T>(watcher: Watcher, work: impl FnOnce() -> T) -> T {
+    with(Some(watcher), work)
+}
+
+/// Run `work` with nobody watching: steps of several searches at once would make no sense to a watcher.
+pub(crate) fn unwatched<T>(work: impl FnOnce() -> T) -> T {
+    with(None, work)
+}
+
+fn with<T>(watcher: Option<Watcher>, work: impl FnOnce() -> T) -> T {
+    let before = WATCHER.replace(watcher);
+    // Put the one before back also when `work` panics.
+    struct Restore(Option<Watcher>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            WATCHER.set(self.0.take());
+        }
+    }
+    let _restore = Restore(before);
+    work()
+}
+
+/// Tell the watcher, if there is one; whether to go on.
+pub(crate) fn tell(progress: &Progress) -> bool {
+    // Taken out while it runs, so that a watcher may itself learn something.
+    let Some(mut watcher) = WATCHER.take() else { return true };
+    let goes_on = watcher(progress).is_continue();
+    WATCHER.set(Some(watcher));
+    goes_on
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{cell::Cell, rc::Rc};
+
+    fn step(iteration: usize) -> Progress<'static> {
+        Progress { iteration, most: 9, elbo: -1.0, elbo_std_error: 0.1, parameters: &[], values: &[] }
+    }
+
+    #[test]
+    fn identity_a_watcher_hears_its_own_work_only() {
+        let heard = Rc::new(Cell::new(0));
+        let ear = heard.clone();
+        let stops_at_two = move |p: &Progress| {
+            ear.set(ear.get() + 1);
+            if p.iteration < 2 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        let went_on = watched(Box::new(stops_at_two), || [1, 2].map(|iteration| tell(&step(iteration))));
+        assert_eq!((went_on, heard.get()), ([true, false], 2));
+        assert!(tell(&step(5)) && heard.get() == 2);
+    }
+}

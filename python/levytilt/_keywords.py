@@ -1,0 +1,76 @@
+"""Hand keyword arguments to the engine as JSON, and refuse those that nobody knows."""
+
+from __future__ import annotations
+
+import datetime
+import difflib
+import json
+import math
+import os
+import re
+from typing import Any, Iterable
+
+import numpy as np
+
+from . import _levytilt
+from ._levytilt import InputError
+
+_LENGTH = re.compile(r"\s*([0-9.eE+-]*)\s*([A-Za-z]+)\s*")
+_UNITS = {
+    "s": "s", "sec": "s", "second": "s", "seconds": "s",
+    "min": "m", "m": "m", "t": "m", "minute": "m", "minutes": "m",
+    "h": "h", "hour": "h", "hours": "h",
+    "d": "d", "day": "d", "days": "d",
+    "w": "w", "week": "w", "weeks": "w",
+}  # fmt: skip
+
+
+def packed(**options: Any) -> str:
+    """Keywords as JSON; those that are None or False are left out."""
+    given = {name: plain(name, value) for name, value in options.items() if value is not None and value is not False}
+    return json.dumps(given, allow_nan=False)
+
+
+def refuse_unknown(function: str, options: Iterable[str], sections: list[str], others: Iterable[str] = ()) -> None:
+    """Raise TypeError for a keyword that is none, with names that are close to it."""
+    known = [*_levytilt.known(sections), *others]
+    for name in options:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, 3)
+            hint = f"; did you mean {' or '.join(close)}?" if close else f"; known are {', '.join(sorted(known))}"
+            raise TypeError(f"{function}() got an unexpected keyword argument '{name}'{hint}")
+
+
+def length(value: Any) -> float | str | None:
+    """A length of time: a number, ``"2d"``, ``"2D"``, ``"90min"``, or a timedelta, which becomes days."""
+    if isinstance(value, np.timedelta64):
+        return float(value / np.timedelta64(1, "ns")) / 86_400e9
+    if isinstance(value, datetime.timedelta):
+        # Also a pandas Timedelta, which is one; exact to the microsecond.
+        return value / datetime.timedelta(days=1)
+    if isinstance(value, str):
+        found = _LENGTH.fullmatch(value)
+        if found and found[2].lower() in _UNITS:
+            return (found[1] or "1") + _UNITS[found[2].lower()]
+    return value
+
+
+def plain(name: str, value: Any) -> Any:
+    """A value that JSON has: a number, a text, a list or a dictionary of them."""
+    if isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        if not math.isfinite(value):
+            raise InputError(f"{name} = {value} is not allowed: must be a finite number")
+        return float(value)
+    if isinstance(value, dict):
+        return {str(key): plain(f"{name}[{key!r}]", item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [plain(name, item) for item in value]
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    raise InputError(f"{name} = {value!r}: expected a number, a text or a list of them")
