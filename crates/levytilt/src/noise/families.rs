@@ -49,6 +49,8 @@ pub const FAMILIES: &[Family] = &[
     student::FAMILY,
     compound_poisson::FAMILY,
     gaussian::FAMILY,
+    #[cfg(feature = "two-speed")]
+    super::two_speed::FAMILY,
 ];
 
 /// A noise as [`Family::build`] returns it.

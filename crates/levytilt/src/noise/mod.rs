@@ -22,6 +22,8 @@ mod stable;
 mod student;
 mod tempered_stable;
 mod truncated_stable;
+#[cfg(feature = "two-speed")]
+mod two_speed;
 mod variance_gamma;
 
 pub use cache::NodeCache;
