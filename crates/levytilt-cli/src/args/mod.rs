@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use levytilt_run::failure::bad;
 use levytilt_run::report;
 use levytilt_run::settings::{DataSettings, DriftSettings, GridSettings, Init, Method, ModelSettings, Settings};
-use levytilt_run::settings::{SimulateSettings, SolveSettings, parse_parameter};
+use levytilt_run::settings::{SimulateSettings, SolveSettings, method_parser, parse_parameter};
 use std::path::{Path, PathBuf};
 
 use crate::args::backtest::{BACKTEST_HELP, BacktestArgs};
@@ -164,7 +164,7 @@ pub struct FitArgs {
     #[command(flatten)]
     pub solve: SolveSettings,
     /// Solver [default: auto]
-    #[arg(long, value_name = "NAME", help_heading = "Solver")]
+    #[arg(long, value_name = "NAME", help_heading = "Solver", value_parser = method_parser())]
     pub method: Option<Method>,
     /// Where the networks of method neural begin: cold, sweep, or the directory of a run [default: cold]
     #[arg(long, value_name = "WHERE", help_heading = "Solver")]

@@ -40,7 +40,7 @@ pub fn fit_page(material: &Material) -> Result<Page> {
             "Parameters",
             vec![Block::Table(parameters::table(&outcome.fit, summary.drift, summary.noise))],
         ),
-        Section::new("quality", "How good is this fit?", quality::blocks(summary, rival)),
+        Section::new("quality", "How good is this fit?", quality::blocks(summary, &outcome.fit.diagnosis(), rival)),
         Section::new("drift", "Law of motion", all.clone().map(|i| Block::Pair(motion::figures(&scene, i))).collect()),
         Section::new("noise", "Noise", all.map(|i| noise::blocks(&scene, i)).collect::<Result<Vec<_>>>()?.concat()),
     ];

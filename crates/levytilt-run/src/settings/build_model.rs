@@ -107,7 +107,7 @@ fn start(model: &ModelSettings) -> Start {
 fn check_supported(settings: &Settings, command: &str) -> Result<()> {
     if settings.model.clock == Some(Clock::Business) {
         return Err(bad(format!(
-            "clock \"business\" has step lengths to be learned; {command} needs clock \"calendar\""
+            "clock \"business\" is not supported by {command} yet: leave [model] clock out, or set it to \"calendar\""
         )));
     }
     if settings.drift() == DriftName::NEURAL && !matches!(command, "fit" | "forecast") {

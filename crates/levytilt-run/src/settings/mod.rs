@@ -8,7 +8,8 @@ pub mod names;
 pub mod parameters;
 
 use anyhow::Result;
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use levytilt::noise::FAMILIES;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 use crate::failure::{bad, brief};
 use crate::table::bytes::read_settings;
 
+pub use levytilt::solve::Method;
 pub use name::name_of;
 pub use names::{DriftName, NoiseName};
 pub use parameters::{Section, Values};
@@ -170,20 +172,11 @@ pub enum Clock {
     Business,
 }
 
-/// Solvers of `fit`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum Method {
-    /// Sweeps, or a Gaussian sum where it raises the bound by more than two nats
-    Auto,
-    /// Exact paths from a grid of states: one dimension, slower
-    Grid,
-    /// One quadratic potential per time, improved by sweeps: dense data
-    Sweep,
-    /// A sum of bumps per time from one backward pass: sparse data
-    GaussianSum,
-    /// One quadratic potential per time from networks trained on the bound, as in the paper: minutes
-    Neural,
+/// What reads a method from a flag.
+pub fn method_parser() -> impl TypedValueParser<Value = Method> {
+    let values = Method::ALL.map(|method| PossibleValue::new(method.name()).help(method.about()));
+    PossibleValuesParser::new(values)
+        .try_map(|name| Method::named(&name).ok_or_else(|| format!("{name} is not the name of a method")))
 }
 
 /// Where the networks of method neural begin: cold, sweep, or the directory of a run.

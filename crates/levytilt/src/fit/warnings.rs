@@ -1,12 +1,13 @@
 //! Say in sentences what a careful statistician would say about a fit.
 
-use super::{Estimate, Spec, WORST_K};
+use super::{Estimate, Spec};
 use crate::parameter::LearnedValue;
-use crate::posterior::{Evidence, WeightSummary};
+use crate::posterior::{Diagnosis, Evidence, WeightSummary, Weighting};
 
 /// What is judged.
 pub(super) struct Judged<'a> {
     pub spec: &'a Spec,
+    pub diagnosis: Diagnosis,
     pub summary: &'a WeightSummary,
     pub evidence: &'a Evidence,
     pub parameters: &'a [Estimate],
@@ -21,33 +22,24 @@ pub(super) struct Judged<'a> {
     pub noted: Vec<String>,
 }
 
-/// A gap between evidence and bound beyond this many nats per thousand observations, and beyond its own noise, is wide.
-const WORST_GAP: f64 = 3.0;
 /// A first value further than this many errors of observation from a known first state contradicts it.
 const WORST_START: f64 = 6.0;
-/// Effective share of the paths below which the weights of whole paths are no use.
-const FEWEST_EFFECTIVE: f64 = 0.1;
 /// Observations per learned parameter below which standard errors are a hope.
 const FEWEST: usize = 20;
-/// The gap between evidence and bound, if it is wide.
-pub(super) fn wide_gap(summary: &WeightSummary, evidence: &Evidence, observations: usize) -> Option<f64> {
-    let gap = evidence.log_evidence - summary.elbo;
-    let worst = WORST_GAP * (observations as f64 / 1000.0).max(1.0);
-    (gap > worst + 3.0 * (summary.elbo_std_error + evidence.std_error)).then_some(gap)
-}
-
 /// The sentences.
 pub(super) fn warnings(judged: &Judged) -> Vec<String> {
-    let Judged { spec, summary, evidence, parameters, observations, times, span, paths, start_miss, noted } = judged;
+    let Judged { spec, diagnosis, summary, evidence, parameters, observations, times, span, paths, start_miss, noted } =
+        judged;
     let mut all = noted.clone();
-    if summary.k_hat > WORST_K || summary.effective_sample_size < FEWEST_EFFECTIVE * *paths as f64 {
+    if diagnosis.weighting == Weighting::Untrusted {
         all.push(format!(
             "the weights of the {paths} paths are worth {:.0} equal ones (k-hat {:.2}): they cannot be trusted, and \
              the posterior is that of the paths without weights",
             summary.effective_sample_size, summary.k_hat
         ));
     }
-    if let Some(gap) = wide_gap(summary, evidence, *observations) {
+    if diagnosis.gap.is_wide() {
+        let gap = diagnosis.gap.nats;
         all.push(format!(
             "the bound is {gap:.1} nats below the evidence: the posterior paths miss part of the posterior{}",
             if 2 * observations < *times { "; fewer latent steps between observations would help" } else { "" }

@@ -9,8 +9,8 @@ use levytilt::potential::neural::{FrameKind, NeuralPotentialSpec};
 use levytilt::progress::Watcher;
 use levytilt::registry::{X0, X0_STD};
 use levytilt::series::{Observations, TimeGrid};
+use levytilt::solve::LearnOptions;
 use levytilt::solve::neural::{TrainOptions, Trained};
-use levytilt::solve::{self, LearnOptions};
 use std::time::Instant;
 
 use crate::directory::networks;
@@ -19,7 +19,6 @@ use crate::directory::tensors::Tensors;
 use crate::failure::bad;
 use crate::one_or_many::OneOrMany;
 use crate::settings::build_model::open_model;
-use crate::settings::name_of;
 use crate::settings::{DriftName, Init, Method, NoiseName, Settings, SolveSettings};
 use crate::table::Table;
 use crate::table::time::Calendar;
@@ -51,7 +50,7 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
     let options = FitOptions {
         paths: solve.paths.unwrap_or(FitOptions::default().paths),
         seed: solve.seed.unwrap_or(1),
-        learn: LearnOptions { method: method(solve.method), ..LearnOptions::default() },
+        learn: LearnOptions { method: solve.method.unwrap_or_default(), ..LearnOptions::default() },
         neural: (sizes(solve), train_options(solve)),
         networks: networks_of(solve)?,
         alongside: solve.alongside.unwrap_or(false),
@@ -102,11 +101,6 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
     };
     let (model, state) = (filled(&summary, &fit, &settings)?, state(&fit, table, options.seed));
     Ok(Outcome { summary, fit, settings, model, state, trace })
-}
-
-/// The library's name for a method.
-fn method(asked: Option<Method>) -> solve::Method {
-    asked.and_then(|method| solve::Method::named(&name_of(&method))).unwrap_or_default()
 }
 
 /// Sizes of the networks of method neural.
