@@ -2,13 +2,13 @@
 
 use levytilt_run::settings::Settings;
 use levytilt_run::settings::keywords::keywords;
-use levytilt_run::workflow::backtest;
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 
 use crate::errors::{InputError, raised};
+use crate::names::of_backtest;
 
 /// A value from its JSON.
 pub fn read<T: DeserializeOwned>(json: &str) -> PyResult<T> {
@@ -21,20 +21,6 @@ pub fn settings(json: &str) -> PyResult<Settings> {
     let config = given.remove("config").and_then(|path| path.as_str().map(PathBuf::from));
     let make = || Settings::from_keywords(given)?.over(Settings::default())?.with_config(config.as_deref());
     make().map_err(raised)
-}
-
-/// The fields of a backtest that keywords fill.
-fn of_backtest() -> Vec<String> {
-    match serde_json::to_value(backtest::Request::default()) {
-        Ok(Value::Object(fields)) => fields.keys().cloned().collect(),
-        _ => vec![],
-    }
-}
-
-/// All names of options that messages may hold.
-pub fn options() -> Vec<String> {
-    let rest = ["at", "config", "fixed_parameters"].map(String::from);
-    keywords(&[]).into_iter().chain(of_backtest()).chain(rest).collect()
 }
 
 /// The keywords of some sections of the settings, or of `backtest`.

@@ -7,6 +7,7 @@ mod errors;
 mod fit;
 mod forecast;
 mod keywords;
+mod names;
 mod once;
 mod program;
 mod scores;

@@ -11,7 +11,7 @@ use super::{
 use crate::failure::bad;
 
 /// The sections that hold keywords: their names, their keys, and how a key and its value are tried.
-const SECTIONS: [(&str, fn() -> Vec<String>, Try); 6] = [
+const SECTIONS: [Section; 6] = [
     ("data", keys_of::<DataSettings>, tried::<DataSettings>),
     ("model", || keys_in(Section::Model), tried::<ModelSettings>),
     ("drift", || keys_in(Section::Drift), tried::<DriftSettings>),
@@ -20,6 +20,7 @@ const SECTIONS: [(&str, fn() -> Vec<String>, Try); 6] = [
     ("solve", keys_of::<SolveSettings>, tried::<SolveSettings>),
 ];
 
+type Section = (&'static str, fn() -> Vec<String>, Try);
 type Try = fn(&Map<String, Value>) -> Result<(), serde_json::Error>;
 
 /// The keys of a section: all of its fields, which are null where nothing is set.
