@@ -6,15 +6,15 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{
-    DataSettings, DriftSettings, GridSettings, ModelSettings, Section, Settings, SimulateSettings, SolveSettings,
+    DataSettings, DriftSettings, GridSettings, ModelSettings, Settings, SimulateSettings, SolveSettings, parameters,
 };
 use crate::failure::bad;
 
 /// The sections that hold keywords: their names, their keys, and how a key and its value are tried.
 const SECTIONS: [Section; 6] = [
     ("data", keys_of::<DataSettings>, tried::<DataSettings>),
-    ("model", || keys_in(Section::Model), tried::<ModelSettings>),
-    ("drift", || keys_in(Section::Drift), tried::<DriftSettings>),
+    ("model", || keys_in(parameters::Section::Model), tried::<ModelSettings>),
+    ("drift", || keys_in(parameters::Section::Drift), tried::<DriftSettings>),
     ("grid", keys_of::<GridSettings>, tried::<GridSettings>),
     ("simulate", keys_of::<SimulateSettings>, tried::<SimulateSettings>),
     ("solve", keys_of::<SolveSettings>, tried::<SolveSettings>),
@@ -32,7 +32,7 @@ fn keys_of<T: Serialize + Default>() -> Vec<String> {
 }
 
 /// The keys of a section of parameters.
-fn keys_in(section: Section) -> Vec<String> {
+fn keys_in(section: parameters::Section) -> Vec<String> {
     section.keys().map(String::from).collect()
 }
 
