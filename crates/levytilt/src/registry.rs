@@ -46,20 +46,26 @@ impl Listed {
     /// What it is and whose, in one line: "Degrees of freedom, greater than 0: student". Families for which it means the
     /// same stand together.
     pub fn about(&self) -> String {
-        let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+        let mut groups: Vec<(&str, String, Vec<&str>)> = Vec::new();
         for (family, entry) in &self.owners {
-            let bounds = if entry.domain.low.is_finite() { format!(", {}", entry.domain) } else { String::new() };
-            let text = format!("{}{bounds}", entry.about);
-            match groups.iter_mut().find(|(known, _)| *known == text) {
-                Some((_, families)) => families.push(family),
-                None => groups.push((text, vec![family])),
+            let bounds = if entry.domain.low.is_finite() { entry.domain.to_string() } else { String::new() };
+            match groups.iter_mut().find(|(about, known, _)| *about == entry.about && *known == bounds) {
+                Some((_, _, families)) => families.push(family),
+                None => groups.push((entry.about, bounds, vec![family])),
             }
         }
-        let said = |(text, families): &(String, Vec<&str>)| match families.join(", ") {
-            whose if whose.is_empty() => text.clone(),
-            whose => format!("{text}: {whose}"),
+        let mut last = "";
+        let mut said = |(about, bounds, families): &(&'static str, String, Vec<&str>)| {
+            // What was said just before is not said again.
+            let about = if *about == last { "" } else { about };
+            last = if about.is_empty() { last } else { about };
+            let text = [about, bounds].iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(", ");
+            match families.join(", ") {
+                whose if whose.is_empty() => text,
+                whose => format!("{text}: {whose}"),
+            }
         };
-        let line = groups.iter().map(said).collect::<Vec<_>>().join("; ");
+        let line = groups.iter().map(&mut said).collect::<Vec<_>>().join("; ");
         let mut letters = line.chars();
         letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
     }
@@ -138,6 +144,8 @@ mod tests {
         let others = ["brownian", "observation_std", "x0", "x0_std"];
         assert_eq!(names, [&drift[..], &noise, &others].concat());
         assert_eq!(find("dof").unwrap().about(), "Degrees of freedom; many are Gaussian, greater than 0: student");
+        let alpha = find("alpha").unwrap().about();
+        assert!(alpha.ends_with("wilder, in (0, 2]: stable; in (0, 2): truncated-stable, tempered-stable"), "{alpha}");
         assert_eq!(find("tempering").unwrap().owners.len(), 2);
         assert_eq!(close_names("alfa", names.iter().copied()), ["alpha"]);
         assert_eq!(close_names("thets", names.iter().copied()), ["theta", "theta1", "theta2"]);
