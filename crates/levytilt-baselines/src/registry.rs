@@ -9,6 +9,7 @@ use crate::pace::Pace;
 use crate::tilt::Tilt;
 use crate::walk::Walk;
 use levytilt::drift::DriftFamily;
+use levytilt::fit::rival_families;
 use levytilt::noise::Family;
 use levytilt::series::ClockOptions;
 use levytilt::{Error, Result};
@@ -18,7 +19,7 @@ pub struct Kind {
     /// Name as users write it.
     pub name: &'static str,
     /// What may be added to the name with a plus sign.
-    pub additions: &'static [&'static str],
+    pub additions: fn() -> Vec<&'static str>,
     /// What it is, in half a sentence.
     pub about: &'static str,
     build: Build,
@@ -27,44 +28,42 @@ pub struct Kind {
 /// Build a forecaster from the additions to its name and the options.
 type Build = fn(&[&str], &ForecasterOptions) -> Result<Box<dyn Forecaster>>;
 
-const PACE: &[&str] = &["clock", "adaptive"];
-const TILT: &[&str] = &[
-    "stable",
-    "tempered-stable",
-    "variance-gamma",
-    "nig",
-    "student",
-    "compound-poisson",
-    "gaussian",
-    "auto",
-    "ou",
-    "calendar",
-    "steady",
-];
-const GAUSSIAN: &[&str] = &["ou", "clock", "adaptive"];
+fn pace() -> Vec<&'static str> {
+    vec!["clock", "adaptive"]
+}
+
+/// The families of noise that can compete, and changes of the model.
+fn tilts() -> Vec<&'static str> {
+    let families = rival_families().into_iter().map(|family| family.name);
+    families.chain(["auto", "ou", "calendar", "steady"]).collect()
+}
+
+fn gaussians() -> Vec<&'static str> {
+    vec!["ou", "clock", "adaptive"]
+}
 
 /// All kinds; a new one is a line here.
 #[rustfmt::skip]
 pub const KINDS: &[Kind] = &[
-    Kind { name: "tilt", additions: TILT, about: "this project's model: Student moves in business time", build: |with, _| tilt(with) },
-    Kind { name: "gaussian-sde", additions: GAUSSIAN, about: "the same with Brownian motion, in calendar time", build: |with, _| gaussian(with) },
-    Kind { name: "random-walk", additions: PACE, about: "Gaussian moves of the record's spread", build: |with, _| walk(Increments::Gaussian, with) },
-    Kind { name: "student-walk", additions: PACE, about: "Student-t moves", build: |with, _| walk(Increments::Student, with) },
-    Kind { name: "stable-walk", additions: PACE, about: "stable moves", build: |with, _| walk(Increments::Stable, with) },
-    Kind { name: "bootstrap-walk", additions: PACE, about: "the record's own moves, drawn with replacement", build: |with, _| walk(Increments::Bootstrap, with) },
-    Kind { name: "garch-t", additions: &[], about: "GARCH(1,1) with Student-t moves", build: |_, _| Ok(Box::new(Garch)) },
+    Kind { name: "tilt", additions: tilts, about: "this project's model: Student moves in business time", build: |with, _| tilt(with) },
+    Kind { name: "gaussian-sde", additions: gaussians, about: "the same with Brownian motion, in calendar time", build: |with, _| gaussian(with) },
+    Kind { name: "random-walk", additions: pace, about: "Gaussian moves of the record's spread", build: |with, _| walk(Increments::Gaussian, with) },
+    Kind { name: "student-walk", additions: pace, about: "Student-t moves", build: |with, _| walk(Increments::Student, with) },
+    Kind { name: "stable-walk", additions: pace, about: "stable moves", build: |with, _| walk(Increments::Stable, with) },
+    Kind { name: "bootstrap-walk", additions: pace, about: "the record's own moves, drawn with replacement", build: |with, _| walk(Increments::Bootstrap, with) },
+    Kind { name: "garch-t", additions: Vec::new, about: "GARCH(1,1) with Student-t moves", build: |_, _| Ok(Box::new(Garch)) },
     #[cfg(feature = "neural")]
-    Kind { name: "deepar", additions: &[], about: "recurrent network with Gaussian output", build: build::deepar },
+    Kind { name: "deepar", additions: Vec::new, about: "recurrent network with Gaussian output", build: build::deepar },
     #[cfg(feature = "neural")]
-    Kind { name: "deepar-t", additions: &[], about: "recurrent network with Student-t output", build: build::deepar_t },
+    Kind { name: "deepar-t", additions: Vec::new, about: "recurrent network with Student-t output", build: build::deepar_t },
     #[cfg(feature = "neural")]
-    Kind { name: "nhits", additions: build::SPREADS, about: "hierarchical interpolation: a point, or with held-out residuals", build: build::nhits },
+    Kind { name: "nhits", additions: || build::SPREADS.to_vec(), about: "hierarchical interpolation: a point, or with held-out residuals", build: build::nhits },
     #[cfg(feature = "neural")]
-    Kind { name: "dlinear", additions: build::SPREADS, about: "linear maps of trend and rest: a point, or with held-out residuals", build: build::dlinear },
+    Kind { name: "dlinear", additions: || build::SPREADS.to_vec(), about: "linear maps of trend and rest: a point, or with held-out residuals", build: build::dlinear },
     #[cfg(feature = "neural")]
-    Kind { name: "nj-sde", additions: &[], about: "neural jump SDE: a hidden state that jumps with every move", build: build::jump_sde },
+    Kind { name: "nj-sde", additions: Vec::new, about: "neural jump SDE: a hidden state that jumps with every move", build: build::jump_sde },
     #[cfg(feature = "neural")]
-    Kind { name: "neural-mjd", additions: &[], about: "Merton's jump diffusion with parameters from a network", build: build::neural_mjd },
+    Kind { name: "neural-mjd", additions: Vec::new, about: "Merton's jump diffusion with parameters from a network", build: build::neural_mjd },
 ];
 
 /// Kinds that are compiled in with the feature `neural` only.
@@ -93,8 +92,9 @@ pub fn forecaster(name: &str, options: &ForecasterOptions) -> Result<Box<dyn For
         let known: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
         return refuse(format!("is not known; expected one of {}", known.join(", ")));
     };
-    if let Some(odd) = with.iter().find(|part| !kind.additions.contains(part)) {
-        let known = if kind.additions.is_empty() { "none".into() } else { kind.additions.join(", ") };
+    let additions = (kind.additions)();
+    if let Some(odd) = with.iter().find(|part| !additions.contains(part)) {
+        let known = if additions.is_empty() { "none".into() } else { additions.join(", ") };
         return refuse(format!("{} cannot be made \"{odd}\"; what may be added: {known}", kind.name));
     }
     (kind.build)(&with, options)

@@ -1,7 +1,14 @@
 //! Tell users what each command does, in the words they need.
 
+use levytilt_run::settings::Section;
+
 /// Below the list of commands.
-pub const OVERVIEW: &str = "\
+pub fn overview() -> String {
+    let keys = |section: Section| section.names().collect::<Vec<_>>().join(" ");
+    OVERVIEW.replace("{model}", &keys(Section::Model)).replace("{drift}", &keys(Section::Drift))
+}
+
+const OVERVIEW: &str = "\
 Start here:
   levytilt demo
   levytilt simulate --theta 3 --mu 1 --alpha 1.5 --scale 2 --observation-std 0.1 --out sim
@@ -17,8 +24,8 @@ The other columns are observed values; nothing, NaN or NA where a value is missi
 any order. `levytilt COMMAND --help` has the details and more examples.
 
 Settings come from flags or from a TOML file (--config), whose keys are named like the flags:
-  [model]    drift noise alpha scale tau sigma_g tempering nu dof rate jump_std brownian observation_std x0 x0_std
-  [drift]    theta mu theta1 theta2 slope offset width depth
+  [model]    drift noise {model}
+  [drift]    {drift} width depth
   [grid]     steps
   [data]     column columns
   [parameters] values of single dimensions, such as \"theta[NVDA]\" = 3

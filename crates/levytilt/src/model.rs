@@ -3,7 +3,31 @@
 use crate::drift::Drift;
 use crate::error::{finite, positive};
 use crate::noise::Noise;
+use crate::parameter::{Domain, ParameterEntry};
 use crate::{Error, Result};
+
+/// The standard deviation of the observation noise.
+pub(crate) const OBSERVATION_STD: ParameterEntry = ParameterEntry::new(
+    "observation_std",
+    "standard deviation of the observation noise",
+    "value",
+    Domain::POSITIVE,
+    0.1,
+    |scales, _| scales.observation,
+);
+/// The state at the first time. It is not learned: left out, it is Gaussian around the first value.
+pub(crate) const X0: ParameterEntry =
+    ParameterEntry::new("x0", "state at the first time", "value", Domain::REAL, 0.0, |scales, _| scales.median).held();
+/// The standard deviation of the state at the first time.
+pub(crate) const X0_STD: ParameterEntry = ParameterEntry::new(
+    "x0_std",
+    "standard deviation of the state at the first time; without it a given x0 is exact",
+    "value",
+    Domain::POSITIVE,
+    1.0,
+    |scales, _| 10.0 * scales.observation,
+)
+.held();
 
 /// What is known of a state at the first time of the grid.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -65,9 +89,9 @@ impl Model {
             });
         }
         for dimension in &dimensions {
-            positive("observation_std", dimension.observation_std)?;
+            OBSERVATION_STD.check(dimension.observation_std)?;
             match dimension.start {
-                Start::Fixed(x0) => finite("x0", x0)?,
+                Start::Fixed(x0) => X0.check(x0)?,
                 Start::Gaussian { mean, std } => {
                     finite("x0 mean", mean)?;
                     positive("x0 std", std)?

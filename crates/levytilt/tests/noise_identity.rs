@@ -267,7 +267,7 @@ fn identity_bad_parameters_are_named() {
     for family in FAMILIES {
         let good: Vec<f64> = vec![1.5; family.parameters.len()];
         assert!(family.build(&good).is_ok());
-        for (j, &name) in family.parameters.iter().enumerate() {
+        for (j, name) in family.parameters.iter().map(|entry| entry.name).enumerate() {
             for bad in [f64::NAN, 0.0, -1.0, f64::INFINITY, f64::NEG_INFINITY] {
                 let mut values = good.clone();
                 values[j] = bad;
@@ -275,7 +275,7 @@ fn identity_bad_parameters_are_named() {
                 assert_eq!(blamed(family.build(&good).unwrap().with_parameters(&values)), name);
             }
         }
-        if family.parameters[0] == "alpha" {
+        if family.parameters[0].name == "alpha" {
             let mut values = good.clone();
             values[0] = 2.1;
             assert_eq!(blamed(family.build(&values)), "alpha");

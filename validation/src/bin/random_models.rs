@@ -104,7 +104,7 @@ fn attempt(seed: u64) -> End {
     let drift = pick(DRIFT_FAMILIES, &mut rng);
     let noise = pick(FAMILIES, &mut rng);
     let mut spec = Spec::new(drift, noise);
-    for name in noise.parameters.iter().chain(&["observation_std"]) {
+    for name in noise.parameters.iter().map(|entry| entry.name).chain(["observation_std"]) {
         let value = given(name, size, &mut rng);
         if rng.random_bool(0.3) {
             spec = spec.fix(name, value);

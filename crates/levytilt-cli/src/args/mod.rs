@@ -7,17 +7,17 @@ use clap::{Args, Parser, Subcommand};
 use levytilt_run::failure::bad;
 use levytilt_run::report;
 use levytilt_run::settings::{DataSettings, DriftSettings, GridSettings, Init, Method, ModelSettings, Settings};
-use levytilt_run::settings::{SimulateSettings, SolveSettings, parse_parameter};
+use levytilt_run::settings::{SimulateSettings, SolveSettings, method_parser, parse_parameter};
 use std::path::{Path, PathBuf};
 
 use crate::args::backtest::{BACKTEST_HELP, BacktestArgs};
 use crate::args::reproduce::{REPRODUCE_HELP, ReproduceArgs};
 use crate::help::{COMPLETIONS_HELP, DOCTOR_HELP, INIT_HELP, MAN_HELP};
-use crate::help::{DEMO_HELP, EXACT_HELP, FIT_HELP, FORECAST_HELP, OVERVIEW, REPORT_HELP, SCORE_HELP, SIMULATE_HELP};
+use crate::help::{DEMO_HELP, EXACT_HELP, FIT_HELP, FORECAST_HELP, REPORT_HELP, SCORE_HELP, SIMULATE_HELP, overview};
 
 /// Inference for systems that jump: dX = f(X) dt + dL, with heavy-tailed noise L, seen through noisy observations.
 #[derive(Debug, Parser)]
-#[command(name = "levytilt", version, after_help = OVERVIEW, max_term_width = 120)]
+#[command(name = "levytilt", version, after_help = overview(), max_term_width = 120)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -164,7 +164,7 @@ pub struct FitArgs {
     #[command(flatten)]
     pub solve: SolveSettings,
     /// Solver [default: auto]
-    #[arg(long, value_name = "NAME", help_heading = "Solver")]
+    #[arg(long, value_name = "NAME", help_heading = "Solver", value_parser = method_parser())]
     pub method: Option<Method>,
     /// Where the networks of method neural begin: cold, sweep, or the directory of a run [default: cold]
     #[arg(long, value_name = "WHERE", help_heading = "Solver")]

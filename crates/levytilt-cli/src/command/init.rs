@@ -1,7 +1,7 @@
 //! Run `levytilt init`.
 
 use anyhow::Result;
-use levytilt_run::settings::init::{TEMPLATE, write_template};
+use levytilt_run::settings::init::{template, write_template};
 
 use crate::args::InitArgs;
 use crate::print::say;
@@ -9,7 +9,7 @@ use crate::print::say;
 /// Write the settings file, or print it.
 pub fn run(args: &InitArgs) -> Result<()> {
     if args.file.as_os_str() == "-" {
-        say(TEMPLATE.trim_end());
+        say(template().trim_end());
         return Ok(());
     }
     write_template(&args.file, args.force)?;

@@ -14,7 +14,7 @@ use crate::directory::networks;
 use crate::directory::tensors::Tensors;
 use crate::failure::{bad, brief, quoted};
 use crate::one_or_many::OneOrMany;
-use crate::settings::{DriftKind, Settings};
+use crate::settings::{DriftName, Settings};
 use crate::table::Table;
 use crate::table::bytes::{open_result, read_json, read_settings};
 use crate::table::time::{Calendar, Stamp, Written, parse};
@@ -181,7 +181,7 @@ impl State {
 
     /// Read the drift network of the run in `dir`, if `settings` say that there is one.
     pub fn read_network(dir: &Path, settings: &Settings) -> Result<Option<Neural>> {
-        if settings.drift() != DriftKind::Neural {
+        if settings.drift() != DriftName::NEURAL {
             return Ok(None);
         }
         let path = dir.join(NETWORK);

@@ -8,7 +8,7 @@ use super::figure::Axis;
 use super::page::{Block, Page, Section};
 use super::scene::Scene;
 use super::{message, motion, noise, parameters, path, quality, trace};
-use crate::settings::DriftKind;
+use crate::settings::DriftName;
 use crate::settings::name_of;
 use crate::table::input::Table;
 use crate::workflow::exact;
@@ -35,8 +35,12 @@ pub fn fit_page(material: &Material) -> Result<Page> {
     let all = 0..scene.dim();
     let mut sections = vec![
         Section::new("path", "Data and hidden path", path::blocks(&scene)),
-        Section::new("parameters", "Parameters", vec![Block::Table(parameters::table(&outcome.fit))]),
-        Section::new("quality", "How good is this fit?", quality::blocks(summary, rival)),
+        Section::new(
+            "parameters",
+            "Parameters",
+            vec![Block::Table(parameters::table(&outcome.fit, summary.drift, summary.noise))],
+        ),
+        Section::new("quality", "How good is this fit?", quality::blocks(summary, &outcome.fit.diagnosis(), rival)),
         Section::new("drift", "Law of motion", all.clone().map(|i| Block::Pair(motion::figures(&scene, i))).collect()),
         Section::new("noise", "Noise", all.map(|i| noise::blocks(&scene, i)).collect::<Result<Vec<_>>>()?.concat()),
     ];
@@ -64,18 +68,18 @@ pub fn fit_page(material: &Material) -> Result<Page> {
     })
 }
 
-fn drift_name(drift: DriftKind) -> String {
+fn drift_name(drift: DriftName) -> String {
     match drift {
-        DriftKind::None => "no drift".into(),
+        DriftName::NONE => "no drift".into(),
         _ => format!("{} drift", name_of(&drift)),
     }
 }
 
 /// What the path does, in words.
-fn movement(drift: DriftKind, noise: &str) -> &'static str {
+fn movement(drift: DriftName, noise: &str) -> &'static str {
     match (drift, noise) {
-        (DriftKind::None, "gaussian") => "diffuses",
-        (DriftKind::None, _) => "jumps",
+        (DriftName::NONE, "gaussian") => "diffuses",
+        (DriftName::NONE, _) => "jumps",
         (_, "gaussian") => "drifts and diffuses",
         _ => "drifts and jumps",
     }

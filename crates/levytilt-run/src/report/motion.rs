@@ -7,7 +7,7 @@ use super::curves::Curve;
 use super::figure::{Axis, Figure, Layer};
 use super::histogram::{MANY, histogram};
 use super::scene::Scene;
-use crate::settings::DriftKind;
+use crate::settings::DriftName;
 
 /// Places at which a curve is drawn.
 const COUNT: usize = 161;
@@ -23,9 +23,9 @@ pub fn figures(scene: &Scene, i: usize) -> Vec<Figure> {
     let pad = if high > low { 0.04 * (high - low) } else { 0.5 };
     let states = Range { low: low - pad, high: high + pad };
     let kind = scene.outcome.summary.drift;
-    let wells = kind == DriftKind::DoubleWell || (kind == DriftKind::Neural && scene.dim() == 1);
+    let wells = !scene.outcome.fit.model.drift.is_affine() && (kind != DriftName::NEURAL || scene.dim() == 1);
     // Without a drift there is nothing to draw of it.
-    let mut figures: Vec<Figure> = (kind != DriftKind::None).then(|| drift(scene, i, &states)).into_iter().collect();
+    let mut figures: Vec<Figure> = (kind != DriftName::NONE).then(|| drift(scene, i, &states)).into_iter().collect();
     figures.extend(wells.then(|| potential(scene, i, &states)));
     figures.push(visited(scene, i, &medians, &states));
     figures.iter_mut().for_each(|figure| figure.dimension = scene.dimension(i));
@@ -132,7 +132,7 @@ fn visited(scene: &Scene, i: usize, medians: &[f64], states: &Range) -> Figure {
     let mut figure = histogram(&scene.id("visited", i), title, name, "share of times", medians, ends, MANY);
     figure.caption = "Where the hidden path was (posterior medians).".into();
     figure.caption += match scene.outcome.summary.drift {
-        DriftKind::None => " This model has no drift: only noise moves the state.",
+        DriftName::NONE => " This model has no drift: only noise moves the state.",
         _ => " The drift is known only where the state has been.",
     };
     figure.height = Some(300);

@@ -1,20 +1,28 @@
 //! Show the parameters with their intervals, and say what each of them means.
 
 use levytilt::fit::{Estimate, Fit};
+use levytilt::noise::Family;
+use levytilt::registry;
 use levytilt::solve::Transform;
 
 use super::page::{Cell, Table};
 use crate::number::readable;
+use crate::settings::DriftName;
 
 /// Half the width of a 90% interval, in standard errors.
 pub const NINETY: f64 = 1.645;
 
 /// The table of parameters.
-pub fn table(fit: &Fit) -> Table {
+pub fn table(fit: &Fit, drift: DriftName, noise: &str) -> Table {
     let mut shifts = fit.shift.iter().copied();
     // One shift for each that is not fixed, or none at all.
     let mut shift = |p: &Estimate| if p.fixed { 0.0 } else { shifts.next().unwrap_or(0.0) };
-    let rows = fit.parameters.iter().zip(fit.transforms()).map(|(p, transform)| row(p, transform, shift(p))).collect();
+    let rows = fit
+        .parameters
+        .iter()
+        .zip(fit.transforms())
+        .map(|(p, transform)| row(p, transform, shift(p), about(&p.name, drift, noise)));
+    let rows = rows.collect();
     let head = ["parameter", "estimate", "standard error", "90% interval", "from", "what it is"];
     Table {
         caption:
@@ -27,7 +35,7 @@ pub fn table(fit: &Fit) -> Table {
     }
 }
 
-fn row(p: &Estimate, transform: Transform, shift: f64) -> Vec<Cell> {
+fn row(p: &Estimate, transform: Transform, shift: f64, about: &str) -> Vec<Cell> {
     let interval = p.std_error.map(|error| interval(p.value, error, transform, shift));
     let from = match p.std_error {
         _ if p.fixed => "given",
@@ -41,8 +49,17 @@ fn row(p: &Estimate, transform: Transform, shift: f64) -> Vec<Cell> {
         p.std_error.map_or_else(|| Cell::text("–"), Cell::number),
         Cell::text(interval.map_or("–".into(), |[low, high]| format!("{} to {}", readable(low), readable(high)))),
         Cell::text(from),
-        Cell::text(meaning(&p.name)),
+        Cell::text(about),
     ]
+}
+
+/// What a parameter is, from the entry of its family.
+fn about(name: &str, drift: DriftName, noise: &str) -> &'static str {
+    let plain = name.split('[').next().unwrap_or(name);
+    let of_drift = drift.family().and_then(|family| family.parameter(plain));
+    let of_noise = || Family::named(noise).and_then(|family| family.parameter(plain));
+    let of_none = || registry::find(plain).map(|listed| listed.entry());
+    of_drift.or_else(of_noise).or_else(of_none).map_or("", |entry| entry.about)
 }
 
 /// The 90% interval of an estimate with a standard error, from the scale on which it is free, where the mean lies beside
@@ -52,33 +69,18 @@ fn interval(value: f64, error: f64, transform: Transform, shift: f64) -> [f64; 2
     [middle - half, middle + half].map(|end| transform.backward(end))
 }
 
-/// What a parameter is, in words.
-fn meaning(name: &str) -> &'static str {
-    match name.split('[').next().unwrap_or(name) {
-        "theta" => "rate of return to mu, per time",
-        "mu" => "level of return",
-        "theta1" => "push away from zero, per time",
-        "theta2" => "pull back from far out",
-        "slope" => "rate of growth, or of return if negative",
-        "offset" => "constant push, per time",
-        "alpha" => "tail index of the jumps: 2 is Gaussian, smaller is wilder",
-        "scale" => "size of the noise",
-        "tempering" => "damping of large jumps",
-        "nu" => "length of a burst in time",
-        "dof" => "degrees of freedom: many are Gaussian",
-        "rate" => "jumps per time",
-        "jump_std" => "size of a jump",
-        "tau" => "smallest radius",
-        "sigma_g" => "size of the marks",
-        "brownian" => "diffusion beside the jumps",
-        "observation_std" => "error of an observation",
-        _ => "",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn identity_every_parameter_has_a_meaning() {
+        for listed in registry::all() {
+            let (family, entry) = listed.owners[0];
+            let drift = DriftName::named(family).unwrap_or(DriftName::NONE);
+            assert_eq!(about(&format!("{}[A]", listed.name), drift, family), entry.about);
+        }
+    }
 
     #[test]
     fn golden_intervals_stay_in_their_domain() {

@@ -1,13 +1,15 @@
 //! Say in words and numbers how far a fit can be trusted.
 
+use levytilt::posterior::{Closeness, Diagnosis, Gap, Weighting};
+
 use super::page::{Block, Cell, Fact, Table, sentence};
 use crate::settings::name_of;
 use crate::workflow::exact;
 use crate::workflow::fit::summary::Summary;
 
 /// Verdict, figures, warnings, how it was computed.
-pub fn blocks(summary: &Summary, rival: Option<&exact::summary::Summary>) -> Vec<Block> {
-    let mut blocks = vec![verdict(summary), Block::Facts(facts(summary))];
+pub fn blocks(summary: &Summary, diagnosis: &Diagnosis, rival: Option<&exact::summary::Summary>) -> Vec<Block> {
+    let mut blocks = vec![verdict(summary, &diagnosis.gap), Block::Facts(facts(summary, diagnosis.weighting))];
     // A warning about one dimension begins with its name, which is not ours to write otherwise.
     let named = |warning: &str| summary.dimension.iter().any(|name| warning.starts_with(&format!("{name}: ")));
     let text = |warning: &String| if named(warning) { format!("{warning}.") } else { sentence(warning) };
@@ -25,10 +27,7 @@ fn is_exact(summary: &Summary) -> bool {
     summary.method.iter().all(|method| *method == "grid")
 }
 
-fn verdict(summary: &Summary) -> Block {
-    let gap = summary.log_evidence - summary.elbo;
-    let per_thousand = gap / (summary.observations as f64 / 1000.0).max(1.0);
-    let noise = summary.elbo_std_error.hypot(summary.log_evidence_std_error);
+fn verdict(summary: &Summary, gap: &Gap) -> Block {
     if is_exact(summary) {
         return Block::Good(
             "The paths are exact draws: the posterior was computed on a grid of states, without approximation beyond \
@@ -39,32 +38,35 @@ fn verdict(summary: &Summary) -> Block {
     let text = format!(
         "The bound is {:.2} nats below the log evidence (± {:.2}). The gap is the divergence of the paths drawn from the exact \
          posterior, over {} observations together; an exact posterior has none.",
-        gap, noise, summary.observations
+        gap.nats, gap.std_error, summary.observations
     );
-    // The same limit as the warning of the fit.
-    match per_thousand {
-        _ if gap > 3.0 * noise + 3.0 * (summary.observations as f64 / 1000.0).max(1.0) => {
+    match gap.verdict {
+        Closeness::Wide => {
             Block::Warning(format!("{text} That is wide: the posterior shown misses part of the true one."))
         }
-        few if few < 1.0 => Block::Good(format!(
+        Closeness::Close => Block::Good(format!(
             "{text} That is close: the posterior is right for this model. Whether the model is right for the record, see below, under noise."
         )),
-        _ => Block::Good(format!("{text} That is near enough for means and bands; look at the warnings, if any.")),
+        Closeness::Near => {
+            Block::Good(format!("{text} That is near enough for means and bands; look at the warnings, if any."))
+        }
     }
 }
 
-fn facts(summary: &Summary) -> Vec<Fact> {
+fn facts(summary: &Summary, weighting: Weighting) -> Vec<Fact> {
     let fact = |name: &str, cell, remark: String| Fact { name: name.into(), cell, remark };
     let with_error = |value: f64, error: f64| {
         let text = if error > 0.0 { format!("{value:.2} ± {error:.2}") } else { format!("{value:.2}") };
         Cell::written(value, text.replace('-', "−"))
     };
     let share = 100.0 * summary.effective_sample_size / summary.paths as f64;
-    let tail = match summary.k_hat {
-        Some(k) if k <= 0.5 => "weights of the paths: tame",
-        Some(k) if k <= 0.7 => "weights of the paths: usable",
-        Some(_) => "weights of the paths: not to be trusted",
-        None => "all weights are equal",
+    let tail = match (summary.k_hat, weighting) {
+        (None, _) => "all weights are equal",
+        (_, Weighting::Used) => "weights of the paths: used",
+        (_, Weighting::SetAside) => {
+            "weights of the paths: set aside, because they would add more noise than they remove bias"
+        }
+        (_, Weighting::Untrusted) => "weights of the paths: not to be trusted, and set aside",
     };
     vec![
         fact(

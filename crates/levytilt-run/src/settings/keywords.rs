@@ -5,14 +5,16 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{DataSettings, DriftSettings, GridSettings, ModelSettings, Settings, SimulateSettings, SolveSettings};
+use super::{
+    DataSettings, DriftSettings, GridSettings, ModelSettings, Settings, SimulateSettings, SolveSettings, parameters,
+};
 use crate::failure::bad;
 
 /// The sections that hold keywords: their names, their keys, and how a key and its value are tried.
 const SECTIONS: [Section; 6] = [
     ("data", keys_of::<DataSettings>, tried::<DataSettings>),
-    ("model", keys_of::<ModelSettings>, tried::<ModelSettings>),
-    ("drift", keys_of::<DriftSettings>, tried::<DriftSettings>),
+    ("model", || keys_in(parameters::Section::Model), tried::<ModelSettings>),
+    ("drift", || keys_in(parameters::Section::Drift), tried::<DriftSettings>),
     ("grid", keys_of::<GridSettings>, tried::<GridSettings>),
     ("simulate", keys_of::<SimulateSettings>, tried::<SimulateSettings>),
     ("solve", keys_of::<SolveSettings>, tried::<SolveSettings>),
@@ -27,6 +29,11 @@ fn keys_of<T: Serialize + Default>() -> Vec<String> {
         Ok(Value::Object(section)) => section.keys().cloned().collect(),
         _ => vec![],
     }
+}
+
+/// The keys of a section of parameters.
+fn keys_in(section: parameters::Section) -> Vec<String> {
+    section.keys().map(String::from).collect()
 }
 
 fn tried<T: DeserializeOwned>(section: &Map<String, Value>) -> Result<(), serde_json::Error> {
@@ -99,7 +106,7 @@ mod tests {
     fn wrong_values_are_named() {
         let said = |given| read(given).unwrap_err().to_string();
         assert!(said(json!({"alpha": "much"})).starts_with("alpha = \"much\": invalid type: string"));
-        assert!(said(json!({"noise": "pink"})).contains("unknown variant `pink`, expected one of `stable`"));
+        assert!(said(json!({"noise": "pink"})).contains("unknown noise `pink`, expected one of stable"));
         assert!(said(json!({"sclae": 1.0})).contains("sclae"));
         assert!(said(json!({"parameters": {"x0[a]": "b"}})).starts_with("parameters: "));
     }

@@ -4,9 +4,13 @@ pub mod build_model;
 pub mod init;
 pub mod keywords;
 mod name;
+pub mod names;
+pub mod parameters;
 
 use anyhow::Result;
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use levytilt::noise::FAMILIES;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +18,10 @@ use std::path::{Path, PathBuf};
 use crate::failure::{bad, brief};
 use crate::table::bytes::read_settings;
 
+pub use levytilt::solve::Method;
 pub use name::name_of;
+pub use names::{DriftName, NoiseName};
+pub use parameters::{Section, Values};
 
 /// All settings. A value left out is `None`; what that means depends on the command.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -67,88 +74,27 @@ impl DataSettings {
     }
 }
 
-/// `[model]`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, Args)]
-#[serde(default, deny_unknown_fields)]
+/// `[model]`: names of drift and noise, and values of the parameters of noise, observation and start.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelSettings {
-    /// Law of motion without noise [default: ou]
-    #[arg(long, value_name = "KIND", help_heading = "Drift")]
-    pub drift: Option<DriftKind>,
-    /// Law of the jumps [default: stable]
-    #[arg(long, value_name = "FAMILY", help_heading = "Noise")]
-    pub noise: Option<NoiseKind>,
-    /// Tail index, in (0, 2]: stable; in (0, 2): truncated-stable, tempered-stable
-    #[arg(long, value_name = "A", help_heading = "Noise")]
-    pub alpha: Option<f64>,
-    /// Size of the noise: all but compound-poisson. Stable: E exp(iuJ) = exp(-dt scale^alpha |u|^alpha). Gaussian:
-    /// standard deviation per square root of time
-    #[arg(long, value_name = "S", help_heading = "Noise")]
-    pub scale: Option<f64>,
-    /// Smallest mixing radius: truncated-stable
-    #[arg(long, value_name = "R", help_heading = "Noise")]
-    pub tau: Option<f64>,
-    /// Standard deviation of the Gaussian marks: truncated-stable
-    #[arg(long, value_name = "S", help_heading = "Noise")]
-    pub sigma_g: Option<f64>,
-    /// Damping of large jumps, exp(-tempering |x|): tempered-stable, nig
-    #[arg(long, value_name = "L", help_heading = "Noise")]
-    pub tempering: Option<f64>,
-    /// Length of a burst in time: variance-gamma
-    #[arg(long, value_name = "V", help_heading = "Noise")]
-    pub nu: Option<f64>,
-    /// Degrees of freedom: student
-    #[arg(long, value_name = "N", help_heading = "Noise")]
-    pub dof: Option<f64>,
-    /// Jumps per unit of time: compound-poisson
-    #[arg(long, value_name = "R", help_heading = "Noise")]
-    pub rate: Option<f64>,
-    /// Standard deviation of a jump: compound-poisson
-    #[arg(long, value_name = "S", help_heading = "Noise")]
-    pub jump_std: Option<f64>,
-    /// Extra diffusion beside the jumps, standard deviation per square root of time [default: 0]
-    #[arg(long, value_name = "S", help_heading = "Noise")]
-    pub brownian: Option<f64>,
-    /// Standard deviation of the observation error
-    #[arg(long, value_name = "S", help_heading = "Observation and start")]
-    pub observation_std: Option<f64>,
-    /// State at the first time
-    #[arg(long, value_name = "X", help_heading = "Observation and start")]
-    pub x0: Option<f64>,
-    /// Standard deviation of the state at the first time; without it a given x0 is exact
-    #[arg(long, value_name = "S", help_heading = "Observation and start")]
-    pub x0_std: Option<f64>,
-    /// How time runs: `business` is for `fit`
-    #[arg(skip)]
+    /// Law of motion without noise.
+    pub drift: Option<DriftName>,
+    /// Law of the jumps.
+    pub noise: Option<NoiseName>,
+    /// Parameters of the noise, of observation and of the start.
+    pub values: Values,
+    /// How time runs.
     pub clock: Option<Clock>,
 }
 
-/// `[drift]`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, Args)]
-#[serde(default, deny_unknown_fields)]
+/// `[drift]`: values of the parameters of the drift, or the size of a network.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct DriftSettings {
-    /// Rate of return: ou, dx = theta (mu - x) dt
-    #[arg(long, value_name = "T", help_heading = "Drift")]
-    pub theta: Option<f64>,
-    /// Level of return: ou
-    #[arg(long, value_name = "M", help_heading = "Drift")]
-    pub mu: Option<f64>,
-    /// Push away from 0: double-well, dx = (theta1 x - theta2 x³) dt
-    #[arg(long, value_name = "T", help_heading = "Drift")]
-    pub theta1: Option<f64>,
-    /// Pull back from far away: double-well
-    #[arg(long, value_name = "T", help_heading = "Drift")]
-    pub theta2: Option<f64>,
-    /// Rate of growth: linear, dx = (slope x + offset) dt
-    #[arg(long, value_name = "A", help_heading = "Drift")]
-    pub slope: Option<f64>,
-    /// Constant push: linear
-    #[arg(long, value_name = "B", help_heading = "Drift")]
-    pub offset: Option<f64>,
-    /// Units per layer: neural [default: 32]
-    #[arg(long, value_name = "N", help_heading = "Drift")]
+    /// Parameters of the drift.
+    pub values: Values,
+    /// Units per layer of a network.
     pub width: Option<usize>,
-    /// Layers: neural [default: 2]
-    #[arg(long, value_name = "N", help_heading = "Drift")]
+    /// Layers of a network.
     pub depth: Option<usize>,
 }
 
@@ -216,46 +162,6 @@ pub struct SolveSettings {
     pub threads: Option<usize>,
 }
 
-/// Drifts by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum DriftKind {
-    /// Return to a level: theta, mu
-    Ou,
-    /// Two stable states: theta1, theta2
-    DoubleWell,
-    /// A line, growth and trends included: slope, offset
-    Linear,
-    /// A network, for `fit` only: width, depth
-    Neural,
-    /// No drift
-    None,
-}
-
-/// Noise families by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum NoiseKind {
-    /// Symmetric stable: alpha, scale
-    Stable,
-    /// Stable without its smallest jumps: alpha, scale, tau, sigma_g
-    TruncatedStable,
-    /// Stable with damped large jumps: alpha, scale, tempering
-    TemperedStable,
-    /// Variance gamma: scale, nu
-    VarianceGamma,
-    /// Normal inverse Gaussian: scale, tempering
-    Nig,
-    /// Student-t increments on every grid, so results depend on the grid: dof, scale
-    Student,
-    /// Rare Gaussian jumps: rate, jump_std
-    CompoundPoisson,
-    /// Brownian motion: scale
-    Gaussian,
-    /// Fit each family and keep the one with the most evidence: `fit` only
-    Auto,
-}
-
 /// How time runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -266,20 +172,11 @@ pub enum Clock {
     Business,
 }
 
-/// Solvers of `fit`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum Method {
-    /// Sweeps, or a Gaussian sum where it raises the bound by more than two nats
-    Auto,
-    /// Exact paths from a grid of states: one dimension, slower
-    Grid,
-    /// One quadratic potential per time, improved by sweeps: dense data
-    Sweep,
-    /// A sum of bumps per time from one backward pass: sparse data
-    GaussianSum,
-    /// One quadratic potential per time from networks trained on the bound, as in the paper: minutes
-    Neural,
+/// What reads a method from a flag.
+pub fn method_parser() -> impl TypedValueParser<Value = Method> {
+    let values = Method::ALL.map(|method| PossibleValue::new(method.name()).help(method.about()));
+    PossibleValuesParser::new(values)
+        .try_map(|name| Method::named(&name).ok_or_else(|| format!("{name} is not the name of a method")))
 }
 
 /// Where the networks of method neural begin: cold, sweep, or the directory of a run.
@@ -341,7 +238,7 @@ impl Settings {
         }
         if self.model.drift.is_some_and(|drift| drift != below.drift()) {
             below.drift = DriftSettings::default();
-            below.keep_parameters(|name| !DRIFT_NAMES.contains(&name));
+            below.keep_parameters(|name| Section::of(name) != Some(Section::Drift));
         }
         // Larger ones may have come from a caller in Rust.
         let table = |settings: Self| {
@@ -359,13 +256,26 @@ impl Settings {
     }
 
     /// The noise family, with its default.
-    pub fn noise(&self) -> NoiseKind {
-        self.model.noise.unwrap_or(NoiseKind::Stable)
+    pub fn noise(&self) -> NoiseName {
+        self.model.noise.unwrap_or(NoiseName::STABLE)
     }
 
     /// The drift, with its default.
-    pub fn drift(&self) -> DriftKind {
-        self.model.drift.unwrap_or(DriftKind::Ou)
+    pub fn drift(&self) -> DriftName {
+        self.model.drift.unwrap_or(DriftName::OU)
+    }
+
+    /// Give a value to a parameter of one dimension.
+    ///
+    /// # Errors
+    /// A name that the registry does not list.
+    pub fn hold(&mut self, name: &str, value: f64) -> Result<()> {
+        match Section::of(name) {
+            Some(Section::Drift) => self.drift.values.set(name, Some(value)),
+            Some(Section::Model) => self.model.values.set(name, Some(value)),
+            None => return Err(bad(format!("{name} is no parameter of any drift or noise"))),
+        };
+        Ok(())
     }
 
     /// Keep the parameters of single dimensions whose name without its dimension passes.
@@ -374,16 +284,15 @@ impl Settings {
     }
 
     fn clear_noise_parameters(&mut self) {
-        let ModelSettings { drift, noise, brownian, observation_std, x0, x0_std, clock, .. } = self.model.clone();
-        self.keep_parameters(|name| DRIFT_NAMES.contains(&name) || KEPT_NAMES.contains(&name));
-        self.model = ModelSettings { drift, noise, brownian, observation_std, x0, x0_std, clock, ..Default::default() };
+        self.keep_parameters(|name| !is_of_noise(name));
+        self.model.values.retain(|name| !is_of_noise(name));
     }
 }
 
-/// Parameters that belong to a drift.
-const DRIFT_NAMES: [&str; 6] = ["theta", "mu", "theta1", "theta2", "slope", "offset"];
-/// Parameters that belong to neither drift nor noise family.
-const KEPT_NAMES: [&str; 4] = ["brownian", "observation_std", "x0", "x0_std"];
+/// Whether a parameter belongs to a family of noise.
+fn is_of_noise(name: &str) -> bool {
+    FAMILIES.iter().any(|family| family.parameter(name).is_some())
+}
 
 /// Read NAME[DIMENSION]=VALUE.
 pub fn parse_parameter(text: &str) -> Result<(String, f64), String> {

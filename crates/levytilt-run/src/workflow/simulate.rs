@@ -1,6 +1,7 @@
 //! Simulate: draw a data set whose truth is known and write both.
 
 use anyhow::Result;
+use levytilt::registry::{X0, X0_STD};
 use levytilt::{Simulated, simulate};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -12,7 +13,7 @@ use crate::failure::bad;
 use crate::finite;
 use crate::number::figure;
 use crate::settings::build_model::build;
-use crate::settings::{DriftKind, NoiseKind, Settings};
+use crate::settings::{DriftName, NoiseName, Settings};
 
 /// More steps than this would not fit into memory together with their files.
 const MOST_STEPS: usize = 100_000_000;
@@ -20,8 +21,8 @@ const MOST_STEPS: usize = 100_000_000;
 /// The content of truth.json.
 #[derive(Debug, Serialize)]
 pub struct Truth {
-    pub drift: DriftKind,
-    pub noise: NoiseKind,
+    pub drift: DriftName,
+    pub noise: NoiseName,
     pub parameters: BTreeMap<&'static str, f64>,
     pub x0: f64,
     pub x0_std: Option<f64>,
@@ -81,9 +82,10 @@ impl Drawn {
 
 /// Write the defaults into the settings, so that what is saved is what was done.
 fn settle(settings: &mut Settings) {
-    settings.model.drift.get_or_insert(DriftKind::Ou);
-    settings.model.noise.get_or_insert(NoiseKind::Stable);
-    settings.model.x0.get_or_insert(0.0);
+    settings.model.drift.get_or_insert(DriftName::OU);
+    settings.model.noise.get_or_insert(NoiseName::STABLE);
+    let x0 = settings.model.values.get(X0).unwrap_or(0.0);
+    settings.model.values.set(X0, Some(x0));
     settings.grid.steps.get_or_insert(1000);
     settings.simulate.span.get_or_insert(10.0);
     settings.simulate.every.get_or_insert(1);
@@ -110,8 +112,8 @@ fn check(settings: &Settings) -> Result<Truth> {
         drift: settings.drift(),
         noise: settings.noise(),
         parameters: BTreeMap::new(),
-        x0: model.x0.unwrap_or_default(),
-        x0_std: model.x0_std,
+        x0: model.values.get(X0).unwrap_or_default(),
+        x0_std: model.values.get(X0_STD),
         steps,
         span,
         every,

@@ -1,8 +1,10 @@
 //! Let the state roll between two wells: dx = (θ₁x − θ₂x³) dt, solved exactly for states of any size.
 
+use super::families::{DriftFamily, halves};
 use super::{Drift, Local, component, diagonal_jacobian, diagonal_pullback_many, expect_length, pairs};
 use crate::Result;
-use crate::error::{check, finite, non_negative};
+use crate::error::check;
+use crate::parameter::{Domain, ParameterEntry};
 use std::f64::consts::SQRT_2;
 
 /// Motion in the potential −θ₁x²/2 + θ₂x⁴/4, separately in each dimension.
@@ -20,6 +22,38 @@ pub struct DoubleWell {
     theta2: Vec<f64>,
 }
 
+/// The push away from 0; by default ten relaxation times in the span.
+const THETA1: ParameterEntry = ParameterEntry::new(
+    "theta1",
+    "push away from 0, dx = (theta1 x - theta2 x³) dt",
+    "1/time",
+    Domain::REAL,
+    1.0,
+    |scales, _| 10.0 / scales.span,
+);
+
+/// The pull back; by default there are wells at the root mean square of the middle half of the values.
+const THETA2: ParameterEntry = ParameterEntry::new(
+    "theta2",
+    "pull back from far away",
+    "1/(time value²)",
+    Domain::NON_NEGATIVE,
+    1.0,
+    |scales, given| given(THETA1.name).unwrap_or(10.0 / scales.span) / (scales.level * scales.level),
+);
+
+/// The entry of the family.
+pub(super) const FAMILY: DriftFamily = DriftFamily {
+    name: "double-well",
+    about: "Two stable states",
+    parameters: &[THETA1, THETA2],
+    coupled: false,
+    build: |dim, values| {
+        let (theta1, theta2) = halves(dim, values);
+        Ok(Box::new(DoubleWell::diagonal(theta1, theta2)?))
+    },
+};
+
 impl DoubleWell {
     /// A one-dimensional double well.
     pub fn new(theta1: f64, theta2: f64) -> Result<Self> {
@@ -32,9 +66,9 @@ impl DoubleWell {
         expect_length("theta1", theta1.len(), dim)?;
         expect_length("theta2", theta2.len(), dim)?;
         for i in 0..dim {
-            let name = component("theta2", i, dim);
-            finite(&component("theta1", i, dim), theta1[i])?;
-            non_negative(&name, theta2[i])?;
+            let name = component(THETA2.name, i, dim);
+            THETA1.check_as(&component(THETA1.name, i, dim), theta1[i])?;
+            THETA2.check_as(&name, theta2[i])?;
             let held = theta1[i] <= 0.0 || theta1[i].sqrt() / theta2[i].sqrt() <= 1e300;
             check(
                 &name,
@@ -153,7 +187,7 @@ fn bernoulli(v: f64) -> f64 {
 
 impl Drift for DoubleWell {
     fn kind(&self) -> &'static str {
-        "double-well"
+        FAMILY.name
     }
 
     fn dim(&self) -> usize {
@@ -161,19 +195,13 @@ impl Drift for DoubleWell {
     }
 
     fn parameters(&self) -> Vec<(String, f64)> {
-        pairs(["theta1", "theta2"], &self.theta1, &self.theta2)
+        pairs([THETA1.name, THETA2.name], &self.theta1, &self.theta2)
     }
 
     fn with_parameters(&self, values: &[f64]) -> Result<Box<dyn Drift>> {
         expect_length("parameters of double-well", values.len(), 2 * self.dim())?;
         let (theta1, theta2) = values.split_at(self.dim());
         Ok(Box::new(Self::diagonal(theta1.to_vec(), theta2.to_vec())?))
-    }
-
-    fn lower_bounds(&self) -> Vec<f64> {
-        let mut bounds = vec![f64::NEG_INFINITY; self.dim()];
-        bounds.resize(2 * self.dim(), 0.0);
-        bounds
     }
 
     fn flow(&self, t: f64, dt: f64, x: &[f64], out: &mut [f64]) {

@@ -1,29 +1,31 @@
 //! List the drifts by name, so that a program can build any of them, in any dimension, from names and numbers.
 
-use super::{DoubleWell, Drift, Linear, NoDrift, Ou, at_least_one, expect_length};
+use super::{Drift, at_least_one, double_well, expect_length, linear, none, ou};
 use crate::Result;
-use nalgebra::{DMatrix, DVector};
+use crate::parameter::ParameterEntry;
 
 /// A family of drifts: its name, its parameters, and how to build a member.
 #[derive(Debug, Clone, Copy)]
 pub struct DriftFamily {
     /// Name as users write it.
     pub name: &'static str,
-    /// Names of the parameters of one dimension, in the order of [`DriftFamily::build`].
-    pub parameters: &'static [&'static str],
+    /// What it is, in a few words.
+    pub about: &'static str,
+    /// The parameters of one dimension, in the order of [`DriftFamily::build`].
+    pub parameters: &'static [ParameterEntry],
     /// Whether dimensions act on each other: the first parameter is then a matrix, with an entry per pair of dimensions.
     pub coupled: bool,
-    build: Build,
+    pub(super) build: Build,
 }
 
 /// Build a drift of some dimension from its parameter values.
-type Build = fn(usize, &[f64]) -> Result<Box<dyn Drift>>;
+pub(super) type Build = fn(usize, &[f64]) -> Result<Box<dyn Drift>>;
 
 /// The place of a number among the parameters of a model of several dimensions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Place {
-    /// Name of the parameter in one dimension.
-    pub name: &'static str,
+    /// The parameter, as it is named in one dimension.
+    pub entry: &'static ParameterEntry,
     /// The dimension that it moves.
     pub dimension: usize,
     /// The dimension that acts on it, where that can be another one.
@@ -38,7 +40,12 @@ impl DriftFamily {
 
     /// The family without any drift.
     pub fn none() -> &'static Self {
-        &NONE
+        const { &none::FAMILY }
+    }
+
+    /// The parameter with this name, if the family has one.
+    pub fn parameter(&self, name: &str) -> Option<&'static ParameterEntry> {
+        self.parameters.iter().find(|entry| entry.name == name)
     }
 
     /// The one-dimensional drift with these parameter values; an error names a value outside its domain or a wrong number
@@ -57,12 +64,12 @@ impl DriftFamily {
     /// The parameters in `dim` dimensions, in the order of [`Drift::parameters`]: all of the first name (a matrix row by
     /// row), then all of the next.
     pub fn places(&self, dim: usize) -> Vec<Place> {
-        let all = |(k, &name): (usize, &&'static str)| {
+        let all = |(k, entry): (usize, &'static ParameterEntry)| {
             let matrix = self.coupled && k == 0;
-            let by = move |dimension| (0..dim).map(move |by| Place { name, dimension, by: Some(by) });
+            let by = move |dimension| (0..dim).map(move |by| Place { entry, dimension, by: Some(by) });
             let rows: Vec<Place> = match matrix {
                 true => (0..dim).flat_map(by).collect(),
-                false => (0..dim).map(|dimension| Place { name, dimension, by: None }).collect(),
+                false => (0..dim).map(|dimension| Place { entry, dimension, by: None }).collect(),
             };
             rows
         };
@@ -74,47 +81,20 @@ impl Place {
     /// The name as users write it: plain in one dimension, else `theta[A]` and `slope[A,B]`, the slope of A by B.
     pub fn label(&self, dimensions: &[String]) -> String {
         match (dimensions, self.by) {
-            ([] | [_], _) => self.name.into(),
-            (all, None) => format!("{}[{}]", self.name, all[self.dimension]),
-            (all, Some(by)) => format!("{}[{},{}]", self.name, all[self.dimension], all[by]),
+            ([] | [_], _) => self.entry.name.into(),
+            (all, None) => format!("{}[{}]", self.entry.name, all[self.dimension]),
+            (all, Some(by)) => format!("{}[{},{}]", self.entry.name, all[self.dimension], all[by]),
         }
     }
 }
 
 /// The first and the second half of the values.
-fn halves(dim: usize, values: &[f64]) -> (Vec<f64>, Vec<f64>) {
+pub(super) fn halves(dim: usize, values: &[f64]) -> (Vec<f64>, Vec<f64>) {
     (values[..dim].to_vec(), values[dim..].to_vec())
 }
 
-fn linear(dim: usize, values: &[f64]) -> Result<Box<dyn Drift>> {
-    if let [slope, offset] = values {
-        return Ok(Box::new(Linear::line(*slope, *offset)?));
-    }
-    let (matrix, offset) = values.split_at(dim * dim);
-    Ok(Box::new(Linear::new(DMatrix::from_row_slice(dim, dim, matrix), DVector::from_column_slice(offset))?))
-}
-
-fn ou(dim: usize, values: &[f64]) -> Result<Box<dyn Drift>> {
-    let (theta, mu) = halves(dim, values);
-    Ok(Box::new(Ou::diagonal(theta, mu)?))
-}
-
-fn double_well(dim: usize, values: &[f64]) -> Result<Box<dyn Drift>> {
-    let (theta1, theta2) = halves(dim, values);
-    Ok(Box::new(DoubleWell::diagonal(theta1, theta2)?))
-}
-
-const NONE: DriftFamily =
-    DriftFamily { name: "none", parameters: &[], coupled: false, build: |dim, _| Ok(Box::new(NoDrift::new(dim)?)) };
-
 /// All drifts that names and numbers can say; a new one is a line here.
-#[rustfmt::skip]
-pub const DRIFT_FAMILIES: &[DriftFamily] = &[
-    DriftFamily { name: "ou", parameters: &["theta", "mu"], coupled: false, build: ou },
-    DriftFamily { name: "double-well", parameters: &["theta1", "theta2"], coupled: false, build: double_well },
-    DriftFamily { name: "linear", parameters: &["slope", "offset"], coupled: true, build: linear },
-    NONE,
-];
+pub const DRIFT_FAMILIES: &[DriftFamily] = &[ou::FAMILY, double_well::FAMILY, linear::FAMILY, none::FAMILY];
 
 #[cfg(test)]
 mod tests {

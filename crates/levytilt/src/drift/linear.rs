@@ -1,8 +1,10 @@
 //! Move a state along dx = (Ax + b) dt with the exponential of the matrix, shared by all states of a step length.
 
+use super::families::DriftFamily;
 use super::integral::{Integral, integrate, norm};
 use super::{Drift, add_scaled, at_least_one, expect_length};
 use crate::error::{finite, non_negative};
+use crate::parameter::{Domain, ParameterEntry};
 use crate::{Error, Result};
 use nalgebra::{DMatrix, DVector};
 use std::collections::HashMap;
@@ -21,6 +23,39 @@ pub struct Linear {
     offset: DVector<f64>,
     steps: Arc<RwLock<HashMap<u64, Arc<Step>>>>,
 }
+
+/// The slope; by default a return within a tenth of the span. Dimensions start without acting on each other.
+const SLOPE: ParameterEntry = ParameterEntry::new(
+    "slope",
+    "rate of growth, or of return if negative, dx = (slope x + offset) dt",
+    "1/time",
+    Domain::REAL,
+    -1.0,
+    |scales, _| -10.0 / scales.span,
+)
+.with_prior(|own, by| 100.0 / own.span * (own.spread / by.spread));
+
+/// The offset; by default the median of the values is at rest.
+const OFFSET: ParameterEntry =
+    ParameterEntry::new("offset", "constant push", "value/time", Domain::REAL, 0.0, |scales, given| {
+        -given(SLOPE.name).unwrap_or(-10.0 / scales.span) * scales.median
+    })
+    .with_prior(|own, _| 100.0 * own.spread.max(own.median.abs()) / own.span);
+
+/// The entry of the family.
+pub(super) const FAMILY: DriftFamily = DriftFamily {
+    name: "linear",
+    about: "A line, growth and trends included",
+    parameters: &[SLOPE, OFFSET],
+    coupled: true,
+    build: |dim, values| {
+        if let [slope, offset] = values {
+            return Ok(Box::new(Linear::line(*slope, *offset)?));
+        }
+        let (matrix, offset) = values.split_at(dim * dim);
+        Ok(Box::new(Linear::new(DMatrix::from_row_slice(dim, dim, matrix), DVector::from_column_slice(offset))?))
+    },
+};
 
 /// What the flow over one step length needs.
 #[derive(Debug)]
@@ -64,7 +99,7 @@ impl Linear {
 
     /// The one-dimensional drift dx = (`slope`·x + `offset`) dt.
     pub fn line(slope: f64, offset: f64) -> Result<Self> {
-        finite("slope", slope)?;
+        SLOPE.check(slope)?;
         Self::new(DMatrix::from_element(1, 1, slope), DVector::from_element(1, offset))
     }
 
@@ -193,7 +228,7 @@ fn advance(exponential: &DMatrix<f64>, shift: &DVector<f64>, x: &[f64], out: &mu
 
 impl Drift for Linear {
     fn kind(&self) -> &'static str {
-        "linear"
+        FAMILY.name
     }
 
     fn dim(&self) -> usize {

@@ -3,6 +3,7 @@
 //! A drift is one file that gives the flow and its derivatives; a flow that is known exactly is used exactly.
 
 use crate::error::{expect_length, non_negative};
+use crate::parameter::Domain;
 use crate::{Error, Result};
 
 mod double_well;
@@ -57,9 +58,13 @@ pub trait Drift: std::fmt::Debug + Send + Sync {
         self.parameters().len()
     }
 
-    /// Smallest value allowed for each parameter, in the order of [`Drift::parameters`]; −∞ where there is none.
-    fn lower_bounds(&self) -> Vec<f64> {
-        vec![f64::NEG_INFINITY; self.parameter_count()]
+    /// Values allowed for each parameter, in the order of [`Drift::parameters`]: those of the family's entry, and any number
+    /// for a drift that is not listed.
+    fn domains(&self) -> Vec<Domain> {
+        match DriftFamily::named(self.kind()) {
+            Some(family) => family.places(self.dim()).iter().map(|place| place.entry.domain).collect(),
+            None => vec![Domain::REAL; self.parameter_count()],
+        }
     }
 
     /// Whether the flow and its derivatives in the parameters are linear functions of the state, up to a constant.

@@ -3,6 +3,7 @@
 use super::mlp::{Shape, Tape};
 use super::{Drift, at_least_one, expect_length, pullback_each};
 use crate::error::{check, finite, positive};
+use crate::parameter::Domain;
 use crate::{Error, Result, stream};
 use rand::RngExt;
 use rand_distr::StandardNormal;
@@ -330,8 +331,8 @@ impl Drift for Neural {
         Ok(Box::new(Self::from_parameters(self.spec.clone(), values)?))
     }
 
-    fn lower_bounds(&self) -> Vec<f64> {
-        vec![-LARGEST; self.parameters.len()]
+    fn domains(&self) -> Vec<Domain> {
+        vec![Domain { low: -LARGEST, high: LARGEST, ..Domain::REAL }; self.parameters.len()]
     }
 
     fn is_autonomous(&self) -> bool {

@@ -1,5 +1,6 @@
 //! Leave the state where it is: dx = 0.
 
+use super::families::DriftFamily;
 use super::{Drift, at_least_one, expect_length};
 use crate::Result;
 
@@ -8,6 +9,15 @@ use crate::Result;
 pub struct NoDrift {
     dim: usize,
 }
+
+/// The entry of the family.
+pub(super) const FAMILY: DriftFamily = DriftFamily {
+    name: "none",
+    about: "No drift",
+    parameters: &[],
+    coupled: false,
+    build: |dim, _| Ok(Box::new(NoDrift::new(dim)?)),
+};
 
 impl NoDrift {
     /// No drift in `dim` ≥ 1 dimensions.
@@ -18,7 +28,7 @@ impl NoDrift {
 
 impl Drift for NoDrift {
     fn kind(&self) -> &'static str {
-        "none"
+        FAMILY.name
     }
 
     fn dim(&self) -> usize {

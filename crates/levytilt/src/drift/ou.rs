@@ -1,8 +1,9 @@
 //! Pull the state back to a level: dx = θ (μ − x) dt, the drift of an Ornstein–Uhlenbeck process.
 
+use super::families::{DriftFamily, halves};
 use super::{Drift, Local, component, diagonal_jacobian, diagonal_pullback_many, expect_length, pairs};
 use crate::Result;
-use crate::error::{check, finite};
+use crate::parameter::{Domain, ParameterEntry};
 
 /// Mean reversion at rate `theta` to the level `mu`, separately in each dimension.
 ///
@@ -14,6 +15,46 @@ pub struct Ou {
     theta: Vec<f64>,
     mu: Vec<f64>,
 }
+
+/// A return is seen if it happened this many times over the record, or if its rate is this many standard errors from none.
+const FEWEST_RETURNS: f64 = 10.0;
+const CLEAR: f64 = 2.0;
+
+/// The rate of return; by default ten relaxation times in the span.
+const THETA: ParameterEntry = ParameterEntry::new(
+    "theta",
+    "rate of return to mu, dx = theta (mu - x) dt",
+    "1/time",
+    Domain {
+        expected: "must be a finite number, 0 or greater; use the linear drift for motion away from mu",
+        ..Domain::NON_NEGATIVE
+    },
+    1.0,
+    |scales, _| 10.0 / scales.span,
+)
+.with_doubt(|learned| {
+    let unclear = learned.std_error.is_some_and(|error| learned.value < CLEAR * error);
+    let rare = learned.value * learned.span < FEWEST_RETURNS;
+    let doubt = "not clearly above 0, so this record does not show mean reversion, and mu means little; compare with \
+                 drift none";
+    (unclear && rare).then_some(doubt)
+});
+
+/// The level of return.
+const MU: ParameterEntry =
+    ParameterEntry::new("mu", "level of return", "value", Domain::REAL, 0.0, |scales, _| scales.median);
+
+/// The entry of the family.
+pub(super) const FAMILY: DriftFamily = DriftFamily {
+    name: "ou",
+    about: "Return to a level",
+    parameters: &[THETA, MU],
+    coupled: false,
+    build: |dim, values| {
+        let (theta, mu) = halves(dim, values);
+        Ok(Box::new(Ou::diagonal(theta, mu)?))
+    },
+};
 
 impl Ou {
     /// A one-dimensional drift with rate `theta` ≥ 0 and level `mu`.
@@ -27,9 +68,8 @@ impl Ou {
         expect_length("theta", theta.len(), dim)?;
         expect_length("mu", mu.len(), dim)?;
         for i in 0..dim {
-            let expected = "must be a finite number, 0 or greater; use the linear drift for motion away from mu";
-            check(&component("theta", i, dim), theta[i], theta[i] >= 0.0, expected)?;
-            finite(&component("mu", i, dim), mu[i])?;
+            THETA.check_as(&component(THETA.name, i, dim), theta[i])?;
+            MU.check_as(&component(MU.name, i, dim), mu[i])?;
         }
         Ok(Self { theta, mu })
     }
@@ -55,7 +95,7 @@ fn weights(theta: f64, dt: f64) -> (f64, f64) {
 
 impl Drift for Ou {
     fn kind(&self) -> &'static str {
-        "ou"
+        FAMILY.name
     }
 
     fn dim(&self) -> usize {
@@ -67,19 +107,13 @@ impl Drift for Ou {
     }
 
     fn parameters(&self) -> Vec<(String, f64)> {
-        pairs(["theta", "mu"], &self.theta, &self.mu)
+        pairs([THETA.name, MU.name], &self.theta, &self.mu)
     }
 
     fn with_parameters(&self, values: &[f64]) -> Result<Box<dyn Drift>> {
         expect_length("parameters of ou", values.len(), 2 * self.dim())?;
         let (theta, mu) = values.split_at(self.dim());
         Ok(Box::new(Self::diagonal(theta.to_vec(), mu.to_vec())?))
-    }
-
-    fn lower_bounds(&self) -> Vec<f64> {
-        let mut bounds = vec![0.0; self.dim()];
-        bounds.resize(2 * self.dim(), f64::NEG_INFINITY);
-        bounds
     }
 
     fn flow(&self, t: f64, dt: f64, x: &[f64], out: &mut [f64]) {

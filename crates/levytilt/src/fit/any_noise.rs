@@ -39,10 +39,9 @@ pub struct AnyNoise {
     pub candidates: Vec<Candidate>,
 }
 
-/// The families that compete by default: all but truncated stable, which differs from stable by jumps too small to see
-/// and costs a convolution per step length.
+/// The families that compete by default.
 pub fn rival_families() -> Vec<&'static Family> {
-    FAMILIES.iter().filter(|family| family.name != "truncated-stable").collect()
+    FAMILIES.iter().filter(|family| family.rival).collect()
 }
 
 /// Fit `spec` with each of `families` in place of its noise and keep the best.
@@ -102,7 +101,7 @@ fn rate(fit: &Fit) -> Rating {
 
 fn check_open(spec: &Spec, families: &[&'static Family]) -> Result<()> {
     let plain = |name: &str| name.split('[').next().unwrap_or_default().to_string();
-    let foreign = |name: &str| families.iter().any(|family| family.parameters.contains(&name));
+    let foreign = |name: &str| families.iter().any(|family| family.parameter(name).is_some());
     match spec.given.iter().find(|(name, _)| foreign(&plain(name))) {
         None => Ok(()),
         Some((name, value)) => Err(Error::Parameter {

@@ -1,12 +1,11 @@
 //! Find a drift network: first the noise without any drift, then both in turn.
 
 use super::find::{Found, estimates, find};
-use super::guess::Scales;
 use super::spec::NetworkSize;
 use super::start::{Beginning, begin, observed_times};
 use super::{Estimate, FittedNetwork, Spec};
 use crate::drift::{Drift, NeuralSpec};
-use crate::series::TimeGrid;
+use crate::series::{Scales, TimeGrid};
 use crate::solve::{
     LearnOptions, Learned, LearnedNetwork, Method, NetworkOptions, Parameter, SweepOptions, learn_network,
 };

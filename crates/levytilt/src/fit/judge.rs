@@ -1,8 +1,7 @@
 //! Judge what was found with fresh random numbers: paths, their weights and the evidence.
 
 use super::FitOptions;
-use super::warnings::wide_gap;
-use crate::posterior::{Evidence, Paths, Potentials, WeightSummary, log_evidence, walk};
+use crate::posterior::{Evidence, Gap, Paths, Potentials, WeightSummary, log_evidence, walk};
 use crate::solve::{Choice, GridPosterior, Method, grid_of};
 use crate::{Chain, Result, exact};
 
@@ -32,14 +31,14 @@ pub(super) fn judge(
     let paths = walk(chain, potentials, options.paths, fresh);
     let evidence = log_evidence(chain, potentials, options.paths, particles);
     let summary = WeightSummary::new(&paths.log_weights());
-    let missed = wide_gap(&summary, &evidence, chain.observations());
-    match missed {
-        Some(gap) if options.learn.method == Method::Auto && chain.dim() == 1 && chain.len() <= SHORT => {
+    let gap = Gap::new(&summary, &evidence, chain.observations());
+    match gap.is_wide() {
+        true if options.learn.method == Method::Auto && chain.dim() == 1 && chain.len() <= SHORT => {
             drop(paths);
             let why = format!(
-                "exact paths, because the bound of {} was {gap:.1} nats below the evidence; parameters were learned with \
+                "exact paths, because the bound of {} was {:.1} nats below the evidence; parameters were learned with \
                  the latter",
-                choices[0].method
+                choices[0].method, gap.nats
             );
             *choices = vec![Choice { method: Method::Grid, why }];
             by_grid(chain, options.paths, fresh)

@@ -4,18 +4,20 @@ mod any_noise;
 mod draws;
 mod find;
 mod find_network;
-mod guess;
 mod judge;
 mod spec;
 mod start;
 mod warnings;
 
+pub use crate::series::Scales;
 pub use any_noise::{AnyNoise, Candidate, Rating, fit_any_noise, rival_families};
-pub use guess::Scales;
+pub(crate) use spec::OTHERS;
 pub use spec::{NetworkSize, Spec};
 
 use crate::drift::Neural;
-use crate::posterior::{Evidence, Marginal, Paths, Potentials, WeightSummary, marginals, normalise};
+use crate::posterior::{
+    Diagnosis, Evidence, Marginal, Paths, Potentials, WeightSummary, Weighting, marginals, normalise,
+};
 use crate::potential::neural::NeuralPotentialSpec;
 use crate::progress::{self, Progress};
 use crate::series::{TimeGrid, check_values};
@@ -130,6 +132,11 @@ pub struct Fit {
 }
 
 impl Fit {
+    /// The verdicts on its paths.
+    pub fn diagnosis(&self) -> Diagnosis {
+        Diagnosis::new(&self.summary, &self.evidence, self.weights.len(), self.observations)
+    }
+
     /// The estimate of a parameter.
     pub fn parameter(&self, name: &str) -> Option<&Estimate> {
         self.parameters.iter().find(|p| p.name == name)
@@ -184,10 +191,13 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
     let new = notes.into_iter().filter(|note| !noted.contains(note)).collect::<Vec<_>>();
     noted.extend(new);
     check_finite(&summary, &evidence, &estimates)?;
-    let weights = trusted_weights(&paths.log_weights(), &summary);
+    let diagnosis = Diagnosis::new(&summary, &evidence, options.paths, chain.observations());
+    let weights = trusted_weights(&paths.log_weights(), diagnosis.weighting);
     let marginals = (0..chain.dim()).map(|i| marginals(&paths, i, &weights, &options.quantiles)).collect();
     let observations = chain.observations();
     let warnings = warnings::warnings(&warnings::Judged {
+        spec,
+        diagnosis,
         summary: &summary,
         evidence: &evidence,
         parameters: &estimates,
@@ -277,24 +287,12 @@ fn check_columns(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]]) -> Result<()>
 
 /// Most numbers in the paths of a fit: 32 GB.
 const MOST_NUMBERS: f64 = 4_294_967_296.0;
-/// Largest k̂ at which weighted means settle at a practical number of paths.
-const WORST_K: f64 = 0.7;
-/// Least effective share of the paths for which weights are used. Paths without weights miss posterior means by as little
-/// as exact draws would, down to a share of a fiftieth (docs/validation/inference.md); weights multiply that error by one
-/// over the root of the share, and above one half they cost little and correct what bias there is.
-const LEAST_EFFECTIVE: f64 = 0.5;
-
-/// Whether the weights of whole paths improve on the paths as they are.
-///
-/// The spread of log-weights grows with the length of the series however close each step is, so that in a long series
-/// a few paths would take all the weight; the potentials are then a better guide than the weights.
-fn can_be_weighed(summary: &WeightSummary, paths: usize) -> bool {
-    summary.k_hat <= WORST_K && summary.effective_sample_size >= LEAST_EFFECTIVE * paths as f64
-}
-
-fn trusted_weights(log_weights: &[f64], summary: &WeightSummary) -> Vec<f64> {
+fn trusted_weights(log_weights: &[f64], weighting: Weighting) -> Vec<f64> {
     let count = log_weights.len();
-    if can_be_weighed(summary, count) { normalise(log_weights).1 } else { vec![1.0 / count as f64; count] }
+    match weighting {
+        Weighting::Used => normalise(log_weights).1,
+        Weighting::SetAside | Weighting::Untrusted => vec![1.0 / count as f64; count],
+    }
 }
 
 /// Distance of a known first state from the value observed there, in errors of observation; 0 if there is none.

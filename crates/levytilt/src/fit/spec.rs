@@ -1,7 +1,9 @@
 //! Say which model to fit: which parameters are given and which are to be learned.
 
 use crate::drift::{DriftFamily, NeuralSpec, Place};
-use crate::noise::{Family, Noise, PlusBrownian};
+use crate::model::{OBSERVATION_STD, X0, X0_STD};
+use crate::noise::{BROWNIAN, Family, Noise, PlusBrownian};
+use crate::parameter::ParameterEntry;
 use crate::{Dimension, Error, Model, Result, Start};
 
 /// A kind of model. Parameters given a value are held fixed; the others are learned.
@@ -47,8 +49,8 @@ impl Default for NetworkSize {
     }
 }
 
-/// Names that are no parameters of drift or noise.
-const OTHERS: [&str; 4] = ["observation_std", "brownian", "x0", "x0_std"];
+/// Parameters that belong to no family of drift or noise.
+pub(crate) const OTHERS: [ParameterEntry; 4] = [BROWNIAN, OBSERVATION_STD, X0, X0_STD];
 
 impl Spec {
     /// A model with nothing given.
@@ -98,8 +100,8 @@ impl Spec {
         for place in self.places() {
             self.held(&place).ok_or_else(|| missing(self.label(&place)))?;
         }
-        let starts = (0..self.dim()).map(|i| match (self.of("x0", i), self.of("x0_std", i)) {
-            (None, _) => Err(missing(self.label(&Place { name: "x0", dimension: i, by: None }))),
+        let starts = (0..self.dim()).map(|i| match (self.of(X0.name, i), self.of(X0_STD.name, i)) {
+            (None, _) => Err(missing(self.label(&Place { entry: const { &X0 }, dimension: i, by: None }))),
             (Some(mean), Some(std)) => Ok(Start::Gaussian { mean, std }),
             (Some(x0), None) => Ok(Start::Fixed(x0)),
         });
@@ -111,17 +113,19 @@ impl Spec {
     pub(super) fn places(&self) -> Vec<Place> {
         let mut places = self.drift.places(self.dim());
         for dimension in 0..self.dim() {
-            let brownian = self.brownian(dimension).map(|_| "brownian");
-            let names = self.noise.parameters.iter().copied().chain(brownian).chain(["observation_std"]);
-            let own = names.map(|name| Place { name, dimension, by: None });
-            places.extend(own.filter(|place| !self.is_gaussian_index(place)));
+            let brownian = self.brownian(dimension).map(|_| const { &BROWNIAN });
+            let entries = self.noise.parameters.iter().chain(brownian).chain([const { &OBSERVATION_STD }]);
+            let own = entries.map(|entry| Place { entry, dimension, by: None });
+            places.extend(own.filter(|place| !self.is_at_end(place)));
         }
         places
     }
 
-    /// Whether this is the index of a stable noise that is Gaussian, and then no parameter: it could not be learned.
-    fn is_gaussian_index(&self, place: &Place) -> bool {
-        place.name == "alpha" && self.noise.name == "stable" && self.held(place) == Some(2.0)
+    /// Whether this is held at a closed upper end, such as α = 2 of a stable noise, and then no parameter: it could not be
+    /// learned.
+    fn is_at_end(&self, place: &Place) -> bool {
+        let domain = place.entry.domain;
+        domain.closed[1] && self.held(place) == Some(domain.high)
     }
 
     /// The names of all parameters as users write them, in the order of [`crate::solve::parameters`], but for the weights of
@@ -139,30 +143,28 @@ impl Spec {
     pub(super) fn held(&self, place: &Place) -> Option<f64> {
         match place.by.filter(|by| *by != place.dimension) {
             Some(_) => self.given(&self.label(place)),
-            None => self.given(&self.label(place)).or_else(|| self.of(place.name, place.dimension)),
+            None => self.given(&self.label(place)).or_else(|| self.of(place.entry.name, place.dimension)),
         }
     }
 
     /// The value given for `name` in dimension `i`: for that one, or for all.
     pub(super) fn of(&self, name: &str, i: usize) -> Option<f64> {
-        let for_all = match name {
-            "x0" => self.x0,
-            "x0_std" => self.x0_std,
-            _ => None,
-        };
+        let for_all = [(X0.name, self.x0), (X0_STD.name, self.x0_std)];
+        let for_all = for_all.into_iter().find(|(known, _)| *known == name).and_then(|(_, value)| value);
         let for_one = self.names.get(i).and_then(|dimension| self.given(&format!("{name}[{dimension}]")));
         for_one.or_else(|| self.given(name)).or(for_all)
     }
 
     /// The model of dimension `i` alone.
     pub(super) fn only(&self, i: usize) -> Self {
-        let own = |name: &'static str| Some((name.to_string(), self.held(&Place { name, dimension: i, by: Some(i) })?));
-        let names = self.drift.parameters.iter().chain(self.noise.parameters).copied();
+        let held = |entry| self.held(&Place { entry, dimension: i, by: Some(i) });
+        let own = |entry: &'static ParameterEntry| Some((entry.name.to_string(), held(entry)?));
+        let entries = self.drift.parameters.iter().chain(self.noise.parameters);
         Self {
             names: self.names.get(i).cloned().into_iter().collect(),
-            given: names.chain(["observation_std", "brownian"]).filter_map(own).collect(),
-            x0: self.of("x0", i),
-            x0_std: self.of("x0_std", i),
+            given: entries.chain(const { &[OBSERVATION_STD, BROWNIAN] }).filter_map(own).collect(),
+            x0: self.of(X0.name, i),
+            x0_std: self.of(X0_STD.name, i),
             ..self.clone()
         }
     }
@@ -171,12 +173,24 @@ impl Spec {
     pub(super) fn assemble(&self, value: impl Fn(&Place) -> f64, starts: Vec<Start>) -> Result<Model> {
         let drift: Vec<f64> = self.drift.places(self.dim()).iter().map(&value).collect();
         let dimension = |(i, start): (usize, Start)| {
-            let value = |name: &'static str| value(&Place { name, dimension: i, by: None });
-            let noise = self.noise.build(&self.noise.parameters.iter().map(|name| value(name)).collect::<Vec<_>>())?;
-            Ok(Dimension { noise: self.with_brownian(noise, i)?, observation_std: value("observation_std"), start })
+            let value = |entry: &'static ParameterEntry| value(&Place { entry, dimension: i, by: None });
+            let noise = self.noise.build(&self.noise.parameters.iter().map(value).collect::<Vec<_>>())?;
+            let observation_std = value(const { &OBSERVATION_STD });
+            Ok(Dimension { noise: self.with_brownian(noise, i)?, observation_std, start })
         };
         let dimensions = starts.into_iter().enumerate().map(dimension).collect::<Result<Vec<_>>>()?;
         Model::multivariate(self.drift.build_in(self.dim(), &drift)?, dimensions)
+    }
+
+    /// The parameters of one dimension: of the drift, of the noise, and those of no family.
+    fn entries(&self) -> impl Iterator<Item = &'static ParameterEntry> {
+        self.drift.parameters.iter().chain(self.noise.parameters).chain(const { &OTHERS })
+    }
+
+    /// What is known of the parameter called `name`, with or without a dimension.
+    pub fn entry(&self, name: &str) -> Option<&'static ParameterEntry> {
+        let plain = name.split('[').next().unwrap_or(name);
+        self.entries().find(|entry| entry.name == plain)
     }
 
     /// Every name given must be one of this kind of model, and the dimensions' own names distinct.
@@ -189,7 +203,7 @@ impl Spec {
             let problem = format!("two dimensions are called {}; expected distinct names", self.names[twice]);
             return Err(Error::Series { place: "names of the dimensions".into(), problem });
         }
-        let plain = || self.drift.parameters.iter().chain(self.noise.parameters).copied().chain(OTHERS);
+        let plain = || self.entries().map(|entry| entry.name);
         let known = |name: &str| {
             plain().any(|known| known == name)
                 || self.names.iter().any(|d| plain().any(|known| name == format!("{known}[{d}]")))
@@ -207,7 +221,7 @@ impl Spec {
 
     /// The size of the Brownian motion in dimension `i`, if there is any.
     fn brownian(&self, i: usize) -> Option<f64> {
-        self.of("brownian", i).filter(|sigma| *sigma != 0.0)
+        self.of(BROWNIAN.name, i).filter(|sigma| *sigma != 0.0)
     }
 
     fn with_brownian(&self, noise: Box<dyn Noise>, i: usize) -> Result<Box<dyn Noise>> {

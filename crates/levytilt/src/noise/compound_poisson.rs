@@ -1,8 +1,10 @@
 //! Compound Poisson noise with Gaussian marks (Merton): S = jump_std² times a Poisson variable of mean rate·Δ.
 
 use super::condense::{FineLaw, LIGHT, condense};
+use super::families::{Family, boxed};
 use super::{NodeDerivative, Nodes, Noise, wrong_count};
 use crate::error::{check, positive};
+use crate::parameter::{Domain, ParameterEntry};
 use crate::{Result, StreamRng};
 use rand_distr::{Distribution, Poisson};
 
@@ -15,14 +17,35 @@ pub struct CompoundPoisson {
     jump_std: f64,
 }
 
+/// The rate of jumps; by default every second observation has one.
+const RATE: ParameterEntry =
+    ParameterEntry::new("rate", "jumps per unit of time", "1/time", Domain::POSITIVE, 1.0, |scales, _| {
+        0.5 / scales.lag
+    });
+
+/// The size of a jump.
+const JUMP_STD: ParameterEntry =
+    ParameterEntry::new("jump_std", "standard deviation of a jump", "value", Domain::POSITIVE, 1.0, |scales, _| {
+        1.5 * scales.root_mean_square
+    });
+
+/// The entry of the family.
+pub(super) const FAMILY: Family = Family {
+    name: "compound-poisson",
+    about: "Rare Gaussian jumps",
+    parameters: &[RATE, JUMP_STD],
+    rival: true,
+    build: |p| boxed(CompoundPoisson::new(p[0], p[1])),
+};
+
 /// Most jumps per step for which a Poisson number is still told from its neighbours in floating point.
 const MOST_JUMPS: f64 = 1e15;
 
 impl CompoundPoisson {
     /// Compound Poisson noise; an error names a parameter that is not a positive number.
     pub fn new(rate: f64, jump_std: f64) -> Result<Self> {
-        positive("rate", rate)?;
-        positive("jump_std", jump_std)?;
+        RATE.check(rate)?;
+        JUMP_STD.check(jump_std)?;
         Ok(Self { rate, jump_std })
     }
 }
@@ -75,7 +98,7 @@ pub(crate) fn sample_poisson(mean: f64, rng: &mut StreamRng) -> f64 {
 
 impl Noise for CompoundPoisson {
     fn family(&self) -> &'static str {
-        "compound-poisson"
+        FAMILY.name
     }
 
     fn parameters(&self) -> Vec<(&'static str, f64)> {

@@ -1,24 +1,33 @@
 //! List the families by name, so that a program can build any of them from names and numbers.
 
-use super::{
-    CompoundPoisson, Gaussian, Nig, Noise, Stable, Student, TemperedStable, TruncatedStable, VarianceGamma, wrong_count,
-};
+use super::{Noise, wrong_count};
+use super::{compound_poisson, gaussian, nig, stable, student, tempered_stable, truncated_stable, variance_gamma};
 use crate::Result;
+use crate::parameter::ParameterEntry;
 
 /// A family of noises: its name, its parameters, and how to build a member.
 #[derive(Debug, Clone, Copy)]
 pub struct Family {
     /// Name as users write it.
     pub name: &'static str,
-    /// Names of the parameters, in the order of [`Family::build`].
-    pub parameters: &'static [&'static str],
-    build: fn(&[f64]) -> Result<Box<dyn Noise>>,
+    /// What it is, in a few words.
+    pub about: &'static str,
+    /// Its parameters, in the order of [`Family::build`].
+    pub parameters: &'static [ParameterEntry],
+    /// Whether it competes when the family is chosen by evidence.
+    pub rival: bool,
+    pub(super) build: fn(&[f64]) -> Result<Box<dyn Noise>>,
 }
 
 impl Family {
     /// The family with this name, if there is one.
     pub fn named(name: &str) -> Option<&'static Self> {
         FAMILIES.iter().find(|family| family.name == name)
+    }
+
+    /// The parameter with this name, if the family has one.
+    pub fn parameter(&self, name: &str) -> Option<&'static ParameterEntry> {
+        self.parameters.iter().find(|entry| entry.name == name)
     }
 
     /// The noise with these parameter values; an error names a value outside its domain or a wrong number of values.
@@ -31,19 +40,21 @@ impl Family {
 }
 
 /// All families; a new one is a line here.
-#[rustfmt::skip]
 pub const FAMILIES: &[Family] = &[
-    Family { name: "stable", parameters: &["alpha", "scale"], build: |p| boxed(Stable::new(p[0], p[1])) },
-    Family { name: "truncated-stable", parameters: &["alpha", "scale", "tau", "sigma_g"], build: |p| boxed(TruncatedStable::new(p[0], p[1], p[2], p[3])) },
-    Family { name: "tempered-stable", parameters: &["alpha", "scale", "tempering"], build: |p| boxed(TemperedStable::new(p[0], p[1], p[2])) },
-    Family { name: "variance-gamma", parameters: &["scale", "nu"], build: |p| boxed(VarianceGamma::new(p[0], p[1])) },
-    Family { name: "nig", parameters: &["scale", "tempering"], build: |p| boxed(Nig::new(p[0], p[1])) },
-    Family { name: "student", parameters: &["dof", "scale"], build: |p| boxed(Student::new(p[0], p[1])) },
-    Family { name: "compound-poisson", parameters: &["rate", "jump_std"], build: |p| boxed(CompoundPoisson::new(p[0], p[1])) },
-    Family { name: "gaussian", parameters: &["scale"], build: |p| boxed(Gaussian::new(p[0])) },
+    stable::FAMILY,
+    truncated_stable::FAMILY,
+    tempered_stable::FAMILY,
+    variance_gamma::FAMILY,
+    nig::FAMILY,
+    student::FAMILY,
+    compound_poisson::FAMILY,
+    gaussian::FAMILY,
+    #[cfg(feature = "two-speed")]
+    super::two_speed::FAMILY,
 ];
 
-fn boxed<N: Noise + 'static>(noise: Result<N>) -> Result<Box<dyn Noise>> {
+/// A noise as [`Family::build`] returns it.
+pub(super) fn boxed<N: Noise + 'static>(noise: Result<N>) -> Result<Box<dyn Noise>> {
     noise.map(|noise| Box::new(noise) as Box<dyn Noise>)
 }
 
@@ -57,12 +68,14 @@ mod tests {
             let values: Vec<f64> = (0..family.parameters.len()).map(|i| 1.5 - 0.25 * i as f64).collect();
             let noise = family.build(&values).unwrap();
             assert_eq!(noise.family(), family.name);
-            let expected: Vec<(&str, f64)> = family.parameters.iter().copied().zip(values.iter().copied()).collect();
+            let expected: Vec<(&str, f64)> =
+                family.parameters.iter().map(|entry| entry.name).zip(values.iter().copied()).collect();
             assert_eq!(noise.parameters(), expected);
             assert!(family.build(&values[1..]).is_err());
             assert_eq!(Family::named(family.name).unwrap().name, family.name);
             let names: Vec<&str> = noise.nodes(0.5).unwrap().derivatives().iter().map(|d| d.name).collect();
-            assert_eq!(names, family.parameters);
+            assert_eq!(names, family.parameters.iter().map(|entry| entry.name).collect::<Vec<_>>());
+            assert_eq!(noise.domains(), family.parameters.iter().map(|entry| entry.domain).collect::<Vec<_>>());
         }
         assert!(Family::named("cauchy").is_none());
     }

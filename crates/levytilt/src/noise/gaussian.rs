@@ -1,7 +1,9 @@
 //! Brownian noise: J ~ N(0, scale²·Δ); S is a constant.
 
+use super::families::{Family, boxed};
 use super::{NodeDerivative, Nodes, Noise, wrong_count};
 use crate::error::positive;
+use crate::parameter::{Domain, ParameterEntry};
 use crate::{Result, StreamRng};
 
 /// Brownian noise with standard deviation `scale` per √time.
@@ -10,17 +12,36 @@ pub struct Gaussian {
     scale: f64,
 }
 
+/// The standard deviation.
+pub(super) const SCALE: ParameterEntry = ParameterEntry::new(
+    "scale",
+    "standard deviation per square root of time",
+    "value/√time",
+    Domain::POSITIVE,
+    1.0,
+    |scales, _| scales.root_mean_square / scales.lag.sqrt(),
+);
+
+/// The entry of the family.
+pub(super) const FAMILY: Family = Family {
+    name: "gaussian",
+    about: "Brownian motion",
+    parameters: &[SCALE],
+    rival: true,
+    build: |p| boxed(Gaussian::new(p[0])),
+};
+
 impl Gaussian {
     /// Gaussian noise; an error names a scale that is not a positive number.
     pub fn new(scale: f64) -> Result<Self> {
-        positive("scale", scale)?;
+        SCALE.check(scale)?;
         Ok(Self { scale })
     }
 }
 
 impl Noise for Gaussian {
     fn family(&self) -> &'static str {
-        "gaussian"
+        FAMILY.name
     }
 
     fn parameters(&self) -> Vec<(&'static str, f64)> {

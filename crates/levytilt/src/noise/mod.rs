@@ -22,6 +22,8 @@ mod stable;
 mod student;
 mod tempered_stable;
 mod truncated_stable;
+#[cfg(feature = "two-speed")]
+mod two_speed;
 mod variance_gamma;
 
 pub use cache::NodeCache;
@@ -31,6 +33,7 @@ pub use families::{FAMILIES, Family};
 pub use gaussian::Gaussian;
 pub use nig::Nig;
 pub use nodes::{LogDensity, NodeDerivative, Nodes};
+pub(crate) use plus_brownian::BROWNIAN;
 pub use plus_brownian::PlusBrownian;
 pub(crate) use quadrature::panel_points;
 pub use score_table::ScoreTable;
@@ -41,6 +44,7 @@ pub use tempered_stable::TemperedStable;
 pub use truncated_stable::TruncatedStable;
 pub use variance_gamma::VarianceGamma;
 
+use crate::parameter::Domain;
 use crate::{Error, Result, StreamRng};
 
 /// A symmetric noise whose increments are Gaussian scale mixtures.
@@ -65,6 +69,14 @@ pub trait Noise: std::fmt::Debug + Send + Sync {
 
     /// Whether increments have a finite variance.
     fn has_variance(&self) -> bool;
+
+    /// Values allowed for each parameter, in the order of [`Noise::parameters`]: those of the family's entry, and positive
+    /// numbers for a noise that is not listed.
+    fn domains(&self) -> Vec<Domain> {
+        let family = Family::named(self.family());
+        let domain = |name| family.and_then(|family| family.parameter(name)).map_or(Domain::POSITIVE, |p| p.domain);
+        self.parameters().into_iter().map(|(name, _)| domain(name)).collect()
+    }
 
     /// An exact draw of the increment over `dt`.
     fn sample(&self, dt: f64, rng: &mut StreamRng) -> f64 {

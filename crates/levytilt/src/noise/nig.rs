@@ -1,9 +1,13 @@
 //! Normal inverse Gaussian noise: ln E e^{iuJ} = −Δ·scale·(√(tempering² + u²) − tempering); S is inverse Gaussian.
 
 use super::condense::LIGHT;
+use super::families::{Family, boxed};
 use super::log_law::{Action, LogPoint, Range, SlidingLaw};
+use super::tempered_stable::TEMPERING;
 use super::{Nodes, Noise, wrong_count};
 use crate::error::positive;
+use crate::parameter::{Domain, ParameterEntry};
+use crate::series::NORMAL_MEDIAN;
 use crate::{Result, StreamRng};
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
@@ -18,11 +22,26 @@ pub struct Nig {
     tempering: f64,
 }
 
+/// The size of the noise, which is Cauchy over short times.
+const SCALE: ParameterEntry =
+    ParameterEntry::new("scale", "size of the noise", "value/time", Domain::POSITIVE, 1.0, |scales, _| {
+        NORMAL_MEDIAN * scales.motion / scales.lag
+    });
+
+/// The entry of the family.
+pub(super) const FAMILY: Family = Family {
+    name: "nig",
+    about: "Normal inverse Gaussian",
+    parameters: &[SCALE, TEMPERING],
+    rival: true,
+    build: |p| boxed(Nig::new(p[0], p[1])),
+};
+
 impl Nig {
     /// Normal inverse Gaussian noise; an error names a parameter that is not a positive number.
     pub fn new(scale: f64, tempering: f64) -> Result<Self> {
-        positive("scale", scale)?;
-        positive("tempering", tempering)?;
+        SCALE.check(scale)?;
+        TEMPERING.check(tempering)?;
         Ok(Self { scale, tempering })
     }
 }
@@ -39,7 +58,7 @@ fn unit_point(omega: f64, u: f64) -> LogPoint<1> {
 
 impl Noise for Nig {
     fn family(&self) -> &'static str {
-        "nig"
+        FAMILY.name
     }
 
     fn parameters(&self) -> Vec<(&'static str, f64)> {

@@ -2,6 +2,7 @@
 
 use super::{NodeDerivative, Nodes, Noise, wrong_count};
 use crate::error::positive;
+use crate::parameter::{Domain, ParameterEntry};
 use crate::{Result, StreamRng};
 
 /// A noise plus an independent Brownian motion with standard deviation `brownian` per √time.
@@ -13,11 +14,22 @@ pub struct PlusBrownian {
     sigma: f64,
 }
 
+/// The diffusion beside the jumps. Left out there is none, so it is not learned.
+pub(crate) const BROWNIAN: ParameterEntry = ParameterEntry::new(
+    "brownian",
+    "extra diffusion beside the jumps, standard deviation per square root of time",
+    "value/√time",
+    Domain::NON_NEGATIVE,
+    0.0,
+    |_, _| 0.0,
+)
+.held();
+
 impl PlusBrownian {
     /// `inner` plus Brownian motion; an error names a `brownian` that is not a positive number (for none at all, use
     /// the inner noise as it is).
     pub fn new(inner: Box<dyn Noise>, sigma: f64) -> Result<Self> {
-        positive("brownian", sigma)?;
+        positive(BROWNIAN.name, sigma)?;
         Ok(Self { inner, sigma })
     }
 
@@ -50,7 +62,7 @@ impl Noise for PlusBrownian {
 
     fn parameters(&self) -> Vec<(&'static str, f64)> {
         let mut parameters = self.inner.parameters();
-        parameters.push(("brownian", self.sigma));
+        parameters.push((BROWNIAN.name, self.sigma));
         parameters
     }
 
@@ -87,7 +99,7 @@ impl Noise for PlusBrownian {
             })
             .collect();
         derivatives.push(NodeDerivative {
-            name: "brownian",
+            name: BROWNIAN.name,
             variances: vec![2.0 * self.sigma * dt; groups.len()],
             weights: vec![0.0; groups.len()],
         });

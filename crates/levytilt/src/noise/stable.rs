@@ -1,10 +1,13 @@
 //! Symmetric α-stable noise: E e^{iuJ} = exp(−Δ η^α |u|^α); S = 2 Δ^{2/α} η² times a positive α/2-stable variable.
 
 use super::condense::{Condensed, Layout, STANDARD};
+use super::families::{Family, boxed};
 use super::log_law::{Action, Range, SlidingLaw, SlidingNodes};
 use super::positive_stable::{PositiveStable, lowest};
 use super::{Nodes, Noise, wrong_count};
-use crate::error::{check, positive};
+use crate::error::positive;
+use crate::parameter::{Domain, ParameterEntry};
+use crate::series::{FIRST_ALPHA, NORMAL_MEDIAN};
 use crate::{Result, StreamRng};
 
 /// Symmetric α-stable noise with index α in (0, 2] and scale η.
@@ -18,6 +21,53 @@ pub struct Stable {
     /// Nodes of the positive α/2-stable variable: every step length is a rescaling of them.
     unit: SlidingNodes<1>,
 }
+
+/// Half of all draws of a standard symmetric stable law are below this in absolute value, within 2% for α from 1 to 2.
+const STABLE_MEDIAN: f64 = 0.97;
+/// An index above this is the Gaussian limit for all that the data can say.
+const GAUSSIAN_INDEX: f64 = 1.98;
+
+/// The tail index α.
+pub(super) const ALPHA: ParameterEntry = ParameterEntry::new(
+    "alpha",
+    "tail index of the jumps; 2 is Gaussian, smaller is wilder",
+    "",
+    Domain { high: 2.0, closed: [false, true], expected: "must lie in (0, 2]", ..Domain::POSITIVE },
+    1.5,
+    |_, _| FIRST_ALPHA,
+)
+.with_doubt(|learned| {
+    let gaussian = "at its upper limit, where the noise is Gaussian; compare with noise gaussian";
+    (learned.value > GAUSSIAN_INDEX).then_some(gaussian)
+});
+
+/// The tail index of a family that has no member with α = 2.
+pub(super) const ALPHA_BELOW_2: ParameterEntry = ParameterEntry {
+    domain: Domain { closed: [false, false], expected: "must lie strictly between 0 and 2", ..ALPHA.domain },
+    ..ALPHA
+};
+
+/// The scale, from the median of the increments.
+pub(super) const SCALE: ParameterEntry = ParameterEntry::new(
+    "scale",
+    "size of the noise, E exp(iuJ) = exp(-dt scale^alpha |u|^alpha)",
+    "value/time^(1/alpha)",
+    Domain::POSITIVE,
+    1.0,
+    |scales, given| {
+        let alpha = given(ALPHA.name).unwrap_or(FIRST_ALPHA);
+        NORMAL_MEDIAN * scales.motion / (STABLE_MEDIAN * scales.lag.powf(1.0 / alpha))
+    },
+);
+
+/// The entry of the family.
+pub(super) const FAMILY: Family = Family {
+    name: "stable",
+    about: "Symmetric stable",
+    parameters: &[ALPHA, SCALE],
+    rival: true,
+    build: |p| boxed(Stable::new(p[0], p[1])),
+};
 
 /// Layout of the nodes of the positive ρ-stable variable.
 fn layout(rho: f64) -> Layout {
@@ -34,8 +84,8 @@ impl Stable {
     /// Stable noise; an error names α outside (0, 2] or a scale that is not positive, or says that α is so small (below
     /// about 0.03) that the law spreads over more orders of magnitude than numbers have.
     pub fn new(alpha: f64, scale: f64) -> Result<Self> {
-        check("alpha", alpha, alpha > 0.0 && alpha <= 2.0, "must lie in (0, 2]")?;
-        positive("scale", scale)?;
+        ALPHA.check(alpha)?;
+        SCALE.check(scale)?;
         Ok(Self { alpha, scale, unit: unit_nodes(0.5 * alpha)? })
     }
 
@@ -67,7 +117,7 @@ fn unit_nodes(rho: f64) -> Result<SlidingNodes<1>> {
 
 impl Noise for Stable {
     fn family(&self) -> &'static str {
-        "stable"
+        FAMILY.name
     }
 
     fn parameters(&self) -> Vec<(&'static str, f64)> {

@@ -2,10 +2,12 @@
 
 use super::bessel::log_bessel_k;
 use super::condense::LIGHT;
+use super::families::{Family, boxed};
 use super::gamma::{gamma_point, gamma_tail, sample_gamma};
 use super::log_law::{Action, LogPoint, Range, SlidingLaw, SlidingNodes};
 use super::{Nodes, Noise, wrong_count};
 use crate::error::positive;
+use crate::parameter::{Domain, ParameterEntry};
 use crate::{Result, StreamRng};
 use std::f64::consts::LN_2;
 
@@ -21,11 +23,34 @@ pub struct Student {
     unit: SlidingNodes<1>,
 }
 
+/// The degrees of freedom.
+const DOF: ParameterEntry =
+    ParameterEntry::new("dof", "degrees of freedom; many are Gaussian", "", Domain::POSITIVE, 4.0, |_, _| 4.0);
+
+/// The size of the noise.
+const SCALE: ParameterEntry = ParameterEntry::new(
+    "scale",
+    "size of the noise per square root of time",
+    "value/√time",
+    Domain::POSITIVE,
+    1.0,
+    |scales, _| scales.motion / scales.lag.sqrt(),
+);
+
+/// The entry of the family.
+pub(super) const FAMILY: Family = Family {
+    name: "student",
+    about: "Student-t increments on every grid, so results depend on the grid",
+    parameters: &[DOF, SCALE],
+    rival: true,
+    build: |p| boxed(Student::new(p[0], p[1])),
+};
+
 impl Student {
     /// Student noise; an error names a parameter that is not a positive number.
     pub fn new(dof: f64, scale: f64) -> Result<Self> {
-        positive("dof", dof)?;
-        positive("scale", scale)?;
+        DOF.check(dof)?;
+        SCALE.check(scale)?;
         Ok(Self { dof, scale, unit: unit_nodes(0.5 * dof)? })
     }
 }
@@ -47,7 +72,7 @@ fn unit_nodes(k: f64) -> Result<SlidingNodes<1>> {
 
 impl Noise for Student {
     fn family(&self) -> &'static str {
-        "student"
+        FAMILY.name
     }
 
     fn parameters(&self) -> Vec<(&'static str, f64)> {

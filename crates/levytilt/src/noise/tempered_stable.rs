@@ -1,10 +1,13 @@
 //! Tempered stable noise: ln E e^{iuJ} = −Δ·scale^α·((u² + ℓ²)^{α/2} − ℓ^α); S is an exponentially tilted stable variable.
 
 use super::condense::LIGHT;
+use super::families::{Family, boxed};
 use super::log_law::{Action, LogPoint, Range, SlidingLaw, SlidingNodes, last};
 use super::positive_stable::PositiveStable;
+use super::stable::{self, ALPHA_BELOW_2};
 use super::{Nodes, Noise, wrong_count};
-use crate::error::{check, positive};
+use crate::error::positive;
+use crate::parameter::{Domain, ParameterEntry};
 use crate::{Error, Result, StreamRng};
 use rand_distr::{Distribution, Exp1};
 
@@ -19,15 +22,37 @@ pub struct TemperedStable {
     tempering: f64,
 }
 
+/// The damping ℓ; by default jumps are damped beyond the sizes that are commonly seen.
+pub(super) const TEMPERING: ParameterEntry = ParameterEntry::new(
+    "tempering",
+    "damping of large jumps, exp(-tempering |x|)",
+    "1/value",
+    Domain::POSITIVE,
+    1.0,
+    |scales, _| 1.0 / scales.spread,
+);
+
+/// The size of the noise.
+const SCALE: ParameterEntry = ParameterEntry { about: "size of the noise", ..stable::SCALE };
+
+/// The entry of the family.
+pub(super) const FAMILY: Family = Family {
+    name: "tempered-stable",
+    about: "Stable with damped large jumps",
+    parameters: &[ALPHA_BELOW_2, SCALE, TEMPERING],
+    rival: true,
+    build: |p| boxed(TemperedStable::new(p[0], p[1], p[2])),
+};
+
 /// Largest Λ for which the tilted density is known to the promised accuracy.
 const MOST_TILT: f64 = 1e9;
 
 impl TemperedStable {
     /// Tempered stable noise; an error names α outside (0, 2), or another parameter that is not a positive number.
     pub fn new(alpha: f64, scale: f64, tempering: f64) -> Result<Self> {
-        check("alpha", alpha, alpha > 0.0 && alpha < 2.0, "must lie strictly between 0 and 2")?;
-        positive("scale", scale)?;
-        positive("tempering", tempering)?;
+        ALPHA_BELOW_2.check(alpha)?;
+        SCALE.check(scale)?;
+        TEMPERING.check(tempering)?;
         Ok(Self { alpha, scale, tempering })
     }
 
@@ -66,7 +91,7 @@ fn unit_nodes(rho: f64, log_h: f64) -> Result<SlidingNodes<2>> {
 
 impl Noise for TemperedStable {
     fn family(&self) -> &'static str {
-        "tempered-stable"
+        FAMILY.name
     }
 
     fn parameters(&self) -> Vec<(&'static str, f64)> {

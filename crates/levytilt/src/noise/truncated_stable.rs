@@ -3,11 +3,15 @@
 use super::compound_poisson::sample_poisson;
 use super::condense::{FineLaw, Layout, STANDARD, gauss_rules};
 use super::convolution::PointLaw;
+use super::families::{Family, boxed};
 use super::gauss::{MOST_POINTS, Rule};
 use super::log_law::Range;
 use super::quadrature::even_points;
+use super::stable::{self, ALPHA_BELOW_2};
 use super::{NodeDerivative, Nodes, Noise, wrong_count};
 use crate::error::{check, positive};
+use crate::parameter::{Domain, ParameterEntry};
+use crate::series::FIRST_ALPHA;
 use crate::{Error, Result, StreamRng};
 use rand_distr::{Distribution, Exp1};
 use spec_math::cephes64::{gamma, igamc};
@@ -23,6 +27,30 @@ pub struct TruncatedStable {
     tau: f64,
     sigma_g: f64,
 }
+
+/// The smallest mixing radius; radii are in units of `scale`.
+const TAU: ParameterEntry =
+    ParameterEntry::new("tau", "smallest mixing radius", "", Domain::POSITIVE, 0.1, |scales, given| {
+        0.1 * scales.lag.powf(1.0 / given(ALPHA_BELOW_2.name).unwrap_or(FIRST_ALPHA))
+    });
+
+/// The size of the marks. Only its product with `scale` matters, so it is not learned.
+const SIGMA_G: ParameterEntry =
+    ParameterEntry::new("sigma_g", "standard deviation of the Gaussian marks", "", Domain::POSITIVE, 1.0, |_, _| 1.0)
+        .held();
+
+/// The size of the noise.
+const SCALE: ParameterEntry = ParameterEntry { about: "size of the noise", ..stable::SCALE };
+
+/// The entry of the family. It does not compete by default: it differs from stable by jumps too small to see and costs a
+/// convolution per step length.
+pub(super) const FAMILY: Family = Family {
+    name: "truncated-stable",
+    about: "Stable without its smallest jumps",
+    parameters: &[ALPHA_BELOW_2, SCALE, TAU, SIGMA_G],
+    rival: false,
+    build: |p| boxed(TruncatedStable::new(p[0], p[1], p[2], p[3])),
+};
 
 /// Largest expected number of jumps in a step.
 const MOST_JUMPS: f64 = 1e9;
@@ -40,10 +68,10 @@ const FINAL: Layout = Layout { most: 95, bulk_width: 1.2, tail_width: 2.2, tail_
 impl TruncatedStable {
     /// Truncated stable noise; an error names α outside (0, 2), or another parameter that is not a positive number.
     pub fn new(alpha: f64, scale: f64, tau: f64, sigma_g: f64) -> Result<Self> {
-        check("alpha", alpha, alpha > 0.0 && alpha < 2.0, "must lie strictly between 0 and 2")?;
-        positive("scale", scale)?;
-        positive("tau", tau)?;
-        positive("sigma_g", sigma_g)?;
+        ALPHA_BELOW_2.check(alpha)?;
+        SCALE.check(scale)?;
+        TAU.check(tau)?;
+        SIGMA_G.check(sigma_g)?;
         Ok(Self { alpha, scale, tau, sigma_g })
     }
 
@@ -169,7 +197,7 @@ impl Sum {
 
 impl Noise for TruncatedStable {
     fn family(&self) -> &'static str {
-        "truncated-stable"
+        FAMILY.name
     }
 
     fn parameters(&self) -> Vec<(&'static str, f64)> {

@@ -1,10 +1,13 @@
 //! Variance gamma noise: E e^{iuJ} = (1 + u²·scale²·ν/2)^{−Δ/ν}; S = scale²·ν times a gamma variable of shape Δ/ν.
 
 use super::condense::{LIGHT, Layout};
+use super::families::{Family, boxed};
 use super::gamma::{gamma_point, gamma_tail, sample_gamma};
+use super::gaussian::SCALE;
 use super::log_law::{Action, Range, SlidingLaw, SlidingNodes};
 use super::{Nodes, Noise, wrong_count};
 use crate::error::positive;
+use crate::parameter::{Domain, ParameterEntry};
 use crate::{Result, StreamRng};
 
 /// Variance gamma noise: variance `scale`² per time, gathered in gamma-distributed bursts of size about `nu` in time.
@@ -17,6 +20,21 @@ pub struct VarianceGamma {
     nu: f64,
 }
 
+/// Length of a burst; the more a typical increment falls short of the mean square, the longer the bursts.
+const NU: ParameterEntry =
+    ParameterEntry::new("nu", "length of a burst in time", "time", Domain::POSITIVE, 0.1, |scales, _| {
+        scales.lag * (scales.root_mean_square / scales.motion)
+    });
+
+/// The entry of the family.
+pub(super) const FAMILY: Family = Family {
+    name: "variance-gamma",
+    about: "Variance gamma",
+    parameters: &[SCALE, NU],
+    rival: true,
+    build: |p| boxed(VarianceGamma::new(p[0], p[1])),
+};
+
 /// ln of the smallest gamma variable that is told from zero.
 const FLOOR: f64 = -37.0;
 
@@ -26,8 +44,8 @@ const BURSTS: Layout = Layout { reach: 14.0, tail_width: 2.4, ..LIGHT };
 impl VarianceGamma {
     /// Variance gamma noise; an error names a parameter that is not a positive number.
     pub fn new(scale: f64, nu: f64) -> Result<Self> {
-        positive("scale", scale)?;
-        positive("nu", nu)?;
+        SCALE.check(scale)?;
+        NU.check(nu)?;
         Ok(Self { scale, nu })
     }
 }
@@ -47,7 +65,7 @@ fn unit_nodes(a: f64) -> Result<SlidingNodes<1>> {
 
 impl Noise for VarianceGamma {
     fn family(&self) -> &'static str {
-        "variance-gamma"
+        FAMILY.name
     }
 
     fn parameters(&self) -> Vec<(&'static str, f64)> {

@@ -1,6 +1,7 @@
 //! Draw paths from a tilted chain, weigh them, and say what they say together.
 
 mod bridge;
+mod diagnose;
 mod divergence;
 mod jump;
 mod particle;
@@ -9,6 +10,7 @@ mod walk;
 mod weights;
 
 pub use bridge::Bridge;
+pub use diagnose::{Closeness, Diagnosis, Gap, Weighting};
 pub use divergence::bound_by_divergence;
 pub use jump::{JumpLaw, jump_law};
 pub use particle::{Evidence, log_evidence};

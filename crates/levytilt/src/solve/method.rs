@@ -1,9 +1,11 @@
 //! Name the ways to find a posterior.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A way to get posterior paths.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Method {
     /// The cheapest one that serves the data: sweeps, unless a Gaussian sum raises the bound by more than two nats
     /// per thousand observations.
@@ -31,6 +33,19 @@ impl Method {
             Self::Sweep => "sweep",
             Self::GaussianSum => "gaussian-sum",
             Self::Neural => "neural",
+        }
+    }
+
+    /// What it does, in a line.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Auto => "Sweeps, or a Gaussian sum where it raises the bound by more than two nats",
+            Self::Grid => "Exact paths from a grid of states: one dimension, slower",
+            Self::Sweep => "One quadratic potential per time, improved by sweeps: dense data",
+            Self::GaussianSum => "A sum of bumps per time from one backward pass: sparse data",
+            Self::Neural => {
+                "One quadratic potential per time from networks trained on the bound, as in the paper: minutes"
+            }
         }
     }
 

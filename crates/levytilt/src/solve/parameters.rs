@@ -1,46 +1,8 @@
 //! Line up all parameters of a model, each with the scale on which it is free, and build the model back from them.
 
+use crate::model::OBSERVATION_STD;
+pub use crate::parameter::Transform;
 use crate::{Dimension, Model, Result};
-
-/// The scale on which a parameter takes any real value.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Transform {
-    /// The parameter itself.
-    Identity,
-    /// Its logarithm: positive parameters.
-    Log,
-    /// ln(p/(bound − p)): parameters between zero and a bound.
-    Logit(f64),
-}
-
-impl Transform {
-    /// To the free scale.
-    pub fn forward(self, value: f64) -> f64 {
-        match self {
-            Self::Identity => value,
-            Self::Log => value.ln(),
-            Self::Logit(bound) => (value / (bound - value)).ln(),
-        }
-    }
-
-    /// Back from the free scale.
-    pub fn backward(self, free: f64) -> f64 {
-        match self {
-            Self::Identity => free,
-            Self::Log => free.exp(),
-            Self::Logit(bound) => bound / (1.0 + (-free).exp()),
-        }
-    }
-
-    /// d value / d free at `value`.
-    pub fn slope(self, value: f64) -> f64 {
-        match self {
-            Self::Identity => 1.0,
-            Self::Log => value,
-            Self::Logit(bound) => value * (bound - value) / bound,
-        }
-    }
-}
 
 /// A Gaussian prior on the free scale.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -70,22 +32,15 @@ pub struct Parameter {
 ///
 /// With several dimensions the names of noise and observation parameters carry `[i]`. All are free and without prior.
 pub fn parameters(model: &Model) -> Vec<Parameter> {
-    let bounds = model.drift.lower_bounds();
     let new = |name: String, value: f64, transform| Parameter { name, value, fixed: false, transform, prior: None };
-    let mut all: Vec<Parameter> = model
-        .drift
-        .parameters()
-        .into_iter()
-        .zip(bounds)
-        .map(|((name, value), bound)| new(name, value, if bound == 0.0 { Transform::Log } else { Transform::Identity }))
-        .collect();
+    let drift = model.drift.parameters().into_iter().zip(model.drift.domains());
+    let mut all: Vec<Parameter> = drift.map(|((name, value), domain)| new(name, value, domain.transform())).collect();
     for (i, dimension) in model.dimensions.iter().enumerate() {
         let label = |name: &str| if model.dim() == 1 { name.to_string() } else { format!("{name}[{i}]") };
-        for (name, value) in dimension.noise.parameters() {
-            let transform = if name == "alpha" { Transform::Logit(2.0) } else { Transform::Log };
-            all.push(new(label(name), value, transform));
-        }
-        all.push(new(label("observation_std"), dimension.observation_std, Transform::Log));
+        let noise = dimension.noise.parameters().into_iter().zip(dimension.noise.domains());
+        all.extend(noise.map(|((name, value), domain)| new(label(name), value, domain.transform())));
+        let entry = OBSERVATION_STD;
+        all.push(new(label(entry.name), dimension.observation_std, entry.transform()));
     }
     all
 }

@@ -12,7 +12,7 @@ use crate::directory::entry::Entry;
 use crate::directory::lock::Lock;
 use crate::failure::bad;
 use crate::settings::build_model::{build, settle_start};
-use crate::settings::{DriftKind, NoiseKind, Settings};
+use crate::settings::{DriftName, NoiseName, Settings};
 use crate::table::input::{self, Table};
 use crate::workflow::exact::summary::{Parameter, Summary, write_posterior};
 
@@ -29,8 +29,8 @@ pub struct Outcome {
 /// The evidence and the smoother of the one column of `table`.
 pub fn analyse(mut settings: Settings, table: &Table) -> Result<Outcome> {
     let values = only_column(table, "exact")?;
-    settings.model.drift.get_or_insert(DriftKind::Ou);
-    settings.model.noise.get_or_insert(NoiseKind::Stable);
+    settings.model.drift.get_or_insert(DriftName::OU);
+    settings.model.noise.get_or_insert(NoiseName::STABLE);
     settle_start(&mut settings, values.iter().copied().find(|value| !value.is_nan()).unwrap_or(0.0));
     let built = build(&settings, "exact")?;
     let started = Instant::now();

@@ -8,7 +8,7 @@ use std::io::Write;
 
 use crate::failure::quoted;
 use crate::number::figure;
-use crate::settings::{DriftKind, NoiseKind, name_of};
+use crate::settings::{DriftName, NoiseName, name_of};
 use crate::table::time::Calendar;
 
 /// The content of summary.json.
@@ -23,9 +23,9 @@ pub struct Summary {
     /// Name of the observed column.
     pub dimension: String,
     /// Drift by name.
-    pub drift: DriftKind,
+    pub drift: DriftName,
     /// Noise by name.
-    pub noise: NoiseKind,
+    pub noise: NoiseName,
     /// Parameters of drift, noise and observation.
     pub parameters: BTreeMap<&'static str, Parameter>,
     /// Mean of the state at the first time.

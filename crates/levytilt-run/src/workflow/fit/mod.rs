@@ -3,14 +3,14 @@
 pub mod summary;
 
 use anyhow::Result;
-use clap::ValueEnum;
 use levytilt::Start;
 use levytilt::fit::{AnyNoise, Fit, FitOptions, fit, fit_any_noise, rival_families};
 use levytilt::potential::neural::{FrameKind, NeuralPotentialSpec};
 use levytilt::progress::Watcher;
+use levytilt::registry::{X0, X0_STD};
 use levytilt::series::{Observations, TimeGrid};
+use levytilt::solve::LearnOptions;
 use levytilt::solve::neural::{TrainOptions, Trained};
-use levytilt::solve::{self, LearnOptions};
 use std::time::Instant;
 
 use crate::directory::networks;
@@ -19,8 +19,7 @@ use crate::directory::tensors::Tensors;
 use crate::failure::bad;
 use crate::one_or_many::OneOrMany;
 use crate::settings::build_model::open_model;
-use crate::settings::name_of;
-use crate::settings::{DriftKind, Init, Method, NoiseKind, Settings, SolveSettings};
+use crate::settings::{DriftName, Init, Method, NoiseName, Settings, SolveSettings};
 use crate::table::Table;
 use crate::table::time::Calendar;
 use crate::workflow::exact::locate;
@@ -51,7 +50,7 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
     let options = FitOptions {
         paths: solve.paths.unwrap_or(FitOptions::default().paths),
         seed: solve.seed.unwrap_or(1),
-        learn: LearnOptions { method: method(solve.method), ..LearnOptions::default() },
+        learn: LearnOptions { method: solve.method.unwrap_or_default(), ..LearnOptions::default() },
         neural: (sizes(solve), train_options(solve)),
         networks: networks_of(solve)?,
         alongside: solve.alongside.unwrap_or(false),
@@ -63,7 +62,7 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         let grid = TimeGrid::new(series.times(), settings.grid.steps)?;
         let columns: Vec<&[f64]> = (0..series.dim()).map(|i| series.column(i)).collect();
         match settings.noise() {
-            NoiseKind::Auto => fit_any_noise(&spec, &rival_families(), &grid, &columns, &options),
+            NoiseName::AUTO => fit_any_noise(&spec, &rival_families(), &grid, &columns, &options),
             _ => {
                 Ok(AnyNoise { fit: fit(&spec, &grid, &columns, &options)?, family: spec.noise, candidates: Vec::new() })
             }
@@ -100,13 +99,8 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         warnings: fit.warnings.iter().cloned().chain(table.calendar.warning()).collect(),
         estimates: fit.parameters.clone(),
     };
-    let (model, state) = (filled(&summary, &fit, &settings), state(&fit, table, options.seed));
+    let (model, state) = (filled(&summary, &fit, &settings)?, state(&fit, table, options.seed));
     Ok(Outcome { summary, fit, settings, model, state, trace })
-}
-
-/// The library's name for a method.
-fn method(asked: Option<Method>) -> solve::Method {
-    asked.and_then(|method| solve::Method::named(&name_of(&method))).unwrap_or_default()
 }
 
 /// Sizes of the networks of method neural.
@@ -150,8 +144,8 @@ fn networks_of(solve: &SolveSettings) -> Result<Option<Trained>> {
 
 /// Write defaults into the settings, so that what is saved is what was computed, and refuse what cannot be done.
 fn settle(settings: &mut Settings) -> Result<()> {
-    settings.model.drift.get_or_insert(DriftKind::Ou);
-    settings.model.noise.get_or_insert(NoiseKind::Stable);
+    settings.model.drift.get_or_insert(DriftName::OU);
+    settings.model.noise.get_or_insert(NoiseName::STABLE);
     let solve = &mut settings.solve;
     if *solve.method.get_or_insert(Method::Auto) != Method::Neural {
         let given = [
@@ -186,46 +180,27 @@ fn starts(fit: &Fit) -> (Vec<f64>, Vec<Option<f64>>) {
 }
 
 /// The settings with every estimate and the start filled in.
-fn filled(summary: &Summary, fit: &Fit, settings: &Settings) -> Settings {
+///
+/// # Errors
+/// A parameter that no settings file can hold.
+fn filled(summary: &Summary, fit: &Fit, settings: &Settings) -> Result<Settings> {
     let mut settings = settings.clone();
-    settings.model.noise = NoiseKind::from_str(summary.noise, false).ok();
+    settings.model.noise = NoiseName::named(summary.noise);
     let (means, stds) = starts(fit);
     if let OneOrMany::Many(names) = &summary.dimension {
         // What holds for all is said for each.
-        (settings.model.x0, settings.model.x0_std) = (None, None);
+        settings.model.values.retain(|name| ![X0, X0_STD].contains(&name));
         for (name, (mean, std)) in names.iter().zip(means.into_iter().zip(stds)) {
-            settings.parameters.insert(format!("x0[{name}]"), mean);
-            std.and_then(|std| settings.parameters.insert(format!("x0_std[{name}]"), std));
+            settings.parameters.insert(format!("{X0}[{name}]"), mean);
+            std.and_then(|std| settings.parameters.insert(format!("{X0_STD}[{name}]"), std));
         }
         settings.parameters.extend(fit.parameters.iter().map(|p| (p.name.clone(), p.value)));
-        return settings;
+        return Ok(settings);
     }
-    (settings.model.x0, settings.model.x0_std) = (Some(means[0]), stds[0]);
-    for p in &fit.parameters {
-        let (model, drift) = (&mut settings.model, &mut settings.drift);
-        let slot = match p.name.as_str() {
-            "theta" => &mut drift.theta,
-            "mu" => &mut drift.mu,
-            "theta1" => &mut drift.theta1,
-            "theta2" => &mut drift.theta2,
-            "slope" => &mut drift.slope,
-            "offset" => &mut drift.offset,
-            "alpha" => &mut model.alpha,
-            "scale" => &mut model.scale,
-            "tau" => &mut model.tau,
-            "sigma_g" => &mut model.sigma_g,
-            "tempering" => &mut model.tempering,
-            "nu" => &mut model.nu,
-            "dof" => &mut model.dof,
-            "rate" => &mut model.rate,
-            "jump_std" => &mut model.jump_std,
-            "brownian" => &mut model.brownian,
-            "observation_std" => &mut model.observation_std,
-            _ => continue,
-        };
-        *slot = Some(p.value);
-    }
-    settings
+    settings.model.values.set(X0, Some(means[0]));
+    settings.model.values.set(X0_STD, stds[0]);
+    fit.parameters.iter().try_for_each(|p| settings.hold(&p.name, p.value))?;
+    Ok(settings)
 }
 
 /// What a forecast needs of a fit.

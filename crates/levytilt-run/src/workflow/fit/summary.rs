@@ -10,7 +10,7 @@ use crate::directory::npz::{self, Array};
 use crate::failure::quoted;
 use crate::number::figure;
 use crate::one_or_many::OneOrMany;
-use crate::settings::DriftKind;
+use crate::settings::DriftName;
 use crate::settings::name_of;
 use crate::table::time::Calendar;
 
@@ -38,7 +38,7 @@ pub struct Summary {
     /// Names of the observed columns.
     pub dimension: OneOrMany<String>,
     /// Drift by name.
-    pub drift: DriftKind,
+    pub drift: DriftName,
     /// Noise by name; the one chosen if it was open.
     pub noise: &'static str,
     /// The families that were compared, best first; left out if the noise was given.

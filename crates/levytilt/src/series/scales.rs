@@ -1,24 +1,11 @@
-//! Guess where to start: rough parameter values from medians of the data, which no jump can spoil.
-//!
-//! | parameter | guess |
-//! |---|---|
-//! | `observation_std` | see [`Scales`]: what does not grow with the lag |
-//! | `scale` and other sizes | the part of a typical increment that does grow with the lag |
-//! | `scale` where it is a standard deviation, `jump_std` | the root mean square of the increments |
-//! | `alpha` | 1.5 |
-//! | `mu` | median of the values |
-//! | `theta`, `theta1`, −`slope` | ten relaxation times in the span |
-//! | `theta2` | wells at the root mean square of the middle half of the values |
+//! Measure typical sizes in a series by medians, which no jump can spoil: first guesses and priors start from them.
 
-use super::Spec;
 use crate::{Error, Result};
 
 /// A standard normal variable is below this in absolute value with probability one half.
-const NORMAL_MEDIAN: f64 = 0.674_489_750_196_081_7;
-/// Half of all draws of a standard symmetric stable law are below this in absolute value, within 2% for α from 1 to 2.
-const STABLE_MEDIAN: f64 = 0.97;
-/// Index assumed before anything is known about it.
-pub(super) const ALPHA: f64 = 1.5;
+pub(crate) const NORMAL_MEDIAN: f64 = 0.674_489_750_196_081_7;
+/// Tail index assumed before anything is known about it.
+pub(crate) const FIRST_ALPHA: f64 = 1.5;
 /// Lag of the longer increments, in observations.
 const LAG: usize = 4;
 
@@ -113,45 +100,10 @@ fn split(seen: &[(f64, f64)], (lag, short): (f64, f64), given: Option<f64>) -> (
     let mut share = 0.5;
     if seen.len() > 2 * LAG {
         let (long_lag, long) = increments(seen, LAG);
-        let growth = (long_lag / lag).powf(2.0 / ALPHA) - 1.0;
+        let growth = (long_lag / lag).powf(2.0 / FIRST_ALPHA) - 1.0;
         share = ((long / short).powi(2) - 1.0) / growth;
     }
     // At the ends one of the two would be nothing, which is a hard place to start from.
     let share = share.clamp(0.1, 0.95);
     (short * share.sqrt(), short * (0.5 * (1.0 - share)).sqrt())
-}
-
-/// A start for each parameter that `spec` leaves open.
-pub(super) fn guess(name: &str, spec: &Spec, scales: &Scales) -> f64 {
-    let Scales { median, level, spread, motion, root_mean_square, observation, lag, span } = *scales;
-    let stable = spec.noise.parameters.contains(&"alpha");
-    let alpha = spec.given("alpha").unwrap_or(ALPHA);
-    let rate = spec.given("theta").or(spec.given("theta1")).unwrap_or(10.0 / span);
-    let slope = spec.given("slope").unwrap_or(-10.0 / span);
-    match name {
-        "theta" | "theta1" => rate,
-        "slope" => slope,
-        "mu" => median,
-        "offset" => -slope * median,
-        "theta2" => rate / (level * level),
-        "alpha" => alpha,
-        "scale" if stable => NORMAL_MEDIAN * motion / (STABLE_MEDIAN * lag.powf(1.0 / alpha)),
-        // Cauchy over short times.
-        "scale" if spec.noise.name == "nig" => NORMAL_MEDIAN * motion / lag,
-        // Here the scale is the standard deviation.
-        "scale" if matches!(spec.noise.name, "gaussian" | "variance-gamma") => root_mean_square / lag.sqrt(),
-        "scale" => motion / lag.sqrt(),
-        // Radii are in units of `scale`.
-        "tau" => 0.1 * lag.powf(1.0 / alpha),
-        "sigma_g" => 1.0,
-        // Jumps are damped beyond the sizes that are commonly seen.
-        "tempering" => 1.0 / spread,
-        // The more a typical increment falls short of the mean square, the longer the bursts.
-        "nu" => lag * (root_mean_square / motion),
-        "dof" => 4.0,
-        "rate" => 0.5 / lag,
-        "jump_std" => 1.5 * root_mean_square,
-        "observation_std" => observation,
-        _ => 1.0,
-    }
 }
