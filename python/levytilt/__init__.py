@@ -1,4 +1,4 @@
-"""Bayesian inference for systems that jump: dX = f(X) dt + dL with heavy-tailed noise L, observed with noise.
+"""Inference for systems that jump: dX = f(X) dt + dL with heavy-tailed noise L, observed with noise.
 
 >>> import levytilt as lt
 >>> fit = lt.Model(drift="ou", noise="stable").fit(times, values, seed=1)      # doctest: +SKIP

@@ -80,8 +80,8 @@ class Fit:
     ) -> Forecast:
         """Predictive paths up to a horizon (2.5, "2D", a timedelta) or at given times.
 
-        Number of paths and seed default to those of the fit. Each path uses its own draw of the learned parameters, unless
-        `fixed_parameters` holds them at their estimates.
+        Number of paths and seed default to those of the fit. Learned parameters are drawn from their approximate posterior,
+        unless `fixed_parameters` holds them at their estimates.
         """
         if (horizon is None) == (at is None):
             raise InputError("forecast needs a horizon or the times to look at, and not both")
