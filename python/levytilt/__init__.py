@@ -1,10 +1,10 @@
-"""Inference for systems that jump: dX = f(X) dt + dL, with heavy-tailed noise L, seen through noisy observations.
+"""Inference for systems that jump: dX = f(X) dt + dL with heavy-tailed noise L, observed with noise.
 
 >>> import levytilt as lt
 >>> fit = lt.Model(drift="ou", noise="stable").fit(times, values, seed=1)      # doctest: +SKIP
 >>> fit.forecast(horizon=2.5).quantile([0.05, 0.5, 0.95])                      # doctest: +SKIP
 
-The engine is that of the program `levytilt`: the same seed gives the same numbers, bit for bit.
+The engine is that of the program `levytilt`: the same seed gives bit-identical results.
 """
 
 from ._backtest import Scores, backtest

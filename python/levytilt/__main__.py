@@ -1,4 +1,4 @@
-"""The program `levytilt`, as the package brings it: the same code, and windows on a cluster."""
+"""Run the program `levytilt` from the package, with backtests on a cluster."""
 
 from __future__ import annotations
 

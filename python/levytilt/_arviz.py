@@ -1,4 +1,4 @@
-"""Give a fit to ArviZ."""
+"""Convert a fit to ArviZ InferenceData."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ if TYPE_CHECKING:
 def to_arviz(fit: Fit, chains: int = 4) -> Any:
     """InferenceData with independent posterior draws, equally weighted.
 
-    `x` are posterior paths at the estimated parameters; where paths have weights they are resampled in proportion. The
-    learned parameters, by the names of the summary, are drawn from their Gaussian law on the scales on which they are free,
-    where it is known; paths do not follow them. Draws are independent, so that chains are only parts of them, for the
-    diagnostics that compare chains. Observations lie in one dimension `observation` with coordinates for their times and
-    names.
+    `x` holds posterior paths at the estimated parameters, resampled if they are weighted. Learned parameters, named as in the
+    summary, are drawn from their Gaussian approximation on the unconstrained scale, where it is known; paths do not depend on
+    these draws. Draws are independent; they are split into chains only for diagnostics that compare chains. Observations have
+    one dimension `observation`, with coordinates for their times and names.
     """
     arviz = need("arviz", "arviz")
     seen = fit._observations()
@@ -61,12 +60,12 @@ def to_arviz(fit: Fit, chains: int = 4) -> Any:
 
 
 def _equal(paths: np.ndarray, weights: np.ndarray, generator: np.random.Generator, chains: int) -> np.ndarray:
-    """Paths (chain, draw, time, dimension), all of the same weight."""
+    """Paths (chain, draw, time, dimension) of equal weight."""
     count = len(weights) - len(weights) % chains
     if count == 0:
         raise InputError(f"{len(weights)} paths are too few for {chains} chains")
     if np.ptp(weights) > 0:
-        # Systematic resampling; the order is mixed so that copies of a path do not lie side by side.
+        # Systematic resampling; the order is shuffled so that copies of a path are not adjacent.
         places = (np.arange(count) + generator.uniform()) / count
         chosen = np.searchsorted(np.cumsum(weights), places).clip(max=len(weights) - 1)
         paths = paths[generator.permutation(chosen)]
@@ -74,21 +73,21 @@ def _equal(paths: np.ndarray, weights: np.ndarray, generator: np.random.Generato
 
 
 def _parameters(fit: Fit, shape: tuple[int, ...]) -> dict[str, np.ndarray]:
-    """Draws (chain, draw) of every learned parameter; none where their errors are not known."""
+    """Draws (chain, draw) of every learned parameter; empty where standard errors are unknown."""
     draws = fit._run.parameter_draws(int(np.prod(shape)), fit.summary["seed"])
     given = {name for name, found in fit.summary["parameters"].items() if found["fixed"]}
     return {name: values.reshape(shape) for name, values in draws.items() if name not in given}
 
 
 def _flat(latent: np.ndarray, times: np.ndarray, columns: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Place in latent time, dimension and value of everything that was seen."""
+    """Latent time index, dimension and value of every observation."""
     table = np.column_stack(columns)
     row, dimension = np.nonzero(~np.isnan(table))
     return np.searchsorted(latent, times)[row], dimension, table[row, dimension]
 
 
 def _errors(fit: Fit) -> np.ndarray:
-    """Standard deviation of the observation error of each dimension."""
+    """Standard deviation of the observation noise in each dimension."""
     values = fit.parameters
     one = values.get("observation_std")
     return np.array([values.get(f"observation_std[{name}]", one) for name in fit.names], dtype=float)

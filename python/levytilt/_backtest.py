@@ -1,4 +1,4 @@
-"""Rolling windows, every model on the same ones, here or on many machines."""
+"""Backtest models on the same rolling windows, on this machine or on a cluster."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from ._keywords import length, packed, refuse_unknown
 from ._levytilt import Backtest, ComputationError, Table
 from ._progress import Bar
 
-#: Windows in flight per worker: enough that none waits for work, few enough that little is lost with one.
+#: Windows in flight per worker: enough to keep it busy, few enough that little is lost if it dies.
 AHEAD = 4
-#: How often an executor that broke is made anew, where that is possible.
+#: How often a broken executor is recreated, where that is possible.
 REVIVALS = 5
 
-Window = tuple  # (number, models that are missing)
+Window = tuple  # (number, missing models)
 
 
 class Scores:
-    """What a backtest found."""
+    """Results of a backtest."""
 
     def __init__(self, content: dict[str, Any], table: str, path: str | None):
         self.content = content
@@ -37,11 +37,11 @@ class Scores:
 
     @property
     def models(self) -> dict[str, dict[str, Any]]:
-        """The scores of each model, by its name."""
+        """Scores of each model, by name."""
         return {model["name"]: model for model in self.content["models"]}
 
     def to_pandas(self) -> Any:
-        """A row per model."""
+        """A DataFrame with one row per model."""
         pandas = need("pandas", "pandas")
         keys = ("crps", "energy_score", "tail_crps", "mse", "mae", "seconds_per_window")
         rows = {name: {key: model[key] for key in keys} for name, model in self.models.items()}
@@ -72,13 +72,13 @@ def backtest(
 ) -> Scores:
     """Score models on rolling windows of a record.
 
-    data is what `Model.fit` takes in one argument. Windows are done by threads of this process; by any
-    ``concurrent.futures.Executor``; by one that is made anew when a worker's death has broken it, where `executor` is a
-    function that makes it; or on a Dask cluster, by its address or its ``Client.get_executor()``. No figure depends on where
-    or in which order windows are done.
+    data is what `Model.fit` takes as a single argument. Windows run on threads of this process; on any
+    ``concurrent.futures.Executor``; on an executor that is recreated when the death of a worker breaks it, if `executor` is a
+    function that creates one; or on a Dask cluster, given its address or ``Client.get_executor()``. Results do not depend on
+    where or in which order windows run.
 
-    With `out`, results are written there as by ``levytilt backtest``, and a second call, also one of the program, goes on
-    where the first stopped. Further options: from_, to, least, reference, training_steps.
+    With `out`, results are written there as by ``levytilt backtest``, and another call, also of the program, resumes where the
+    first stopped. Further options: from_, to, least, reference, training_steps.
     """
     if "from_" in options:
         options["from"] = options.pop("from_")
@@ -105,8 +105,8 @@ def run(
     threads: int = 0,
     progress: bool | None = None,
 ) -> tuple[str, str]:
-    """Do what is missing in the journal of a plan, made from a request, and finish it."""
-    # Workers first: where there are none, nothing is begun.
+    """Compute what is missing in the journal of a plan, made from a request, and finish it."""
+    # Workers first: without any, nothing is started.
     with _workers(plan, request, executor, cluster, threads) as workers:
         missing = plan.open()
         bar = Bar(progress, len(plan), "forecasts", len(plan) - len(missing))
@@ -120,7 +120,7 @@ def run(
 
 
 def window_lines(plan: Backtest, window: int, models: Sequence[str]) -> list[str]:
-    """Lines of one window: the task that is sent around."""
+    """Journal lines of one window: the task sent to workers."""
     return [plan.line(window, model) for model in models]
 
 
@@ -132,7 +132,7 @@ def _by_window(missing: list[tuple[int, str]]) -> list[Window]:
 
 
 class _directory:
-    """The directory of the results: the one given, or one that is removed in the end."""
+    """The directory of the results: the given one, or a temporary one."""
 
     def __init__(self, out: Any):
         self.out = out
@@ -164,7 +164,7 @@ def _workers(plan: Backtest, request: str, executor: Any, cluster: str | None, t
 
 
 class Pool:
-    """Windows through an executor, few at a time, results as they come."""
+    """Run windows on an executor, a few at a time; yield results as they arrive."""
 
     def __enter__(self) -> Any:
         return self
@@ -176,7 +176,7 @@ class Pool:
         raise NotImplementedError
 
     def revive(self) -> bool:
-        """Make the executor anew after a worker's death; whether that was possible."""
+        """Recreate the executor after the death of a worker; return whether that was possible."""
         return False
 
     def results(self, windows: list[Window]) -> Iterator[list[str]]:
@@ -193,7 +193,7 @@ class Pool:
                     del flying[future]
                     yield lines
             except BrokenExecutor as error:
-                # Finished windows are not lost with the worker that died after them.
+                # Keep finished windows even if their worker died afterwards.
                 for future, window in flying.items():
                     if future.done() and not future.cancelled() and future.exception() is None:
                         yield future.result()
@@ -232,7 +232,7 @@ class Local(Pool):
 
 
 class Remote(Pool):
-    """Any executor. The record lies in a file that the workers read once; a task is its name and a number."""
+    """Any executor. The data are in a file that workers read once; a task is its name and a window number."""
 
     def __init__(self, plan: Backtest, request: str, executor: Any):
         self.key, self.payload = luggage(request, plan.table)
@@ -243,7 +243,7 @@ class Remote(Pool):
 
     def __enter__(self) -> Remote:
         self.out.mkdir(parents=True, exist_ok=True)
-        # The same call has the same name, so that it replaces what a driver left that died.
+        # The same call has the same name, so it replaces the leftovers of a dead driver.
         self.file = self.out / f".plan.{self.key}.pickle"
         self.file.write_bytes(self.payload)
         return self
@@ -278,11 +278,11 @@ def _plan_in(file: str) -> Backtest:
 
 
 def luggage(request: str, table: Table) -> tuple[str, bytes]:
-    """What a worker needs once, and a name for it."""
+    """The data that a worker needs once, and a name for them."""
     payload = pickle.dumps((request, table))
     return hashlib.sha256(payload).hexdigest()[:16], payload
 
 
 def unpacked(payload: bytes) -> Backtest:
-    """The plan that a worker makes once and keeps."""
+    """The plan that a worker builds once and keeps."""
     return Backtest(*pickle.loads(payload))

@@ -1,4 +1,4 @@
-"""Windows on a Dask cluster: the record is sent to every worker once, a task is a number and the names of models."""
+"""Run windows on a Dask cluster: the data are sent to every worker once, a task is a window number and model names."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ._backtest import AHEAD, Window, luggage, unpacked, window_lines
 from ._extras import need
 from ._levytilt import Backtest, ComputationError, InputError
 
-#: Seconds after which the number of workers is looked at again.
+#: Seconds between checks of the number of workers.
 PATIENCE = 5.0
 _plans: dict[str, Backtest] = {}
 
 
 class DaskWorkers:
-    """The workers of a cluster, by the address of its scheduler or a client of it."""
+    """The workers of a cluster, given its scheduler address or a client."""
 
     def __init__(self, request: str, table: Any, address: str | None = None, client: Any = None):
         self.distributed = need("distributed", "dask")
@@ -41,14 +41,14 @@ class DaskWorkers:
     def results(self, windows: list[Window]) -> Iterator[list[str]]:
         if not windows:
             return
-        # Sent to all workers at once; a worker that comes later gets it from another.
+        # Sent to all workers at once; a worker that joins later gets it from another.
         place = self.client.scatter(self.payload, broadcast=True, hash=False)
         waiting = list(reversed(windows))
         flying = self.distributed.as_completed([], loop=self.client.loop, raise_errors=False)
         count, most, looked = 0, 0, float("-inf")
         try:
             while waiting or count:
-                # Workers come and go; to ask after every window would cost as much as the window's own messages.
+                # Workers come and go; asking after every window would cost as much as the window's own messages.
                 if time.monotonic() - looked > PATIENCE:
                     most, looked = AHEAD * max(1, sum(self.client.nthreads().values())), time.monotonic()
                 while waiting and count < most:
@@ -70,7 +70,7 @@ class DaskWorkers:
     def _result(self, future: Any) -> list[str]:
         if future.status == "finished":
             lines = future.result()
-            # A result that is here need not be kept there, nor computed again when its worker dies.
+            # A received result need not be kept on the cluster, nor computed again when its worker dies.
             future.release()
             return lines
         if future.status in ("cancelled", "lost", "pending"):
@@ -89,7 +89,7 @@ class DaskWorkers:
 def _lines(key: str, payload: bytes, number: int, models: list[str]) -> list[str]:
     plan = _plans.get(key)
     if plan is None:
-        # One record at a time is enough for a worker.
+        # A worker keeps one data set at a time.
         _plans.clear()
         plan = _plans.setdefault(key, unpacked(payload))
     return window_lines(plan, number, models)

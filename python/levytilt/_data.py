@@ -1,4 +1,4 @@
-"""Read observations from whatever holds them, and give results back in kind."""
+"""Convert observations from and results to NumPy, pandas, polars and files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MICROSECONDS = 1000
 
 
 class Record:
-    """A table for the engine, and what its times looked like."""
+    """A table for the engine, and the format of its times."""
 
     def __init__(self, table: Table, clock: Clock):
         self.table = table
@@ -23,7 +23,7 @@ class Record:
 
 
 class Clock:
-    """How times came in, and so how they go out: as NumPy arrays, or in frames of pandas or polars."""
+    """The format of times on input, and so on output: NumPy arrays, or pandas or polars DataFrames."""
 
     def __init__(self, kind: str = "numpy", zone: Any = None, name: Any = None):
         self.kind = kind
@@ -31,7 +31,7 @@ class Clock:
         self.name = name
 
     def times(self, times: np.ndarray, origin: int | None) -> Any:
-        """Times of the computation as users know them: numbers, or timestamps rounded to the microsecond."""
+        """Engine times in the user's format: numbers, or timestamps rounded to the microsecond."""
         if origin is None:
             return times
         nanoseconds = np.rint(times * 86_400e9).astype(np.int64) + origin
@@ -39,7 +39,7 @@ class Clock:
         return stamps
 
     def frame(self, times: np.ndarray, origin: int | None, names: list[str], columns: dict[Any, np.ndarray]) -> Any:
-        """Columns of shape (time, dimension) as a frame; for NumPy a dictionary of arrays, flat in one dimension."""
+        """Columns of shape (time, dimension) as a DataFrame; for NumPy a dictionary of arrays, flat in one dimension."""
         stamps = self.times(times, origin)
         one = len(names) == 1
         if self.kind == "numpy":
@@ -60,7 +60,7 @@ class Clock:
         return frame
 
     def index(self, stamps: np.ndarray) -> Any:
-        """An index of pandas, in the zone of the record."""
+        """A pandas index, in the time zone of the data."""
         import pandas
 
         index = pandas.Index(stamps, name=self.name)
@@ -70,7 +70,7 @@ class Clock:
 
 
 def record(times: Any, values: Any = None, column: Any = None, columns: Any = None, config: Any = None) -> Record:
-    """Observations from a path, a Series or DataFrame (index = time), a polars frame (first column = time) or arrays."""
+    """Observations from a path, a Series or DataFrame (index = time), a polars DataFrame (first column = time) or arrays."""
     only = [column] if column is not None else columns
     if isinstance(times, (str, os.PathLike)) and values is None:
         return _from_path(os.fspath(times), column, columns, config)
@@ -87,7 +87,7 @@ def record(times: Any, values: Any = None, column: Any = None, columns: Any = No
 
 
 def engine_times(times: Any) -> np.ndarray | list[str]:
-    """Times for the engine: numbers, or timestamps as files write them."""
+    """Times for the engine: numbers, or timestamps as written in files."""
     return _times(times)[0]
 
 
@@ -115,7 +115,7 @@ def _from_pandas(data: Any, only: Any, source: str = "data") -> Record:
     if data.ndim == 1 and data.name is None:
         frame.columns = ["value"]
     names = [str(name) for name in frame.columns]
-    # The array, not the frame's own conversion, so that extension types with missing values come as NaN.
+    # Convert column by column, so that missing values of extension types become NaN.
     columns = [frame.iloc[:, k].to_numpy(dtype=float, na_value=np.nan) for k in range(len(names))]
     times, zone = _times(frame.index)
     names, columns = _choose(source, names, columns, only)
@@ -166,7 +166,7 @@ def _choose(source: str, names: list[str], columns: list[np.ndarray], only: Any)
 
 
 def _times(times: Any, utc: bool = False) -> tuple[Any, Any]:
-    """Times for the engine, numbers or texts, and their zone."""
+    """Times for the engine, numbers or strings, and their time zone."""
     zone = None
     if _is_a(times, "pandas", "PeriodIndex"):
         times = times.to_timestamp()
@@ -185,7 +185,7 @@ def _times(times: Any, utc: bool = False) -> tuple[Any, Any]:
 
 
 def _stamps(array: np.ndarray, utc: bool) -> list[str]:
-    """Timestamps in as few digits as they need; a date alone where all are midnights without a zone."""
+    """Timestamps with as few digits as needed; only dates if all are midnight without a time zone."""
     array = array.astype("datetime64[ns]") if np.datetime_data(array.dtype)[0] not in ("D", "s", "ms", "us", "ns") else array
     for unit in ("D", "s", "ms", "us"):
         if (unit != "D" or not utc) and bool(np.all(array.astype(f"datetime64[{unit}]") == array)):
@@ -196,6 +196,6 @@ def _stamps(array: np.ndarray, utc: bool) -> list[str]:
 
 
 def _is_a(value: Any, package: str, *names: str) -> bool:
-    """Whether a value is of a class of a package, which need not be installed."""
+    """Whether a value is an instance of a class of a package, which need not be installed."""
     module = sys.modules.get(package)
     return module is not None and isinstance(value, tuple(getattr(module, name) for name in names))

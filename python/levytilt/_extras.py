@@ -1,4 +1,4 @@
-"""Packages that are used where they are installed."""
+"""Import optional packages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def need(package: str, extra: str) -> Any:
-    """Import a package, or say how to get it."""
+    """Import a package, or explain how to install it."""
     try:
         return importlib.import_module(package)
     except ImportError as error:

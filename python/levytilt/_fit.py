@@ -1,4 +1,4 @@
-"""What a fit found: in memory, or read back from its directory."""
+"""The result of a fit, in memory or loaded from its directory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STATISTICS = ("mean", "sd", "q05", "q25", "q50", "q75", "q95", "jump_probability
 
 
 class Fit:
-    """A model fitted to a record: figures, posterior, paths, and a look ahead."""
+    """A fitted model: summary, posterior, paths and forecasts."""
 
     def __init__(self, run: Run | Saved, clock: Clock):
         self._run = run
@@ -28,17 +28,17 @@ class Fit:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """The content of summary.json."""
+        """The contents of summary.json."""
         return json.loads(self._run.summary_json())
 
     @property
     def parameters(self) -> dict[str, float]:
-        """The values of all parameters, given or learned."""
+        """Values of all parameters, fixed or learned."""
         return {name: found["estimate"] for name, found in self.summary["parameters"].items()}
 
     @property
     def settings(self) -> str:
-        """The content of settings.toml."""
+        """The contents of settings.toml."""
         return self._run.settings()
 
     @property
@@ -47,20 +47,20 @@ class Fit:
         return self._run.names if isinstance(self._run, Saved) else self._run.table.names
 
     def posterior(self) -> Any:
-        """Posterior law of the state at every latent time: mean, sd, quantiles, jump probability.
+        """Posterior of the state at every latent time: mean, sd, quantiles, jump probability.
 
-        A frame where the record was one; for arrays and files a dictionary of arrays, (time) or (time, dimension).
+        A DataFrame if the data were one; for arrays and files a dictionary of arrays, (time) or (time, dimension).
         """
         found = dict(self._run.posterior())
         return self._clock.frame(found.pop("time"), self._origin(), self.names, found)
 
     def paths(self) -> np.ndarray:
-        """Posterior paths (path, time, dimension); their weights are `weights`, their times those of `posterior`."""
+        """Posterior paths (path, time, dimension), with weights `weights` and the times of `posterior`."""
         return self._run.paths()
 
     @property
     def weights(self) -> np.ndarray:
-        """Weights of the paths, with sum 1."""
+        """Weights of the paths; they sum to 1."""
         return self._run.weights()
 
     @property
@@ -78,9 +78,10 @@ class Fit:
         threads: int = 0,
         fixed_parameters: bool = False,
     ) -> Forecast:
-        """Predictive paths up to a horizon (2.5, "2D", a timedelta) or at given times; paths and seed of the fit.
+        """Predictive paths up to a horizon (2.5, "2D", a timedelta) or at given times.
 
-        Learned parameters are drawn from their errors, unless `fixed_parameters` holds them at their estimates.
+        Number of paths and seed default to those of the fit. Learned parameters are drawn from their approximate posterior,
+        unless `fixed_parameters` holds them at their estimates.
         """
         if (horizon is None) == (at is None):
             raise InputError("forecast needs a horizon or the times to look at, and not both")
@@ -100,7 +101,7 @@ class Fit:
         return to_arviz(self, chains)
 
     def plot(self) -> Any:
-        """Draw record, posterior, jumps and parameters with matplotlib; the figure."""
+        """Plot data, posterior, jumps and parameters with matplotlib; return the figure."""
         from ._plot import plot
 
         return plot(self)
@@ -109,7 +110,7 @@ class Fit:
         return self._run.origin if isinstance(self._run, Saved) else self._run.table.origin
 
     def _observations(self) -> tuple[np.ndarray, list[np.ndarray]] | None:
-        """Times and columns of the record; nothing for a run read back, whose directory does not hold them."""
+        """Times and columns of the data; None for a loaded run, whose directory does not contain them."""
         return None if isinstance(self._run, Saved) else (self._run.table.times, self._run.table.columns)
 
     def __repr__(self) -> str:
@@ -117,7 +118,7 @@ class Fit:
 
 
 class Saved:
-    """A run directory, which the program or `Fit.save` wrote."""
+    """A run directory written by the program or by `Fit.save`."""
 
     def __init__(self, path: str | os.PathLike[str]):
         self.path = Path(path)
@@ -140,7 +141,7 @@ class Saved:
         with open(self.path / "posterior.csv", newline="", encoding="utf-8") as file:
             rows = csv.reader(file)
             next(rows)
-            # A field that is empty is a figure that does not exist.
+            # An empty field is an undefined value.
             table = np.array([[float(field or "nan") for field in row[2:]] for row in rows])
         arrays = table.reshape(-1, len(self.names), len(STATISTICS))
         with np.load(self.path / "paths.npz") as archive:
@@ -164,5 +165,5 @@ class Saved:
 
 
 def load(path: str | os.PathLike[str]) -> Fit:
-    """Read the directory of a run back, whether the program or `Fit.save` wrote it."""
+    """Load a run directory written by the program or by `Fit.save`."""
     return Fit(Saved(path), Clock())

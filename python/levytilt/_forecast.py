@@ -1,4 +1,4 @@
-"""Look ahead: predictive paths and what they say."""
+"""Forecasts: predictive paths and their summaries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._levytilt import Ahead
 
 
 class Forecast:
-    """Predictive paths of the state from the end of a fitted record."""
+    """Predictive paths of the state from the end of the fitted data."""
 
     def __init__(self, ahead: Ahead, clock: Clock):
         self._ahead = ahead
@@ -26,13 +26,13 @@ class Forecast:
 
     @property
     def times(self) -> Any:
-        """Times ahead, as the record writes its times."""
+        """Forecast times, in the format of the data."""
         stamps = self._clock.times(self._ahead.times, self._ahead.origin)
         return self._clock.index(stamps) if self._clock.kind == "pandas" else stamps
 
     @property
     def summary(self) -> dict[str, Any]:
-        """The content of summary.json."""
+        """The contents of summary.json."""
         return json.loads(self._ahead.summary_json())
 
     def paths(self) -> np.ndarray:
@@ -40,7 +40,7 @@ class Forecast:
         return self._ahead.paths()
 
     def mean(self) -> Any:
-        """Means: an array (time) or (time, dimension), or what the record was."""
+        """Means: an array (time) or (time, dimension), or the type of the data."""
         means = self._ahead.mean()
         if self._clock.kind == "numpy":
             return means[:, 0] if len(self.names) == 1 else means
@@ -48,7 +48,7 @@ class Forecast:
         return frame["mean"] if self._clock.kind == "pandas" and len(self.names) == 1 else frame
 
     def quantile(self, levels: float | Sequence[float]) -> Any:
-        """Quantiles: an array (time, level) or (time, dimension, level), or a frame with a column per level."""
+        """Quantiles: an array (time, level) or (time, dimension, level), or a DataFrame with one column per level."""
         wanted = [float(level) for level in np.atleast_1d(levels)]
         found = self._ahead.quantile(wanted)
         if self._clock.kind == "numpy":

@@ -1,4 +1,4 @@
-"""Hand keyword arguments to the engine as JSON, and refuse those that nobody knows."""
+"""Pass keyword arguments to the engine as JSON, and reject unknown ones."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _UNITS = {
 
 
 def packed(**options: Any) -> str:
-    """Keywords as JSON; those that are None or False are left out."""
+    """Keywords as JSON, without those that are None or False."""
     given = {name: plain(name, value) for name, value in options.items() if value is not None and value is not False}
     return json.dumps(given, allow_nan=False)
 
 
 def refuse_unknown(function: str, options: Iterable[str], sections: list[str], others: Iterable[str] = ()) -> None:
-    """Raise TypeError for a keyword that is none, with names that are close to it."""
+    """Raise TypeError for an unknown keyword, with the closest known names."""
     known = [*_levytilt.known(sections), *others]
     for name in options:
         if name not in known:
@@ -42,11 +42,11 @@ def refuse_unknown(function: str, options: Iterable[str], sections: list[str], o
 
 
 def length(value: Any) -> float | str | None:
-    """A length of time: a number, ``"2d"``, ``"2D"``, ``"90min"``, or a timedelta, which becomes days."""
+    """A duration: a number, ``"2d"``, ``"2D"``, ``"90min"``, or a timedelta, converted to days."""
     if isinstance(value, np.timedelta64):
         return float(value / np.timedelta64(1, "ns")) / 86_400e9
     if isinstance(value, datetime.timedelta):
-        # Also a pandas Timedelta, which is one; exact to the microsecond.
+        # pandas.Timedelta is a subclass; exact to the microsecond.
         return value / datetime.timedelta(days=1)
     if isinstance(value, str):
         found = _LENGTH.fullmatch(value)
@@ -56,7 +56,7 @@ def length(value: Any) -> float | str | None:
 
 
 def plain(name: str, value: Any) -> Any:
-    """A value that JSON has: a number, a text, a list or a dictionary of them."""
+    """A value as JSON can represent it: a number, a string, a list or a dictionary of them."""
     if isinstance(value, (bool, str)):
         return value
     if isinstance(value, os.PathLike):

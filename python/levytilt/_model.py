@@ -1,4 +1,4 @@
-"""Describe a model, and fit it."""
+"""Specify a model and fit it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ._progress import learning
 
 
 class Model:
-    """Drift, noise, observation and start. A parameter given a value is held fixed; one left out is learned.
+    """Drift, noise, observation noise and initial state. Given parameters are held fixed; the others are learned.
 
     drift: "ou" (theta, mu), "double-well" (theta1, theta2), "linear" (slope, offset), "neural" (width, depth), "none".
     noise: "stable" (alpha, scale), "truncated-stable", "tempered-stable", "variance-gamma", "nig", "student",
-    "compound-poisson", "gaussian", or "auto", which fits them all and keeps the one with the most evidence.
-    Others: observation_std, brownian, x0, x0_std. `parameters` holds values of single dimensions, such as
-    ``{"theta[NVDA]": 3.0}``. Names and meaning are those of ``levytilt fit --help``.
+    "compound-poisson", "gaussian", or "auto", which fits them all and keeps the one with the highest evidence.
+    Further parameters: observation_std, brownian, x0, x0_std. `parameters` holds values for single dimensions, such as
+    ``{"theta[NVDA]": 3.0}``. Names and meanings are those of ``levytilt fit --help``.
     """
 
     def __init__(
@@ -54,12 +54,13 @@ class Model:
         progress: bool | Callable[[int, int, float, float], None] | None = None,
         **options: Any,
     ) -> Fit:
-        """Learn the open parameters and the hidden path.
+        """Learn the free parameters and the hidden path.
 
-        times and values are arrays; or times alone is a pandas Series or DataFrame (index = time), a polars DataFrame
+        Pass times and values as arrays; or times alone as a pandas Series or DataFrame (index = time), a polars DataFrame
         (first column = time), or the path of a CSV or Parquet file. NaN is a missing value. Results are the same for any
-        number of threads (0 = all cores). progress: True for a bar, False for none, or a function of
-        (iteration, most, bound, error). Further options, such as init or iterations, are those of ``levytilt fit``.
+        number of threads (0 = all cores). steps: latent steps over the span; needed only for a nonlinear drift with long gaps.
+        progress: True for a bar, False for none, or a function of (iteration, maximum, ELBO, its standard error). Further
+        options, such as init or iterations, are those of ``levytilt fit``.
         """
         refuse_unknown("fit", options, ["solve", "model", "drift"], ["config"])
         found = record(times, values, column, columns)

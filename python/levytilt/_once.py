@@ -1,4 +1,4 @@
-"""Exact evidence, and synthetic data."""
+"""Exact evidence and simulated data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._keywords import packed, refuse_unknown
 
 
 class Exact:
-    """Exact evidence and smoother of a one-dimensional record."""
+    """Exact evidence and smoothing distribution of one-dimensional data."""
 
     def __init__(self, summary: dict[str, Any], posterior: Any):
         self.summary = summary
@@ -21,11 +21,11 @@ class Exact:
 
     @property
     def log_evidence(self) -> float:
-        """Log density of all observations."""
+        """Log marginal likelihood of the observations."""
         return self.summary["log_evidence"]
 
     def posterior(self) -> Any:
-        """Mean, standard deviation and quantiles of the state at every latent time, as `Fit.posterior` gives them."""
+        """Mean, standard deviation and quantiles of the state at every latent time, in the format of `Fit.posterior`."""
         return self._posterior
 
 
@@ -51,7 +51,7 @@ def exact(
 
 
 class Simulation:
-    """A synthetic data set and its truth."""
+    """A simulated data set with its true path and parameters."""
 
     def __init__(self, truth: dict[str, Any], arrays: dict[str, np.ndarray]):
         self.truth = truth
@@ -71,7 +71,7 @@ def simulate(
     seed: int = 1,
     **fixed: float,
 ) -> Simulation:
-    """Draw a path and its observations; every parameter must be given."""
+    """Simulate a path and its observations; every parameter must be given."""
     refuse_unknown("simulate", fixed, ["model", "drift"], ["config", "parameters"])
     keywords = packed(drift=drift, noise=noise, steps=steps, span=float(span), every=every, seed=seed, **fixed)
     truth, arrays = _levytilt.simulate(keywords)

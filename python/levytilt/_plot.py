@@ -1,4 +1,4 @@
-"""Draw a fit with matplotlib: what the top of its report shows."""
+"""Plot a fit with matplotlib, as at the top of its report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PROBABLE = 0.5
 
 
 def plot(fit: Fit) -> Any:
-    """Per dimension the record, the posterior and probable jumps; below, what was learned."""
+    """Data, posterior and probable jumps per dimension; learned parameters below."""
     pyplot = need("matplotlib.pyplot", "plot")
     names, found, times = fit.names, fit._run.posterior(), fit.times
     learned = [(name, p) for name, p in fit.summary["parameters"].items() if not p["fixed"]]

@@ -1,4 +1,4 @@
-"""Show progress with tqdm, in notebooks and on terminals, where it is installed."""
+"""Show progress with tqdm, if installed, in notebooks and terminals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _somebody_looks() -> bool:
 
 
 class Bar:
-    """A bar for `total` things, or nothing where nobody looks; `show` None decides, True insists."""
+    """A progress bar for `total` items. `show`: True or False, or None for terminals and notebooks only."""
 
     def __init__(self, show: bool | None, total: int, unit: str, done: int = 0):
         wanted = _somebody_looks() if show is None else show
@@ -33,7 +33,7 @@ class Bar:
             self.bar.update(count)
 
     def at(self, place: int, total: int, note: str) -> None:
-        """Move to a place; a search that starts again moves back."""
+        """Set the position; a restarted search moves it back."""
         if self.bar is not None:
             self.bar.total = total
             self.bar.n = place
@@ -45,7 +45,7 @@ class Bar:
 
 
 def learning(progress: bool | Callable[[int, int, float, float], None] | None) -> tuple[Any, Bar]:
-    """What a fit tells of its steps, and the bar to close after it."""
+    """A progress callback for a fit, and the bar to close after it."""
     if callable(progress):
         return progress, Bar(False, 0, "")
     bar = Bar(progress, 1, "steps")
@@ -53,6 +53,6 @@ def learning(progress: bool | Callable[[int, int, float, float], None] | None) -
         return None, bar
 
     def tell(iteration: int, most: int, bound: float, error: float) -> None:
-        bar.at(iteration, most, f"bound {bound:.2f} ± {error:.2f}")
+        bar.at(iteration, most, f"ELBO {bound:.2f} ± {error:.2f}")
 
     return tell, bar

@@ -1,4 +1,4 @@
-"""Scores of forecasts; smaller is better."""
+"""Scoring rules; lower is better."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from . import _levytilt
 def crps(draws: Any, truth: Any, *, fair: bool = True) -> Any:
     """Continuous ranked probability score of draws (..., draw) against truth (...).
 
-    fair: the mean over pairs of different draws, whose expectation is the score of the law behind the draws; otherwise
-    the draws are the whole forecast.
+    fair: the estimator over pairs of distinct draws, whose expectation is the score of the distribution behind the draws;
+    otherwise the score of the empirical distribution (V-statistic).
     """
     cases, truth, shape = _cases(draws, truth)
     return _shaped(_levytilt.crps(cases, truth, fair), shape)
@@ -42,17 +42,17 @@ def energy_score(points: Any, truth: Any, *, fair: bool = True) -> Any:
 
 
 def k_hat(log_weights: Any) -> float:
-    """Pareto shape of the largest weights; above 0.7 they cannot be trusted, minus infinity where there is no tail."""
+    """Pareto shape k-hat of the largest weights: unreliable above 0.7, minus infinity if there is no tail."""
     return _levytilt.k_hat(np.ascontiguousarray(log_weights, dtype=float))
 
 
 def stable_pdf(x: Any, alpha: float, scale: float = 1.0) -> Any:
-    """Density of the symmetric stable law with characteristic function exp(-|scale u|^alpha)."""
+    """Density of the symmetric stable distribution with characteristic function exp(-|scale u|^alpha)."""
     return _law("pdf", x, alpha, scale) / scale
 
 
 def stable_cdf(x: Any, alpha: float, scale: float = 1.0) -> Any:
-    """Distribution function of the symmetric stable law."""
+    """Distribution function of the symmetric stable distribution."""
     return _law("cdf", x, alpha, scale)
 
 

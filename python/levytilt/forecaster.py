@@ -1,4 +1,4 @@
-"""A forecaster with the habits of scikit-learn."""
+"""A forecaster with the scikit-learn interface."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ._model import Model
 
 
 class LevyTiltForecaster:
-    """Fit a model to a series, predict its median and its quantiles.
+    """Fit a model to a time series; predict medians and quantiles.
 
     >>> forecaster = LevyTiltForecaster(drift="ou", noise="student", seed=1)
     >>> forecaster.fit(series).predict(horizon="2D")                          # doctest: +SKIP
 
-    Parameters that hold a value of the model (theta, alpha, ...) go into `fixed`.
+    Model parameters to hold fixed (theta, alpha, ...) go into `fixed`.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class LevyTiltForecaster:
         method: str = "auto",
         threads: int = 0,
     ):
-        # As scikit-learn wants it: arguments are kept as they are, and checked by fit.
+        # As scikit-learn requires, arguments are stored unchanged and checked by fit.
         self.drift = drift
         self.noise = noise
         self.fixed = fixed
@@ -40,11 +40,11 @@ class LevyTiltForecaster:
         self.threads = threads
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The arguments."""
+        """Constructor arguments, as in scikit-learn."""
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
     def set_params(self, **params: Any) -> LevyTiltForecaster:
-        """Change arguments."""
+        """Set constructor arguments, as in scikit-learn."""
         for name, value in params.items():
             if name not in inspect.signature(type(self)).parameters:
                 raise ValueError(f"{type(self).__name__} has no parameter {name!r}")
@@ -69,7 +69,7 @@ class LevyTiltForecaster:
         return found[0.5] if len(names) == 1 and hasattr(found, "index") else found
 
     def predict_quantiles(self, levels: Sequence[float] = (0.05, 0.5, 0.95), horizon: Any = None, *, at: Any = None) -> Any:
-        """Quantiles up to a horizon or at given times, as `Forecast.quantile` gives them."""
+        """Quantiles up to a horizon or at given times, in the format of `Forecast.quantile`."""
         return self._fitted().forecast(horizon, at=at).quantile(levels)
 
     def _fitted(self) -> Fit:

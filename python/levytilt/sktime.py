@@ -1,4 +1,4 @@
-"""`LevyTiltForecaster` for pipelines of sktime, which this module needs."""
+"""`LevyTiltForecaster` for sktime pipelines; requires sktime."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class LevyTiltSktimeForecaster(BaseForecaster):
         method: str = "auto",
         threads: int = 0,
     ):
-        # The signature is repeated because sktime reads it; keeping the arguments is the other's.
+        # sktime inspects this signature; LevyTiltForecaster stores the arguments.
         LevyTiltForecaster.__init__(self, drift, noise, fixed, seed, paths, method, threads)  # type: ignore[arg-type]
         super().__init__()
 
@@ -62,5 +62,5 @@ class LevyTiltSktimeForecaster(BaseForecaster):
 
     @classmethod
     def get_test_params(cls, parameter_set: str = "default") -> dict[str, Any]:
-        """Small settings for the checks of sktime."""
+        """Small settings for sktime's estimator checks."""
         return {"drift": "none", "noise": "gaussian", "fixed": {"observation_std": 0.1}, "paths": 20}

@@ -3,13 +3,13 @@
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// The generator used everywhere: small state, so that 500 paths keep theirs in the first cache.
+/// The generator used everywhere: its state is small, so those of 500 paths fit into the L1 cache.
 pub type StreamRng = Xoshiro256PlusPlus;
 
 /// The random stream number `index` of a seed.
 ///
-/// Both words go through a bijective mixer before they meet, so that neighbouring seeds and neighbouring streams share
-/// nothing visible; the 256-bit state makes an overlap of two streams less likely than a hardware fault.
+/// Both words go through a bijective mixer before they are combined, so that neighbouring seeds and streams are
+/// unrelated; with 256 bits of state an overlap of two streams is less likely than a hardware fault.
 pub fn stream(seed: u64, index: u64) -> StreamRng {
     StreamRng::seed_from_u64(mix(seed).wrapping_add(mix(index ^ 0x6a09_e667_f3bc_c909)))
 }

@@ -34,7 +34,7 @@ fn main() -> Outcome<()> {
         "{used} of {all} windows of {} tickers ({skipped} have nothing to forecast), {PATHS} paths\n",
         TICKERS.len()
     );
-    println!("| setting | CRPS | minus first, 10⁻⁴ | cover 50 / 90 / 99 |\n|---|---|---|---|");
+    println!("| setting | CRPS | minus first, 10⁻⁴ | coverage 50 / 90 / 99 |\n|---|---|---|---|");
     let mut first: Option<Vec<f64>> = None;
     for (name, model) in settings() {
         let one = |(k, window): &(usize, Window)| tickers[*k].score(&model, window);

@@ -29,7 +29,7 @@ fn tilt(measure: JumpMeasure, a: f64, kappa: f64) -> Result<TiltedMeasure> {
 fn limit() -> Result<()> {
     println!("## A step of length Δ tends to the rates\n");
     println!("α = 1.5, scale 1, τ = 0.1, a = 0.7, κ = 2.8, no drift.\n");
-    println!("| λΔ | (e^−φ Z − 1)/Δ | error | before/now | divergence/Δ | error | before/now |");
+    println!("| λΔ | (e^−φ Z − 1)/Δ | error | ratio to previous | KL/Δ | error | ratio to previous |");
     println!("|---|---|---|---|---|---|---|");
     let noise = TruncatedStable::new(1.5, 1.0, 0.1, 1.0)?;
     let potential = Quadratic::new(0.7, 2.0)?;
@@ -65,7 +65,7 @@ fn three_ways() -> Result<()> {
     println!(
         "τ = 0.1, a = 0.7, 10⁶ draws; Monte Carlo as its distance in its own standard errors, series as relative error.\n"
     );
-    println!("| measure | α | κ | Λ | Monte Carlo | series | divergence rate | Monte Carlo | series |");
+    println!("| measure | α | κ | Λ | Monte Carlo | expansion | KL rate | Monte Carlo | expansion |");
     println!("|---|---|---|---|---|---|---|---|---|");
     let (mut inside, mut all, mut worst) = (0, 0, 0.0f64);
     for (name, power) in [("mixture", false), ("power law", true)] {

@@ -61,7 +61,9 @@ fn slices(columns: &[Vec<f64>]) -> Vec<&[f64]> {
 /// Evidence of strangers: particles of all dimensions against the sum of the exact ones.
 fn evidence(grid: &TimeGrid) -> Result<()> {
     println!("\n## Evidence of dimensions that do not act on each other\n");
-    println!("| dimensions | sum of exact | particles | error | in standard errors |\n|---|---|---|---|---|");
+    println!(
+        "| dimensions | sum of exact | particle filter | standard error | deviation in standard errors |\n|---|---|---|---|---|"
+    );
     for dim in [1, 2, 5, 10] {
         let spec = strangers(dim);
         let seen = columns(&spec.model()?, grid, 1)?;
@@ -129,11 +131,8 @@ fn network(grid: &TimeGrid) -> Result<()> {
     println!("| largest memory (VmHWM), MB | {memory} |");
     let Some(held) = found.network.as_ref().map(|network| network.regularisation) else { return Ok(()) };
     println!("| strength of the penalty | {} |", held.strength);
-    println!("| held-out gain over no drift, nats | {:.1} ± {:.1} |", held.gain, held.std_error);
-    println!(
-        "| error of the drift over the states seen, share of its size | {:.2} |",
-        drift_error(&found, &truth, &seen)
-    );
+    println!("| held-out gain over zero drift, nats | {:.1} ± {:.1} |", held.gain, held.std_error);
+    println!("| relative error of the drift over the visited states | {:.2} |", drift_error(&found, &truth, &seen));
     println!("| log evidence | {:.1} ± {:.1} |", found.evidence.log_evidence, found.evidence.std_error);
     let none = fit(&Spec { network: None, ..spec.clone() }, grid, &slices(&seen), &FitOptions::default())?;
     println!("| without drift | {:.1} ± {:.1} |", none.evidence.log_evidence, none.evidence.std_error);

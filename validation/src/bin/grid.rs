@@ -16,7 +16,7 @@ const STEPS: usize = 1000;
 fn main() -> Result<()> {
     let count = std::env::args().nth(1).and_then(|s| s.parse().ok()).unwrap_or(500);
     println!(
-        "| drift | α | observed | cells per sd | log evidence | its difference to the ELBO | sd of log-weights | ESS of {count} \
+        "| drift | α | observed | cells per sd | log evidence | its difference to the ELBO | sd of log weights | ESS of {count} \
          | left the domain | rms z of means | of medians | smoother, s | paths, s | of it above the evidence, s |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");

@@ -37,9 +37,7 @@ fn main() {
     let (count, first) = (words.first().copied().unwrap_or(100), words.get(1).copied().unwrap_or(1));
     std::panic::set_hook(Box::new(|_| {}));
     let mut tally = Tally { worst: f64::NEG_INFINITY, ..Tally::default() };
-    println!(
-        "| trials | fitted | bound compared with exact | largest excess, standard errors | refused by name | broken |"
-    );
+    println!("| trials | fitted | ELBO compared with exact | largest excess, standard errors | refused | failures |");
     println!("|---|---|---|---|---|---|");
     for batch in (first..first + count).step_by(BATCH as usize) {
         let seeds = batch..(batch + BATCH).min(first + count);

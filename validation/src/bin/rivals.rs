@@ -30,7 +30,7 @@ fn main() -> Outcome<()> {
     let options = ForecasterOptions { steps: if steps == "default" { None } else { Some(steps.parse()?) } };
     let all = prices.windows.len();
     println!("{ticker}: {count} of {all} windows ({} skipped), {PATHS} paths each, {steps} steps\n", prices.skipped);
-    println!("| model | CRPS | minus first | jump CRPS 90 / 95 | cover 50 / 90 | seconds per window |");
+    println!("| model | CRPS | minus first | jump CRPS 90 / 95 | coverage 50 / 90 | seconds per window |");
     println!("|---|---|---|---|---|---|");
     let mut first: Option<Vec<f64>> = None;
     for name in models.split(',') {

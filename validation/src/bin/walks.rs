@@ -45,7 +45,7 @@ fn table(prices: &Prices) -> Outcome<()> {
         walk(Increments::Bootstrap, Some(1.0), true),
         Box::new(Garch),
     ];
-    println!("| model | CRPS | minus gaussian walk, 95% | p | cover 50 / 90 / 99 | jump CRPS 90 / 95 / 97.5 / 99 |");
+    println!("| model | CRPS | minus gaussian walk, 95% | p | coverage 50 / 90 / 99 | jump CRPS 90 / 95 / 97.5 / 99 |");
     println!("|---|---|---|---|---|---|");
     let mut first: Option<Vec<f64>> = None;
     for model in &models {

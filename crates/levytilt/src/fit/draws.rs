@@ -1,4 +1,4 @@
-//! Draw parameters from what the fit knows of them, and look ahead with them.
+//! Draw parameters from their approximate posterior, and forecast with them.
 
 use super::Fit;
 use crate::forecast::{Forecast, ForecastOptions, forecast, forecast_drawn};
@@ -6,14 +6,14 @@ use crate::solve::{ParameterLaw, Transform, parameters};
 use crate::{Result, stream};
 
 impl Fit {
-    /// The scale on which each of [`Fit::parameters`] is free; the weights of a network, which come first in the model, are
-    /// not among them.
+    /// The unconstrained scale of each of [`Fit::parameters`]; the weights of a network, which come first in the model,
+    /// are not among them.
     pub fn transforms(&self) -> Vec<Transform> {
         parameters(&self.model)[self.weights_before()..].iter().map(|p| p.transform).collect()
     }
 
-    /// The law of the parameters learned: Gaussian on their free scales with [`Fit::covariance`] and [`Fit::shift`]. None if something was
-    /// learned whose covariance is not known.
+    /// Approximate posterior of the learned parameters: Gaussian on the unconstrained scale with [`Fit::covariance`]
+    /// and [`Fit::shift`]. `None` if the covariance of a learned parameter is unknown.
     pub fn parameter_law(&self) -> Option<ParameterLaw<'_>> {
         let free = (0..self.parameters.len()).filter(|&k| !self.parameters[k].fixed);
         let places: Vec<usize> = free.map(|k| self.weights_before() + k).collect();
@@ -27,8 +27,8 @@ impl Fit {
         Some((0..count).map(|_| law.draw(&mut rng).split_off(self.weights_before())).collect())
     }
 
-    /// Predictive paths at `times` with parameters drawn from [`Fit::parameter_law`], or at the estimates if there is no
-    /// law; [`forecast`] with [`Fit::model`] holds them at the estimates in any case.
+    /// Predictive paths at `times` with parameters drawn from [`Fit::parameter_law`], or at the estimates if it is
+    /// `None`; [`forecast`] with [`Fit::model`] always holds them at the estimates.
     ///
     /// # Errors
     /// As for [`forecast_drawn`].

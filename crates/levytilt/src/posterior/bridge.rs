@@ -1,8 +1,9 @@
-//! Fill in the states between two states of a path, with the law that the noise has in between.
+//! Sample the states between two states of a path from the conditional distribution of the noise.
 //!
-//! An increment over two steps is the sum of two Gaussian scale mixtures. Given the sum J, the pair of variances (S, T) has
-//! probability ∝ w_S w_T N(J; 0, S + T), and given these the first part is N(J S/(S + T), S T/(S + T)). Halving again and
-//! again fills in any number of steps, without approximation but for J being rounded to a knot when (S, T) is drawn.
+//! An increment over two steps is the sum of two Gaussian scale mixtures. Given the sum J, the pair of variances (S, T)
+//! has probability ∝ w_S w_T N(J; 0, S + T), and given these the first part is N(J S/(S + T), S T/(S + T)). Halving
+//! again and again fills in any number of steps, without approximation except that J is rounded to a knot when (S, T)
+//! is drawn.
 
 use crate::noise::Nodes;
 use crate::{Error, Model, Result, StreamRng};
@@ -12,9 +13,9 @@ use std::collections::BTreeMap;
 
 /// Neighbouring knots of |J| are this far apart, in logarithms.
 const KNOT: f64 = 0.1;
-/// Knots beyond this many on either side of 1 are not told apart: increments of e^±60.
+/// Largest number of knots on either side of 1: increments of e^±60.
 const MOST_KNOTS: f64 = 600.0;
-/// Rounds in which the increments are made to end where they must, through the drift.
+/// Rounds of correcting the increments for the drift, so that the path ends at the given state.
 const ROUNDS: usize = 3;
 
 /// Fills in paths of a one-dimensional model in steps of one length.
@@ -39,9 +40,9 @@ impl<'a> Bridge<'a> {
 
     /// The `parts` − 1 states between `from` at `time` and `to`, `parts` steps later.
     ///
-    /// The noise in between is drawn given its sum where the drift alone does not lead, and then corrected, in proportion
-    /// to its sizes, for what the drift makes of it on the way: exact without drift, and up to the change of the drift
-    /// within the gap with it.
+    /// The increments are drawn given their sum, which is what the drift alone does not explain, and then corrected, in
+    /// proportion to their sizes, for the effect of the drift along the way: exact without drift, and with drift up to
+    /// its change within the gap.
     ///
     /// # Errors
     /// No part; a state that is not finite.
@@ -87,7 +88,7 @@ impl<'a> Bridge<'a> {
 
     /// Increments of `parts` steps given their sum.
     fn split(&mut self, sum: f64, parts: usize, rng: &mut StreamRng) -> Result<Vec<f64>> {
-        // Only noise that may stand still gives a sum of exactly 0: it stood still.
+        // Only noise with an atom at 0 gives a sum of exactly 0; then every increment is 0.
         if parts == 1 || sum == 0.0 {
             let mut whole = vec![0.0; parts];
             whole[0] = sum;

@@ -1,4 +1,5 @@
-//! The bound once more, with the divergence of every step in closed form (Rao–Blackwell): a check of the path weights.
+//! Compute the ELBO with the KL divergence of every step in closed form (Rao–Blackwell), as a check of the path
+//! weights.
 
 use super::walk::{Paths, Potentials};
 use crate::tilt::TiltedStep;
@@ -11,7 +12,7 @@ use crate::{Chain, Error, Result};
 /// the plain, slower check, some microseconds per path and step.
 ///
 /// # Errors
-/// A potential that is a sum of bumps: the mean of its logarithm has no closed form.
+/// A Gaussian-sum potential: the mean of its logarithm has no closed form.
 pub fn bound_by_divergence(chain: &Chain, potentials: &Potentials, paths: &Paths) -> Result<(f64, f64)> {
     let (dim, count) = (chain.dim(), paths.len());
     let mut sums = vec![0.0; count];

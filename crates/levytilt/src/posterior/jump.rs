@@ -1,10 +1,10 @@
-//! Say how far one step went beyond its drift, and how sure that is.
+//! Compute the posterior of one increment beyond the drift.
 
 use super::summary::weighted_marginal;
 use super::walk::Paths;
 use crate::Chain;
 
-/// The posterior law of one increment J_j = x_j − flow(x_{j−1}).
+/// The posterior of one increment J_j = x_j − flow(x_{j−1}).
 #[derive(Debug, Clone, PartialEq)]
 pub struct JumpLaw {
     /// Mean.

@@ -1,4 +1,4 @@
-//! Draw paths from a tilted chain, weigh them, and say what they say together.
+//! Draw paths from a tilted chain, weight them, and summarise them.
 
 mod bridge;
 mod diagnose;

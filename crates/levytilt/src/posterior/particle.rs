@@ -1,4 +1,4 @@
-//! Estimate the evidence without bias: a particle filter whose particles already know the future.
+//! Estimate the evidence without bias by a twisted particle filter.
 //!
 //! Particles move by the tilted steps. After the step to time j a particle's weight grows by
 //! ℓ_j(x_j) − φ_j(x_j) + ln Z_{j+1}(flow(x_j)), which is constant when the potentials are exact; particles are
@@ -22,7 +22,7 @@ pub struct Evidence {
     pub resamplings: f64,
 }
 
-/// Independent filters: enough that the spread of their estimates is known to a fifth.
+/// Independent filters: enough to estimate their standard deviation to a fifth.
 const FILTERS: usize = 16;
 
 /// Run 16 independent filters with `count` particles in all (at least 32 each) and average their evidences.
@@ -82,7 +82,7 @@ impl<'a> Filter<'a> {
         }
     }
 
-    /// Move along the drift into the step that ends at `j` and weigh by its normaliser.
+    /// Move along the drift into the step that ends at `j` and weight by its normaliser.
     fn look_ahead(&mut self, j: usize, tables: &[StepTable]) {
         self.chain.flow_many(j, &self.states, &mut self.ahead);
         for (x, weight) in self.ahead.chunks_exact(tables.len()).zip(&mut self.log_weights) {

@@ -29,7 +29,7 @@ struct Block {
     jumps: Vec<bool>,
 }
 
-/// Paths that were made elsewhere: states and jumps by time and path, the random streams and the log-weights by path.
+/// Paths drawn elsewhere: states and jumps by time and path, the random streams and the log weights by path.
 #[derive(Debug)]
 pub(crate) struct Made {
     pub rngs: Vec<StreamRng>,
@@ -39,7 +39,7 @@ pub(crate) struct Made {
 }
 
 impl Paths {
-    /// Paths of a one-dimensional chain, made in blocks of [`BLOCK`] in order.
+    /// Paths of a one-dimensional chain, drawn in blocks of [`BLOCK`] in order.
     pub(crate) fn from_blocks(times: usize, blocks: Vec<Made>) -> Self {
         let block = |made: Made| Block { rngs: made.rngs, sums: made.sums, states: made.states, jumps: made.jumps };
         Self { dim: 1, times, blocks: blocks.into_iter().map(block).collect() }
@@ -142,13 +142,13 @@ impl Block {
 
 /// Draw `count` paths from the chain tilted by `potentials`, with streams (`seed`, 0), (`seed`, 1), …
 ///
-/// The same for any number of threads: a path depends on its stream and on the potentials alone.
+/// The same for any number of threads: a path depends only on its stream and on the potentials.
 pub fn walk(chain: &Chain, potentials: &Potentials, count: usize, seed: u64) -> Paths {
     let (dim, times) = (chain.dim(), chain.len());
     let mut blocks: Vec<Block> =
         (0..count).step_by(BLOCK).map(|first| Block::new(first, BLOCK.min(count - first), seed, chain)).collect();
     // One task per thread, which takes all its blocks over a step before the next one, with tables of its own: building
-    // them twice costs less than passing them from core to core.
+    // them twice costs less than moving them between cores.
     let share = blocks.len().div_ceil(rayon::current_num_threads()).max(1);
     blocks.par_chunks_mut(share).for_each(|blocks| {
         for j in 0..times {

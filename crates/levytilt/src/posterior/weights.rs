@@ -1,9 +1,9 @@
-//! Judge a set of log-weights: bound, evidence, effective size and how far the largest ones can be trusted.
+//! Summarise log weights: ELBO, log evidence, effective sample size and k̂.
 
-/// What log-weights ln p(x, y) − ln q(x) of independent paths say.
+/// Summary of the log weights ln p(x, y) − ln q(x) of independent paths.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WeightSummary {
-    /// Their mean: the evidence lower bound.
+    /// Their mean: the ELBO.
     pub elbo: f64,
     /// Standard error of the mean.
     pub elbo_std_error: f64,
@@ -11,7 +11,7 @@ pub struct WeightSummary {
     pub log_evidence: f64,
     /// (Σw)²/Σw².
     pub effective_sample_size: f64,
-    /// Shape k̂ of the generalised Pareto law of the largest weights; above 0.7 the weights cannot be trusted.
+    /// Shape k̂ of the generalised Pareto distribution of the largest weights; above 0.7 the weights are unreliable.
     pub k_hat: f64,
 }
 
@@ -31,7 +31,8 @@ impl WeightSummary {
         }
     }
 
-    /// Nats that the bound of `paths` paths misses, roughly: where log-weights are nearly Gaussian, half their variance.
+    /// Approximate gap in nats between log evidence and the ELBO of `paths` paths: where log weights are nearly
+    /// Gaussian, half their variance.
     pub(crate) fn missed(&self, paths: usize) -> f64 {
         0.5 * self.elbo_std_error.powi(2) * paths as f64
     }
@@ -46,7 +47,7 @@ pub fn normalise(log_weights: &[f64]) -> (f64, Vec<f64>) {
     (top + total.ln(), weights)
 }
 
-/// `count` indices in proportion to their weights, with as little luck as possible.
+/// `count` indices in proportion to their weights, by systematic resampling.
 pub(crate) fn systematic(weights: &[f64], count: usize, offset: f64) -> Vec<usize> {
     let mut index = 0;
     let mut sum = weights[0];
@@ -62,8 +63,9 @@ pub(crate) fn systematic(weights: &[f64], count: usize, offset: f64) -> Vec<usiz
         .collect()
 }
 
-/// k̂ of Pareto-smoothed importance sampling (Vehtari, Simpson, Gelman, Yao and Gabry 2024): the posterior mean shape of a
-/// generalised Pareto law (Zhang and Stephens 2009) for the largest min(n/5, 3√n) weights, shrunk towards 0.5.
+/// k̂ of Pareto-smoothed importance sampling (Vehtari, Simpson, Gelman, Yao and Gabry 2024): the posterior mean shape
+/// of a generalised Pareto distribution (Zhang and Stephens 2009) for the largest min(n/5, 3√n) weights, shrunk towards
+/// 0.5.
 ///
 /// Minus infinity when the tail has fewer than five distinct weights: equal weights have no tail.
 pub fn pareto_k(log_weights: &[f64]) -> f64 {
@@ -83,7 +85,7 @@ pub fn pareto_k(log_weights: &[f64]) -> f64 {
     pareto_shape(&excess)
 }
 
-/// Shape of a generalised Pareto law from its ordered positive excesses.
+/// Shape of a generalised Pareto distribution from its ordered positive excesses.
 fn pareto_shape(excess: &[f64]) -> f64 {
     let n = excess.len();
     let size = n as f64;

@@ -1,4 +1,5 @@
-//! A sum of Gaussian bumps, e^{φ(x)} = Σ_m π_m exp(−a_m(x − c_m)²): flat far away and curved near the target at once.
+//! Represent a sum of Gaussians, e^{φ(x)} = Σ_m π_m exp(−a_m(x − c_m)²): curved near its target and nearly flat far
+//! away.
 
 use super::Quadratic;
 use crate::error::finite;

@@ -1,4 +1,4 @@
-//! Describe messages from the future, e^{φ(x)}: where the data want the state to be, and how firmly.
+//! Represent messages from the future, e^{φ(x)}: Gaussians, or sums of them.
 
 mod gaussian_sum;
 pub mod neural;
@@ -10,9 +10,9 @@ pub use quadratic::Quadratic;
 /// A potential of either kind.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Potential {
-    /// One bump: dense data.
+    /// One Gaussian: dense data.
     Quadratic(Quadratic),
-    /// Several bumps: sparse data.
+    /// A sum of Gaussians: sparse data.
     Sum(GaussianSum),
 }
 
@@ -25,7 +25,7 @@ impl Potential {
         }
     }
 
-    /// Its bumps (ln π_m, quadratic); a quadratic is one bump with π = 1.
+    /// Its components (ln π_m, quadratic); a quadratic is one component with π = 1.
     pub fn bumps(&self) -> Vec<(f64, Quadratic)> {
         match self {
             Self::Quadratic(quadratic) => vec![(0.0, *quadratic)],

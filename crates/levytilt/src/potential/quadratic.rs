@@ -1,9 +1,9 @@
-//! The quadratic potential φ(x) = −a(x − c)²: "be near c, with variance 1/(2a)".
+//! Represent the quadratic potential φ(x) = −a(x − c)²: "be near c, with variance 1/(2a)".
 
 use crate::Result;
 use crate::error::{finite, non_negative};
 
-/// φ(x) = −a(x − c)² with a ≥ 0; a = 0 says nothing and leaves the prior as it is.
+/// φ(x) = −a(x − c)² with a ≥ 0; a = 0 carries no information and leaves the prior unchanged.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Quadratic {
     a: f64,
@@ -21,7 +21,7 @@ impl Quadratic {
         Self::new(-quadratic, -linear / (2.0 * quadratic))
     }
 
-    /// Firmness a.
+    /// Precision a (half the inverse variance).
     pub fn a(&self) -> f64 {
         self.a
     }

@@ -1,4 +1,4 @@
-//! Ask whether forecast probabilities come true.
+//! Measure calibration: coverage and probability integral transforms.
 
 use super::compare::{BlockBootstrap, block_std_error};
 use super::sample::Sample;
@@ -7,7 +7,7 @@ use crate::{Error, Result, stream};
 use rand::RngExt;
 
 impl Sample {
-    /// Whether the central interval with probability `coverage` holds the truth.
+    /// Whether the central interval with probability `coverage` contains the truth.
     pub fn covers(&self, coverage: f64, truth: f64) -> Result<bool> {
         let (lower, upper) = self.interval(coverage)?;
         Ok((lower..=upper).contains(&finite_truth(truth)?))
@@ -16,9 +16,9 @@ impl Sample {
     /// Probability integral transform: where the truth falls in the forecast, from 0 (below all draws) to 1.
     ///
     /// The truth's rank among the M draws, ties included, spans a stretch of [0, 1]: with b draws below and e equal,
-    /// from b/(M + 1) to (b + e + 1)/(M + 1). `uniform` in [0, 1] says which point of it. A fresh uniform random number
-    /// makes the transform exactly uniform if truth and draws come from one law, ties or not; ½ is the mid-rank, which
-    /// needs no luck but takes only M + 1 values.
+    /// from b/(M + 1) to (b + e + 1)/(M + 1). `uniform` in [0, 1] selects a point of it. A uniform random number makes
+    /// the transform exactly uniform if truth and draws have the same distribution, ties or not; ½ is the mid-rank,
+    /// which is deterministic but takes only M + 1 values.
     pub fn pit(&self, truth: f64, uniform: f64) -> Result<f64> {
         let inside = (0.0..=1.0).contains(&uniform);
         let uniform = crate::error::check("uniform", uniform, inside, "must be between 0 and 1")?;
@@ -27,7 +27,7 @@ impl Sample {
     }
 }
 
-/// The transform of every forecast and its truth, at random places within their ranks; the same for the same seed.
+/// The transform of every forecast and its truth, randomised within their ranks; the same for the same seed.
 pub fn pits(forecasts: &[(Sample, f64)], seed: u64) -> Result<Vec<f64>> {
     let mut rng = stream(seed, 0);
     forecasts.iter().map(|(sample, truth)| sample.pit(*truth, rng.random())).collect()
@@ -44,9 +44,9 @@ pub fn reliability(pits: &[f64], coverage: f64) -> Result<f64> {
 
 /// Standard error of the [`reliability`] of all `windows` together, given the transforms of each in the order of time.
 ///
-/// The truths of a window are one path and are in or out of their intervals together; neighbouring windows share most
-/// of their training. So windows are resampled whole, in blocks ([`block_std_error`]), not truths. Windows may differ in
-/// size: what each brings to the share is linearised around it.
+/// The truths of a window lie on one path and fall inside or outside their intervals together; neighbouring windows
+/// share most of their training. So windows are resampled whole, in blocks ([`block_std_error`]), not truths. Windows
+/// may differ in size: the contribution of each to the share is linearised around it.
 ///
 /// # Errors
 /// Fewer than 2 windows, or an empty one; a transform outside [0, 1]; a coverage outside (0, 1).

@@ -1,4 +1,4 @@
-//! Tell a real difference between two forecasters from luck, given their score differences window by window.
+//! Test whether two forecasters differ, given their score differences window by window.
 
 use super::{all_finite, level};
 use crate::{Error, Result, stream};
@@ -17,7 +17,7 @@ pub struct DieboldMariano {
     pub statistic: f64,
     /// Two-sided probability of a statistic this large between equally good forecasters.
     pub p_value: f64,
-    /// Lags of the autocovariance that were counted.
+    /// Number of autocovariance lags included.
     pub lag: usize,
 }
 
@@ -28,14 +28,13 @@ pub fn automatic_lag(count: usize) -> usize {
 
 /// Test whether the mean of `differences` (score of one forecaster minus that of another, in the order of time) is 0.
 ///
-/// The variance of the mean counts autocovariances up to `lag` with Bartlett weights (Newey and West 1987), so it is
+/// The variance of the mean includes autocovariances up to `lag` with Bartlett weights (Newey and West 1987), so it is
 /// never negative. The statistic carries the small-sample factor √((n − h)(n − h + 1))/n, h = lag + 1, and is compared
 /// with Student's t with n − 1 degrees of freedom (Harvey, Leybourne and Newbold 1997). With `lag` 0 it is the paired
 /// t-test.
 ///
 /// # Errors
-/// Fewer than `lag` + 3 differences; one that is not finite; differences that are all the same, between which there is
-/// nothing to test.
+/// Fewer than `lag` + 3 differences; one that is not finite; differences that are all equal.
 pub fn diebold_mariano(differences: &[f64], lag: usize) -> Result<DieboldMariano> {
     let count = differences.len();
     if count < lag.saturating_add(3) {
@@ -66,7 +65,7 @@ fn two_sided(t: f64, dof: f64) -> f64 {
 /// How to resample.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct BlockBootstrap {
-    /// Length of a block; nothing for the integer next to n^{1/3}.
+    /// Length of a block; `None` for the integer nearest to n^{1/3}.
     pub block: Option<usize>,
     /// Number of resampled series.
     pub resamples: usize,
@@ -85,8 +84,8 @@ impl Default for BlockBootstrap {
 /// Interval for the mean of `differences` by the moving-block bootstrap (Künsch 1989): series of the same length put
 /// together from blocks of neighbours, so that dependence within a block survives.
 ///
-/// Blocks that overlap see the ends of the series less often than its middle. The resampled means are therefore taken
-/// around their own expectation before they are put around the mean.
+/// Overlapping blocks contain the ends of the series less often than its middle. The resampled means are therefore
+/// centred at their own expectation before they are shifted to the mean.
 ///
 /// # Errors
 /// Fewer than 2 differences, or one that is not finite; a block of 0 or longer than the series; fewer than 100
@@ -108,7 +107,7 @@ pub fn block_std_error(values: &[f64], how: &BlockBootstrap) -> Result<f64> {
     Ok((squares / errors.len() as f64).sqrt())
 }
 
-/// The mean, and how far resampled means are from their expectation.
+/// The mean, and the deviations of resampled means from their expectation.
 fn resampled_errors(values: &[f64], how: &BlockBootstrap) -> Result<(f64, super::Sample)> {
     let count = values.len();
     if count < 2 {
@@ -149,7 +148,7 @@ fn expected_mean(values: &[f64], block: usize) -> f64 {
     sum / values.len() as f64
 }
 
-/// The mean and what is left without it.
+/// The mean and the centred values.
 fn centre(values: &[f64]) -> Result<(f64, Vec<f64>)> {
     all_finite("difference", values)?;
     let mean = values.iter().sum::<f64>() / values.len() as f64;

@@ -1,4 +1,4 @@
-//! Score a sample by the continuous ranked probability score, whole or restricted to a tail.
+//! Compute the continuous ranked probability score of a sample, whole or restricted to a tail.
 
 use super::sample::Sample;
 use super::{finite_score, finite_truth};
@@ -8,16 +8,16 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Estimator {
-    /// Mean over the M(M−1) pairs of different draws: the expected score is that of the law behind the draws, for any
-    /// M ≥ 2. A single score may be negative.
+    /// Mean over the M(M−1) pairs of different draws: its expectation is the score of the distribution behind the
+    /// draws, for any M ≥ 2. A single score may be negative.
     #[default]
     Fair,
-    /// Mean over all M² pairs, each draw with itself included: the score of the M draws taken as the whole forecast,
-    /// never negative, larger than the fair one by the spread over M.
+    /// Mean over all M² pairs, each draw with itself included: the score of the empirical distribution, never negative,
+    /// larger than the fair one by half the mean absolute difference over M.
     VStatistic,
 }
 
-/// Where a threshold-weighted score looks.
+/// The tail that a threshold-weighted score covers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Tail {
     /// Above the threshold; −∞ is the whole line.
@@ -57,9 +57,9 @@ impl Sample {
         self.chained(truth, estimator, |x| x)
     }
 
-    /// Threshold-weighted CRPS ∫_tail (F(z) − 1{z ≥ y})² dz (Gneiting and Ranjan 2011): proper, and blind to everything
-    /// outside the tail. It is the CRPS after moving draws and truth outside the tail to its edge (Allen, Ginsbourger
-    /// and Ziegel 2023). Scores of disjoint tails add up: above t plus below t is the CRPS.
+    /// Threshold-weighted CRPS ∫_tail (F(z) − 1{z ≥ y})² dz (Gneiting and Ranjan 2011): proper, and independent of
+    /// everything outside the tail. It is the CRPS after moving draws and truth outside the tail to its edge (Allen,
+    /// Ginsbourger and Ziegel 2023). Scores of disjoint tails add up: above t plus below t is the CRPS.
     pub fn tail_crps(&self, truth: f64, tail: Tail, estimator: Estimator) -> Result<f64> {
         let tail = tail.check()?;
         self.chained(truth, estimator, |x| tail.chain(x))
@@ -78,7 +78,7 @@ impl Sample {
             Estimator::Fair => count * (count - 1.0),
         };
         let distance: f64 = self.sorted().iter().map(|x| (map(*x) - truth).abs() / count).sum();
-        // ½ Σ |x_i − x_j| by gaps: the gap after i draws lies between i(M − i) pairs. All terms are positive, so that
+        // ½ Σ |x_i − x_j| by gaps: the gap after i draws lies between i(M − i) pairs. All terms are positive, so
         // nothing cancels, wherever the sample lies.
         let spread: f64 = (1..self.len())
             .map(|i| (map(self.sorted()[i]) - map(self.sorted()[i - 1])) * (i as f64 * (count - i as f64) / pairs))
@@ -89,7 +89,7 @@ impl Sample {
 
 /// CRPS of `points` that carry `weights`, such as posterior paths with importance weights; the V-statistic.
 ///
-/// The weights belong to the forecast, as when it is a posterior. They are not a way to make large draws count less.
+/// The weights are part of the forecast, as for a weighted posterior; they are not meant for downweighting large draws.
 ///
 /// # Errors
 /// As [`Sample::crps`]; weights that are negative, not finite, sum to 0, or are not as many as points.

@@ -1,13 +1,13 @@
-//! Score a forecast of several numbers at once by the energy score.
+//! Compute the energy score of a multivariate forecast.
 
 use super::{Estimator, all_finite, finite_score};
 use crate::{Error, Result};
 use rayon::prelude::*;
 
-/// Draws in one block: two blocks of a dozen dimensions stay in the first cache.
+/// Draws in one block: two blocks of a dozen dimensions fit into the L1 cache.
 const BLOCK: usize = 64;
 
-/// Draws from the forecast of several numbers: M points of `dim` coordinates each.
+/// Draws of a multivariate forecast: M points of `dim` coordinates each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cloud {
     points: Vec<f64>,
@@ -62,7 +62,7 @@ impl Cloud {
         finite_score("energy score", to_truth / count - self.sum_over_pairs() / pairs)
     }
 
-    /// Σ_{i<j} ‖x_i − x_j‖, block by block. Blocks are summed in their order, whoever computed them.
+    /// Σ_{i<j} ‖x_i − x_j‖, block by block. Blocks are summed in order, so threads do not matter.
     fn sum_over_pairs(&self) -> f64 {
         let blocks: Vec<&[f64]> = self.points.chunks(BLOCK * self.dim).collect();
         let row = |i: usize| {

@@ -1,7 +1,7 @@
 //! Average the CRPS over the targets that follow a large move, as Kındap et al. report it.
 //!
-//! It selects targets by their outcome. That makes it improper: a forecaster that always expects a large move wins. It
-//! is here to be compared with published figures; for a judgement use [`super::Sample::tail_crps`].
+//! It selects targets by their outcome and is therefore improper: a forecaster that always predicts a large move wins.
+//! It is here to be compared with published figures; for a judgement use [`super::Sample::tail_crps`].
 
 use super::all_finite;
 use crate::{Error, Result};
@@ -35,7 +35,7 @@ pub struct JumpCrps {
 /// smallest at 0 and the largest at 100.
 ///
 /// # Errors
-/// Windows whose targets and scores do not fit; numbers that are not finite; no move at all; a percentile outside
+/// Windows whose targets and scores differ in length; numbers that are not finite; no move at all; a percentile outside
 /// 0–100.
 pub fn jump_crps(windows: &[ScoredWindow], dim: usize, percentiles: &[f64]) -> Result<Vec<JumpCrps>> {
     let moves = moves(windows, dim)?;

@@ -1,4 +1,4 @@
-//! Judge forecasts that are samples: proper scores, calibration, and whether one forecaster beats another.
+//! Evaluate sample forecasts: proper scoring rules, calibration, and tests between forecasters.
 //!
 //! A forecast of one number is a [`Sample`]; a forecast of several at once is a [`Cloud`]. Every draw counts the same:
 //! no draw is reweighted, clipped or left out, because that would reward a forecaster for draws it did not mean.

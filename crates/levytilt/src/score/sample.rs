@@ -1,9 +1,9 @@
-//! Hold the draws of one forecast number, checked and sorted once so that every score of it is cheap.
+//! Hold the draws of a univariate forecast, checked and sorted once so that every score is cheap.
 
 use super::all_finite;
 use crate::{Error, Result};
 
-/// Draws from the forecast of one number, in increasing order.
+/// Draws of a univariate forecast, in increasing order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
     sorted: Vec<f64>,
@@ -40,9 +40,9 @@ impl Sample {
         false
     }
 
-    /// Mean of the draws. It exists for a finite sample even where the law behind it has none.
+    /// Mean of the draws. It exists for a finite sample even where the distribution has no mean.
     pub fn mean(&self) -> f64 {
-        // Each term divided first: the sum of huge draws of both signs must not overflow on the way.
+        // Divide each term first, so that a sum of huge draws of both signs does not overflow.
         let count = self.len() as f64;
         self.sorted.iter().map(|x| x / count).sum()
     }

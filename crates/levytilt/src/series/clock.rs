@@ -1,4 +1,4 @@
-//! Tell business time: how much a step of each kind moves the record, learned from its past.
+//! Measure business time: how much each kind of step moves the record, estimated from its past.
 //!
 //! A night moves a price more than an hour of trading and less than seventeen of them; the first hour moves it more than
 //! the fourth. A step's *effective length* is the length a plain Lévy process would need for a move of that size.
@@ -14,19 +14,20 @@ use std::collections::BTreeMap;
 pub struct ClockOptions {
     /// Moves grow like length^{1/index}: 2 where the noise has a variance, α for stable noise.
     pub index: f64,
-    /// Moves are measured by the mean of |move|^power: 2 is the variance; less listens less to single large moves. Must
-    /// be less than the index of a stable law.
+    /// Moves are measured by the mean of |move|^power: 2 is the variance; smaller values are less sensitive to single
+    /// large moves. Must be less than the index of a stable law.
     pub power: f64,
-    /// What is thought of the clock before the record is seen; nothing for what the record alone says.
+    /// Prior for the clock; `None` to use the record alone.
     pub prior: Option<ClockPrior>,
 }
 
-/// A clock to start from. A month has some twenty nights: what is known of nights in general is worth more than they are.
+/// A prior for the clock. A month has only about twenty nights, so general knowledge of nights is worth more than its
+/// data.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ClockPrior {
     /// Effective length of a closed gap, in median open steps.
     pub closed: f64,
-    /// Number of moves that this is worth: the pseudo-count κ, which is then not chosen by the record.
+    /// Weight of the prior in moves: the pseudo-count κ, which is then not chosen by the record.
     pub weight: f64,
 }
 
@@ -40,11 +41,11 @@ impl Default for ClockOptions {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Clock {
     sessions: Sessions,
-    /// Where the record ended: the times of its last session, so that counting can go on.
+    /// The times of the last session of the record, so that counting can continue.
     tail: Vec<f64>,
     /// Effective length per kind: of a whole gap if closed, per calendar time if open.
     lengths: BTreeMap<StepKind, f64>,
-    /// The same for kinds never seen.
+    /// The same for kinds that do not occur in the record.
     unseen_open: f64,
     unseen_closed: f64,
     train: Vec<f64>,
@@ -57,11 +58,11 @@ const SHRINKAGES: [f64; 10] = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0,
 impl Clock {
     /// Learn from `values` at `times`, in days; the whole record has the same length by this clock as by the calendar.
     ///
-    /// Each kind of step has its mean |move|^power, drawn towards that of its relatives (sessions: all steps of
+    /// Each kind of step has its mean |move|^power, shrunk towards that of related kinds (sessions: all steps of
     /// sessions; nights and weekends: all closed gaps, and these: all steps) as if κ further moves of their size had
-    /// been seen. κ is the one under which every move is best foretold by the others (log-likelihood of the law with
-    /// density ∝ exp(−|x/b|^power/power), whose best b is that mean). With a [`ClockPrior`], moves over closed gaps are
-    /// measured by the length it gives them, so that what all kinds are drawn towards is the prior, and κ is its weight.
+    /// been observed. κ maximises the leave-one-out log likelihood (density ∝ exp(−|x/b|^power/power), for which that
+    /// mean is the maximum-likelihood b). With a [`ClockPrior`], moves over closed gaps are measured by the length it
+    /// gives them, so that all kinds are shrunk towards the prior, and κ is its weight.
     ///
     /// # Errors
     /// Times that do not increase; values that are not finite or not as many; fewer than 3; values that never move.
@@ -178,7 +179,7 @@ fn measure(sessions: &Sessions, times: &[f64], values: &[f64], (index, power): (
     (0..kinds.len()).map(one).collect()
 }
 
-/// Sums of sizes and counts, per kind and over relatives.
+/// Sums of sizes and counts, per kind and over related kinds.
 struct Sizes {
     kinds: BTreeMap<StepKind, (f64, f64)>,
     open: (f64, f64),
@@ -197,13 +198,13 @@ impl Sizes {
         sizes
     }
 
-    /// Mean size of a kind drawn towards its relatives by `shrinkage`, as seen without the step `left_out`.
+    /// Mean size of a kind shrunk towards related kinds by `shrinkage`, without the step `left_out`.
     fn drawn(&self, kind: StepKind, shrinkage: f64, left_out: Option<&Step>) -> f64 {
         let own = self.kinds.get(&kind).copied().unwrap_or_default();
         draw(without(own, left_out, true), self.parent(kind, shrinkage, left_out), shrinkage)
     }
 
-    /// Mean size of the relatives of a kind.
+    /// Mean size of the related kinds.
     fn parent(&self, kind: StepKind, shrinkage: f64, left_out: Option<&Step>) -> f64 {
         let open = without(self.open, left_out, left_out.is_some_and(|step| is_open(step.kind)));
         let closed = without(self.closed, left_out, left_out.is_some_and(|step| !is_open(step.kind)));
@@ -228,13 +229,13 @@ fn draw((sum, count): (f64, f64), parent: f64, shrinkage: f64) -> f64 {
     (sum + shrinkage * parent) / (count + shrinkage)
 }
 
-/// The pseudo-count under which each step is best foretold by the others; the largest of equals.
+/// The pseudo-count with the highest leave-one-out likelihood; the largest of equals.
 fn best_shrinkage(steps: &[Step], power: f64) -> f64 {
     let sizes = Sizes::of(steps);
     let likelihood = |shrinkage: f64| -> f64 {
         let one = |step: &Step| {
             let mean = sizes.drawn(step.kind, shrinkage, Some(step));
-            // All others stood still: this step says nothing about how to weigh them.
+            // All others are zero: this step carries no information about κ.
             if mean > 0.0 { -(mean.ln() + step.size / mean) / power } else { 0.0 }
         };
         steps.iter().map(one).sum()

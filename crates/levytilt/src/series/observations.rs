@@ -1,4 +1,4 @@
-//! Keep observed times and values that have been checked once, so that nobody has to check them again.
+//! Hold observed times and values that have been validated once.
 
 use super::{check_times, check_values};
 use crate::{Error, Result};
@@ -15,7 +15,7 @@ impl Observations {
     /// Observations of `columns.len()` ≥ 1 dimensions, checked.
     ///
     /// Errors name the place and the value: no or a single row; times that are not finite, repeat or decrease; values
-    /// that are infinite or beyond ±1e150; a column without any value; columns or names that do not fit.
+    /// that are infinite or beyond ±1e150; a column without any value; columns or names of the wrong number or length.
     pub fn new(times: Vec<f64>, columns: Vec<Vec<f64>>, names: Vec<String>) -> Result<Self> {
         check_times(&times)?;
         if columns.is_empty() {

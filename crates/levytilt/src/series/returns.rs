@@ -1,9 +1,9 @@
-//! Turn prices into the cumulative log-returns of a window, in units of their own spread.
+//! Turn prices into the cumulative log-returns of a window, in units of their standard deviation.
 
 use super::windows::Window;
 use crate::{Error, Result};
 
-/// One dimension of a window as a forecaster sees it and as it is judged.
+/// One dimension of a window: what the forecaster sees, and the values to forecast.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scaled {
     /// Training values: cumulative log-returns since the price before the window, over `scale`.

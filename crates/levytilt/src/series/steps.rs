@@ -1,6 +1,6 @@
-//! Name the steps of a record by when they happen: within a session, over a night, over a weekend.
+//! Classify the steps of a record: within a session, overnight, over a weekend.
 
-/// A gap this many times longer than the median step is a closed market.
+/// A gap this many times longer than the median step means a closed market.
 const CLOSED: f64 = 3.0;
 /// A closed gap this many times longer than the median one is a weekend or a holiday.
 const LONG: f64 = 1.5;
@@ -16,7 +16,7 @@ pub enum StepKind {
     Weekend,
 }
 
-/// How long gaps are in a record, so that later steps can be named by the same rule.
+/// Gap lengths of a record, so that later steps can be classified by the same rule.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sessions {
     step: f64,

@@ -1,16 +1,16 @@
-//! Say how lively a record is now, compared with its whole: recent moves count more, as far as its past says they should.
+//! Estimate current volatility relative to the whole record: recent moves count more, as far as its past supports it.
 
 use crate::error::{check, positive};
 use crate::{Error, Result};
 
-/// How recent volatility is learned.
+/// How recent volatility is estimated.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct VolatilityOptions {
     /// Moves grow like length^{1/index}, as for [`super::ClockOptions`].
     pub index: f64,
-    /// Number of steps ahead that the scale is to be good for: the horizon.
+    /// Number of steps ahead that the scale is meant for: the horizon.
     pub ahead: usize,
-    /// How recent moves count; nothing to let the record choose.
+    /// How recent moves count; `None` to let the record choose.
     pub memory: Option<Memory>,
 }
 
@@ -34,25 +34,25 @@ impl Default for VolatilityOptions {
 pub struct Volatility {
     /// Scale of moves now over that of the whole record: multiply a scale by it, or lengths by `scale^index`.
     pub scale: f64,
-    /// The same for every step of the record, as its past foretold it.
+    /// The same for every step of the record, predicted from its past.
     pub past: Vec<f64>,
-    /// Half-life of a move's influence, in steps: the mean over what the record deems likely.
+    /// Half-life of a move's influence, in steps: the likelihood-weighted mean.
     pub half_life: f64,
-    /// Share of the recent moves in the scale, the rest is the whole record: the mean over what the record deems likely.
+    /// Share of the recent moves in the scale, the rest is the whole record: the likelihood-weighted mean.
     pub share: f64,
 }
 
 /// Half-lives tried, in steps.
 const HALF_LIVES: [f64; 5] = [5.0, 10.0, 20.0, 40.0, 80.0];
-/// Shares tried. None at all is one of them: a record without changes keeps its scale.
+/// Shares tried. Zero is one of them: a record with constant volatility keeps its scale.
 const SHARES: [f64; 6] = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0];
 
 /// Scale of the moves now, from `moves` over steps of effective `lengths` in the order of time.
 ///
 /// Every move is divided by its length^{1/index}, and the mean size of all is the unit. A candidate (half-life h, share
-/// w) foretells the size of the next moves as 1 − w + w·s, with s the exponentially weighted mean of the sizes so far,
-/// which starts at 1. Candidates are weighed by their likelihood (Laplace's law, whose scale is a mean size) over the
-/// next `ahead` moves from every point of the record, as one observation per point; the scale is their mean.
+/// w) predicts the size of the next moves as 1 − w + w·s, with s the exponentially weighted mean of the sizes so far,
+/// which starts at 1. Candidates are weighted by their likelihood (Laplace distribution, whose scale is a mean size)
+/// over the next `ahead` moves from every point of the record, as one observation per point; the scale is their mean.
 ///
 /// # Errors
 /// Lengths that are not positive or not as many as moves; moves that are not finite; fewer than 2; moves all zero.
@@ -74,7 +74,7 @@ pub fn recent_volatility(moves: &[f64], lengths: &[f64], options: &VolatilityOpt
     Ok(average(&candidates))
 }
 
-/// What a candidate says of every step, and of those to come.
+/// Prediction of a candidate for every step, and for those to come.
 fn foretell(recent: &[f64], half_life: f64, share: f64) -> Volatility {
     let mut past: Vec<f64> = recent.iter().map(|recent| 1.0 - share + share * recent).collect();
     // There is one mean more than there are steps: the last is of now.
@@ -134,7 +134,7 @@ fn likelihood(sizes: &[f64], recent: &[f64], share: f64, ahead: usize) -> f64 {
         let end = (start + ahead).min(sizes.len());
         let scale = 1.0 - share + share * recent[start];
         let count = (end - start) as f64;
-        // A scale of 0 foretells that nothing will ever move again.
+        // A scale of 0 predicts that nothing will ever move again.
         if scale > 0.0 { -scale.ln() - (sums[end] - sums[start]) / (count * scale) } else { f64::NEG_INFINITY }
     };
     (0..sizes.len()).map(from).sum()

@@ -1,4 +1,4 @@
-//! Cut a record into rolling windows by calendar span: what a forecaster may see, and what it is judged by.
+//! Cut a record into rolling windows by calendar span, each with a training and a forecast part.
 
 use super::check_times;
 use crate::error::{check, finite, positive};
@@ -93,7 +93,7 @@ impl Rolling {
         let (from, to) = (finite("from", self.from)?, finite("to", self.to)?);
         let length = positive("train", self.train)? + positive("horizon", self.horizon)?;
         let stride = positive("stride", self.stride)?;
-        // A window that misses its end by rounding only is one.
+        // Count a window that misses its end only by rounding.
         let count = ((to - from - length) / stride * (1.0 + 1e-12) + 1e-9).floor() + 1.0;
         if count < 1.0 {
             return Err(Error::Series {

@@ -1,19 +1,19 @@
-//! Carry potentials over to parameters nearby: what an observation says by itself is known there at once, so that only
-//! the message from the future is out of date.
+//! Carry potentials over to nearby parameters: the observation term is updated exactly, so only the message from the
+//! future is out of date.
 
 use super::robust::from_natural;
 use crate::posterior::Potentials;
 use crate::potential::Potential;
 use crate::{Chain, Model, Result};
 
-/// Error of observation per dimension.
+/// Standard deviation of the observation noise per dimension.
 pub(super) fn observation_stds(model: &Model) -> Vec<f64> {
     model.dimensions.iter().map(|dimension| dimension.observation_std).collect()
 }
 
-/// Potentials found with errors of observation `stds`, for the errors of `chain`.
+/// Potentials found with observation noise `stds`, for the observation noise of `chain`.
 ///
-/// Sums of bumps are returned as they are: nothing is built on them.
+/// Gaussian sums are returned unchanged: nothing is built on them.
 pub(super) fn carry(potentials: &Potentials, stds: &[f64], chain: &Chain) -> Result<Potentials> {
     let mut carried = potentials.clone();
     for (i, potentials) in carried.iter_mut().enumerate() {
@@ -21,7 +21,7 @@ pub(super) fn carry(potentials: &Potentials, stds: &[f64], chain: &Chain) -> Res
             if let (Some((firmness, y)), Potential::Quadratic(old)) = (chain.observation(i, j), &*potential) {
                 let before = 0.5 / (stds[i] * stds[i]);
                 let a = old.a() + (firmness - before);
-                // A message that curves upwards may leave nothing of a weaker observation; then shrink the whole.
+                // A message of negative precision may cancel a weaker observation; then shrink the whole potential.
                 let new = match a > 0.0 {
                     true => from_natural(a, old.a() * old.c() + (firmness - before) * y)?,
                     false => from_natural(old.a() * firmness / before, old.a() * old.c() * firmness / before)?,

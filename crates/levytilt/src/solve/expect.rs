@@ -1,6 +1,6 @@
-//! The E-step of learning: paths of the posterior at the parameters as they stand, and how much each of them counts.
+//! Do the E-step of learning: posterior paths at the current parameters, and their weights.
 //!
-//! Learning asks for nothing else, so another way to get posterior paths is another branch of [`expect`].
+//! Learning needs nothing else, so another way to get posterior paths is another branch of [`expect`].
 
 use super::gaussian_sum::{GaussianSumOptions, gaussian_sum};
 use super::grid::grid_of;
@@ -11,38 +11,38 @@ use super::sweep::{SweepOptions, Swept, sweep};
 use crate::posterior::{Paths, Potentials, WeightSummary, walk};
 use crate::{Chain, Result, exact};
 
-/// What an E-step hands to the step that moves the parameters.
+/// The result of an E-step.
 #[derive(Debug)]
 pub struct Expected {
     /// The method that was used.
     pub choice: Choice,
-    /// Messages from the future that the paths follow; they are a start for the next E-step. None for the grid.
+    /// Potentials of the paths, from which the next E-step starts. Empty for the grid.
     pub potentials: Potentials,
     /// Posterior paths.
     pub paths: Paths,
-    /// How much each path counts in a mean over the posterior; the sum is 1.
+    /// Weight of each path in a posterior mean; the weights sum to 1.
     pub weights: Vec<f64>,
-    /// Bound and quality of the paths.
+    /// ELBO and quality of the paths.
     pub summary: WeightSummary,
-    /// What a careful reader should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
-/// Paths of the one sweep from the potentials of a place nearby, which are close already.
+/// Paths of the single sweep from potentials at nearby parameters, which are already close.
 const NEARBY_PATHS: usize = 96;
-/// Nats per thousand observations (or fewer) that a Gaussian sum must add to the bound to be worth its higher cost.
+/// Nats per thousand observations (or fewer) that a Gaussian sum must add to the ELBO to be worth its higher cost.
 const WORTH: f64 = 2.0;
 
-/// Nats that a Gaussian sum must add to the bound of this many observations.
+/// Nats that a Gaussian sum must add to the ELBO of this many observations.
 pub(super) fn worth(observations: usize) -> f64 {
     WORTH * (observations as f64 / 1000.0).max(1.0)
 }
 
-/// Posterior paths of `chain`; `before` holds the potentials at parameters nearby, if there are any.
+/// Posterior paths of `chain`; `before` holds potentials at nearby parameters, if there are any.
 pub fn expect(chain: &Chain, before: Option<Potentials>, method: Method, options: &SweepOptions) -> Result<Expected> {
     let asked = |method| Choice { method, why: "as asked for".into() };
     match method {
-        // Networks are trained once the parameters are known; sweeps lead there.
+        // Networks are trained once the parameters are known; sweeps find the parameters.
         Method::Sweep | Method::Neural => by_sweeps(chain, before, options, asked(method)),
         Method::GaussianSum => by_sum(chain, options, asked(method)),
         Method::Grid => by_grid(chain, options, asked(method)),
@@ -78,7 +78,7 @@ pub(super) fn follow(chain: &Chain, potentials: Potentials, options: &SweepOptio
     Expected { choice, potentials, weights: equal(&paths), paths, summary, warnings: Vec::new() }
 }
 
-/// Exact paths: their log-weights all are the log evidence, up to the errors of the grid.
+/// Exact paths: every log weight equals the log evidence, up to the error of the grid.
 fn by_grid(chain: &Chain, options: &SweepOptions, choice: Choice) -> Result<Expected> {
     let found = grid_of(chain, &exact::Options::default(), options.paths, options.seed)?;
     let summary = WeightSummary::new(&found.paths.log_weights());
@@ -86,13 +86,13 @@ fn by_grid(chain: &Chain, options: &SweepOptions, choice: Choice) -> Result<Expe
     Ok(Expected { choice, potentials, weights: equal(&paths), paths, summary, warnings: found.notes })
 }
 
-/// Every path counts the same: the weight of a whole path is a product over all steps and says little about any one of
-/// them, so that weighting would trade a bias that cannot be seen for a variance that can.
+/// Equal weights: the weight of a whole path is a product over all steps and carries little information about any one
+/// of them, so weighting would trade a negligible bias for a noticeable variance.
 fn equal(paths: &Paths) -> Vec<f64> {
     vec![1.0 / paths.len() as f64; paths.len()]
 }
 
-/// Sweeps, if so many of their paths show that nothing could add more than `worth` nats to their bound.
+/// Sweeps, if this many of their paths show that nothing could add more than `worth` nats to their ELBO.
 pub(super) fn good_enough(swept: &WeightSummary, paths: usize, worth: f64) -> Option<Choice> {
     let missed = swept.missed(paths);
     let why = format!("its bound is within about {missed:.1} nats of the evidence");
@@ -107,7 +107,7 @@ fn choose(chain: &Chain, before: Option<Potentials>, options: &SweepOptions) -> 
     if let Some(choice) = good_enough(&swept.summary, options.paths, worth) {
         return Ok(Expected { choice, ..swept });
     }
-    // Two sets of paths may not fit into memory; these come back from their potentials and seed.
+    // Two sets of paths may not fit into memory; these are redrawn from their potentials and seed.
     let Expected { potentials, summary, warnings, .. } = swept;
     let sum = by_sum(chain, options, by(Method::GaussianSum))?;
     let gain = sum.summary.elbo - summary.elbo;

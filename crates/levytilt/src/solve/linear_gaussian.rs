@@ -1,7 +1,8 @@
-//! Slope and information without sampling where the posterior is Gaussian: a linear drift with Gaussian noise.
+//! Compute gradient and information without sampling where the posterior is Gaussian: a linear drift with Gaussian
+//! noise.
 //!
-//! There Fisher's identity is closed form in the moments of the Kalman smoother, as is the information of known paths, and
-//! the observed information is minus the derivative of that slope, by central differences.
+//! There Fisher's identity is closed form in the moments of the Kalman smoother, as is the complete-data information,
+//! and the observed information is minus the derivative of that gradient, by central differences.
 
 use super::parameters::{parameters, rebuild};
 use super::score::Score;
@@ -15,7 +16,7 @@ pub(super) fn applies(chain: &Chain) -> bool {
     chain.dim() == 1 && chain.drift().is_affine() && (0..chain.len()).all(|j| chain.nodes(0, j).len() == 1)
 }
 
-/// Exact slope and information of the log evidence.
+/// Exact gradient and information of the log evidence.
 pub(super) fn score(chain: &Chain) -> Result<Score> {
     let model = chain.model();
     let values: Vec<f64> = parameters(model).iter().map(|p| p.value).collect();
@@ -36,8 +37,9 @@ pub(super) fn score(chain: &Chain) -> Result<Score> {
     Ok(Score { first: 0, slope, products: complete.clone(), complete, missing, paths: None })
 }
 
-/// E Σ_j ∂ ln p(x_j | x_{j−1}) + E Σ_j ∂ ln p(y_j | x_j) of `model` on the times and values of `chain`, and what a known path
-/// would tell: Gauss–Newton for the drift, and ln S and ln σ as the axes of variances, so that it is never negative.
+/// E Σ_j ∂ ln p(x_j | x_{j−1}) + E Σ_j ∂ ln p(y_j | x_j) of `model` on the times and values of `chain`, and the
+/// complete-data information: Gauss–Newton for the drift, and ln S and ln σ as the coordinates of variances, so that it
+/// is never negative.
 fn slope_and_complete(chain: &Chain, model: &Model) -> Result<(DVector<f64>, DMatrix<f64>)> {
     let drift_size = model.drift.parameter_count();
     let dimension = &model.dimensions[0];

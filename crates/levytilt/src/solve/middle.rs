@@ -1,13 +1,14 @@
-//! Where the mean of the drift's learned parameters lies: beside the maximum of their law, where that leans.
+//! Estimate the posterior mean of the drift parameters, which differs from the mode where the posterior is skewed.
 //!
-//! A likelihood is nearly quadratic in a rate, so that the law of its logarithm leans towards small values, the more the
-//! shorter the record. In coordinates z in which the law of the drift's parameters is round, the noise held at what was found,
-//! ln p = −|z|²/2 + T[z, z, z]/6 + …, and to that order the mean is ½ Σ_k T[e_k, e_k, ·]: half the sum of second derivatives of
-//! the slope. The corners of a simplex around the maximum give it: slopes that grow with the distance cancel, and the mean of
-//! the others is s²/2 times that sum if the corners have variance s² in every direction.
+//! A log likelihood is nearly quadratic in a rate, so the posterior of its logarithm is skewed towards small values,
+//! the more so the shorter the record. In coordinates z in which the posterior of the drift parameters is standard
+//! normal to leading order, with the noise parameters held at their estimates, ln p = −|z|²/2 + T[z, z, z]/6 + …, and
+//! to that order the mean is ½ Σ_k T[e_k, e_k, ·]: half the sum of second derivatives of the gradient. The corners of a
+//! simplex around the mode give it: the linear terms of the gradients cancel, and the mean of the rest is s²/2 times
+//! that sum if the corners have variance s² in every direction.
 //!
-//! Parameters of noise and error of observation stay where they are: they bend each other's laws at the next order as much as at
-//! this one, and a shift found in this way made them worse.
+//! Noise parameters and observation noise are not shifted: for them the next order is as large as this one, and a shift
+//! found in this way made them worse.
 
 use super::carry::{carry, observation_stds};
 use super::expect::{Expected, expect, follow};
@@ -24,21 +25,21 @@ use crate::{Chain, Error, Result};
 use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
-/// Paths at every corner: they share their random numbers, so that few will do. More where they have weights.
+/// Paths at every corner: with common random numbers a few are enough. More where they are weighted.
 const PATHS: usize = 192;
 const SUM_PATHS: usize = 256;
-/// Largest distance of a corner from the maximum, in standard deviations: a law is hardly known further away.
+/// Largest distance of a corner from the mode, in standard deviations: the approximation is poor further away.
 const FURTHEST: f64 = 2.0;
-/// Standard deviation of the corners in every direction: larger ones see more of the next terms, smaller ones more noise.
+/// Standard deviation of the corners in every direction: larger values include more of the higher-order terms, smaller
+/// ones more noise.
 const SIDE: f64 = 1.0;
-/// Latent times beyond which a law does not lean by anything that could be seen, and parameters beyond which there are too
-/// many corners.
+/// Latent times beyond which the skewness is negligible, and parameters beyond which there are too many corners.
 const LONG: usize = 20_000;
 const MOST_FREE: usize = 16;
-/// Largest shift, in standard deviations, of which the first term of an expansion says anything.
+/// Largest shift, in standard deviations, for which the first term of the expansion is meaningful.
 const LARGEST: f64 = 2.0;
 
-/// Find [`Learned::shift`], if it is worth it and can be trusted.
+/// Compute [`Learned::shift`], if it is worthwhile and reliable.
 pub(super) fn find_middle(learned: &mut Learned, data: (&TimeGrid, &[&[f64]]), options: &LearnOptions) {
     let free: Vec<usize> = (0..learned.parameters.len()).filter(|&k| !learned.parameters[k].fixed).collect();
     let drift = learned.model.drift.parameter_count();
@@ -91,7 +92,7 @@ fn shift(
     }
 }
 
-/// Slopes of the law in round coordinates.
+/// Gradients of the log posterior in standardised coordinates.
 struct Slopes<'a> {
     learned: &'a Learned,
     law: &'a ParameterLaw<'a>,
@@ -138,8 +139,8 @@ impl<'a> Slopes<'a> {
     }
 }
 
-/// Posterior paths of `chain` from potentials at parameters nearby. A new Gaussian sum would cost more than all the rest:
-/// the old one is so close to the posterior that weights make up for the difference.
+/// Posterior paths of `chain` from potentials at nearby parameters. A new Gaussian sum would cost more than all the
+/// rest; the old one is so close to the posterior that weights correct for the difference.
 fn nearby(chain: &Chain, before: Potentials, choice: &Choice, options: &SweepOptions) -> Result<Expected> {
     if choice.method != Method::GaussianSum {
         return expect(chain, Some(before), choice.method, options);

@@ -1,35 +1,36 @@
-//! Turn slope and information into a Newton step: on the free scale, with priors, no further than they can be trusted.
+//! Turn gradient and information into a Newton step: on the unconstrained scale, with priors, limited to where they are
+//! reliable.
 
 use super::parameters::{Parameter, Transform};
 use super::score::Score;
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 
-/// Slope, information and Newton step of the free parameters, on the free scale.
+/// Gradient, information and Newton step of the free parameters, on the unconstrained scale.
 pub(super) struct System {
     free: Vec<usize>,
     information: DMatrix<f64>,
-    /// What the same data would tell if the path were known, prior included.
+    /// Complete-data information, prior included.
     complete: DMatrix<f64>,
     prior: DVector<f64>,
-    /// Longest steps: [`LONGEST`] where the free scale has a natural unit.
+    /// Longest steps: [`LONGEST`] where the unconstrained scale has a natural unit.
     longest: Vec<f64>,
     slope: DVector<f64>,
     /// Free parameters about which the paths cannot tell how much is known.
     vague: Vec<usize>,
-    /// What the sampling of paths alone adds to the length of the way to go, in standard errors.
+    /// Contribution of the Monte Carlo error to the length of the step, in standard errors.
     noise: f64,
 }
 
-/// Smallest share of the complete information that a direction is trusted to keep: bounds how far a step may go.
+/// Smallest share of the complete-data information that every direction keeps: limits the length of a step.
 const LEAST_SHARE: f64 = 0.01;
-/// Longest step on the free scale of a parameter that has a natural unit there: a factor of about e. A parameter that is its
-/// own free scale has the unit of the data, whatever that is.
+/// Longest step on the unconstrained scale of a parameter that has a natural unit there: a factor of about e. An
+/// untransformed parameter has the unit of the data, whatever that is.
 const LONGEST: f64 = 1.0;
 
-/// A step on the free scale.
+/// A step on the unconstrained scale.
 pub(super) struct Step {
     by: DVector<f64>,
-    /// What the objective gains by it if it is as curved as the information says.
+    /// Predicted gain of the objective under the quadratic model.
     pub(super) gain: f64,
 }
 
@@ -67,9 +68,8 @@ impl System {
         Self { vague, longest, free, information, complete, prior, slope, noise }
     }
 
-    /// The Newton step, or a shorter one that leaves directions first about which the data tell less than known paths
-    /// would: `damping` times the information of known paths is added. With 1 it is about a step of EM, which climbs surely
-    /// but slowly.
+    /// The Newton step, or a shorter one, shortened most in the directions where the data have the least information:
+    /// `damping` times the complete-data information is added. With 1 it is about an EM step, which is safe but slow.
     pub(super) fn step(&self, damping: f64) -> Step {
         let damped = &self.information + damping * &self.complete;
         let mut by = damped.cholesky().map_or_else(|| DVector::zeros(self.free.len()), |c| c.solve(&self.slope));
@@ -79,7 +79,7 @@ impl System {
         Step { by, gain }
     }
 
-    /// Slope of the bound and the log prior on the free scale.
+    /// Gradient of ELBO plus log prior on the unconstrained scale.
     pub(super) fn slope(&self) -> &DVector<f64> {
         &self.slope
     }
@@ -99,12 +99,12 @@ impl System {
         values
     }
 
-    /// What the sampling of paths alone adds to [`System::length`].
+    /// Contribution of the Monte Carlo error to [`System::length`].
     pub(super) fn noise(&self) -> f64 {
         self.noise
     }
 
-    /// √(slopeᵀ information⁻¹ slope): the way to go in standard errors.
+    /// √(gradientᵀ information⁻¹ gradient): the length of the step in standard errors.
     pub(super) fn length(&self) -> f64 {
         self.information.clone().cholesky().map_or(f64::INFINITY, |c| c.solve(&self.slope).dot(&self.slope).sqrt())
     }
@@ -114,7 +114,7 @@ impl System {
         &self.vague
     }
 
-    /// Covariance of the free parameters on the free scale, row after row; empty if there is none.
+    /// Covariance of the free parameters on the unconstrained scale, row after row; empty if there are none.
     pub(super) fn covariance(&self) -> Vec<f64> {
         let inverse = self.information.clone().cholesky().map(|c| c.inverse());
         // Symmetric, so that the order of the columns is that of the rows.
@@ -135,21 +135,21 @@ impl System {
     }
 }
 
-/// What the data tell.
+/// The information of the data.
 struct Observed {
-    /// complete − missing, with every direction left at least [`LEAST_SHARE`] of what a known path would tell.
+    /// complete − missing, with at least [`LEAST_SHARE`] of the complete-data information left in every direction.
     left: DMatrix<f64>,
     complete: DMatrix<f64>,
     /// The parameter that is most of each direction where that had to be done.
     vague: Vec<usize>,
 }
 
-/// Information of the data from that of known paths. If it is `exact` it is taken as it is wherever it can be.
+/// Observed information from the complete-data information. If it is `exact` it is used unchanged wherever possible.
 ///
-/// Far from the maximum second derivatives may have the wrong sign; products of scores never have.
+/// Far from the maximum second derivatives may have the wrong sign; outer products of gradients never do.
 fn observed(complete: &DMatrix<f64>, products: &DMatrix<f64>, missing: &DMatrix<f64>, exact: bool) -> Observed {
     let n = complete.nrows();
-    // A whisper of a ridge keeps a parameter that nothing pushes (a slope of zero everywhere) solvable, in any unit.
+    // A tiny ridge keeps the system solvable if a parameter has zero gradient everywhere, in any unit.
     let whisper = |known: f64| if known == 0.0 { 1e-12 } else { 1e-10 * known.abs() };
     let ridge = |m: &DMatrix<f64>| DMatrix::from_fn(n, n, |i, j| if i == j { whisper(m[(i, i)]) } else { 0.0 });
     let factored = |m: &DMatrix<f64>| (m + ridge(m)).cholesky();

@@ -1,7 +1,7 @@
-//! Sweep backwards over sampled paths and refit the potentials, accepting a sweep only if the bound does not fall.
+//! Sweep backwards over sampled paths and refit the potentials, accepting a sweep only if the ELBO does not fall.
 //!
-//! The best potential obeys φ_j(x) = ℓ_j(x) + ln Z_{j+1}(flow(x)). Its slope is known at every sampled state,
-//! V'(x) = flow'(x)·2a_{j+1}δ·E_q(g); a straight line through these slopes is the quadratic message wanted.
+//! The optimal potential satisfies φ_j(x) = ℓ_j(x) + ln Z_{j+1}(flow(x)). Its gradient is known at every sampled state,
+//! V'(x) = flow'(x)·2a_{j+1}δ·E_q(g); a linear fit to these gradients gives the quadratic message.
 
 use super::robust::from_natural;
 use crate::posterior::{Paths, Potentials, WeightSummary, walk};
@@ -28,7 +28,7 @@ impl Default for SweepOptions {
     }
 }
 
-/// What sweeping ended with.
+/// The result of sweeping.
 #[derive(Debug)]
 pub struct Swept {
     /// The potentials accepted last.
@@ -37,9 +37,9 @@ pub struct Swept {
     pub paths: Paths,
     /// Their weights.
     pub summary: WeightSummary,
-    /// Bound after the start and after every accepted sweep.
+    /// ELBO after the initialisation and after every accepted sweep.
     pub trace: Vec<f64>,
-    /// What a careful reader should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
@@ -47,7 +47,7 @@ pub struct Swept {
 const FIT_PATHS: usize = 192;
 /// Largest energy κ of a message at the mean of the states it was fitted to.
 const MOST_ENERGY: f64 = 1e6;
-/// Halvings of a rejected sweep before it is given up.
+/// Halvings of a rejected sweep before it is abandoned.
 const HALVINGS: usize = 3;
 
 /// Improve `potentials`, which must be quadratic, by guarded sweeps.
@@ -97,8 +97,8 @@ impl Swept {
     }
 }
 
-/// The proposal, or a part of the way to it, if the bound there is no lower than now (up to its own noise); else the
-/// current state, and `false`.
+/// The proposal, or a point part of the way to it, if the ELBO there is no lower than now (up to its Monte Carlo
+/// error); else the current state, and `false`.
 fn guarded(chain: &Chain, current: Swept, proposal: &Potentials, options: &SweepOptions) -> Result<(Swept, bool)> {
     let Swept { potentials: old, paths, summary, trace, warnings } = current;
     drop(paths);
@@ -158,8 +158,8 @@ fn refit(chain: &Chain, old: &Potentials, paths: &Paths) -> Result<Potentials> {
                 pull += firmness * y;
             }
             let mean = paths.column(i, j).sum::<f64>() / paths.len() as f64;
-            // A message that curves upwards at the sampled states has no place in this family: keep the old firmness
-            // and follow its slope there.
+            // A message of negative precision at the sampled states is outside this family: keep the old precision and
+            // match its gradient there.
             if a <= 0.0 {
                 let kept = 0.5 * quadratic(&old[i][j])?.a();
                 pull += (kept - a) * mean;
@@ -171,17 +171,17 @@ fn refit(chain: &Chain, old: &Potentials, paths: &Paths) -> Result<Potentials> {
     Ok(fitted.into_iter().map(|f| f.into_iter().rev().map(Potential::from).collect()).collect())
 }
 
-/// The potential with natural parameters (a, a·c = `pull`), made firmer without changing its slope at `mean` where it is so
-/// nearly a straight line that its centre lies at no sensible distance: energies there would drown the paths' weights in
-/// rounding.
+/// The potential with natural parameters (a, a·c = `pull`), made more precise without changing its gradient at `mean`
+/// where it is so nearly linear that its centre is far away: the energies there would be so large that the paths'
+/// weights were lost in rounding.
 fn bent(a: f64, pull: f64, mean: f64) -> Result<Quadratic> {
     let half_slope = pull - a * mean;
     let least = half_slope * half_slope / MOST_ENERGY;
     if a >= least { from_natural(a, pull) } else { from_natural(least, half_slope + least * mean) }
 }
 
-/// Natural parameters (a, a·c) of the message to time `j`, per dimension: slopes V' at sampled states and a line through
-/// them.
+/// Natural parameters (a, a·c) of the message to time `j`, per dimension: a linear fit to the gradients V' at sampled
+/// states.
 fn messages(chain: &Chain, j: usize, paths: &Paths, tables: &[TiltTable], space: &mut Space) -> Vec<(f64, f64)> {
     let dim = chain.dim();
     let Space { states, ahead, slopes } = space;
@@ -201,7 +201,7 @@ fn messages(chain: &Chain, j: usize, paths: &Paths, tables: &[TiltTable], space:
     (0..dim).map(|i| line(states, slopes, i, dim)).collect()
 }
 
-/// Working space of [`messages`]: some states, their flows and the slopes of the message there.
+/// Working space of [`messages`]: some states, their flows and the gradients of the message there.
 #[derive(Default)]
 struct Space {
     states: Vec<f64>,

@@ -21,7 +21,7 @@ fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let replicates = words.first().and_then(|w| w.parse().ok()).unwrap_or(20);
     println!(
-        "| drift | noise | quantity | ranks | mean / its error | spread | (spread² − 1) / its error | largest distance / 99% band |"
+        "| drift | noise | quantity | ranks | mean / its standard error | sd | (sd² − 1) / its standard error | KS distance / 99% band |"
     );
     println!("|---|---|---|---|---|---|---|---|");
     let mut all = Vec::new();

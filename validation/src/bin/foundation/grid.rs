@@ -22,7 +22,7 @@ fn thin(values: &[f64], every: usize) -> Vec<f64> {
 pub fn kalman() -> Result<()> {
     table(
         "Grid against Kalman smoother, OU drift, Gaussian noise",
-        &["data", "log evidence", "difference", "largest of the means", "of the sds"],
+        &["data", "log evidence", "difference", "largest difference of means", "of sds"],
     );
     let (theta, mu, scale, std) = (1.5, 0.4, 1.2, 0.1);
     let start = Start::Gaussian { mean: -0.2, std: 0.7 };
@@ -58,7 +58,7 @@ pub fn kalman() -> Result<()> {
 /// Change of the log evidence when the spacing the reference has chosen is halved.
 pub fn halving() -> Result<()> {
     table(
-        "Halving the spacing of the grid, 200 steps over 2 units of time, observation error 0.1",
+        "Halving the grid spacing, 200 steps over 2 units of time, observation noise 0.1",
         &["noise", "ou, all observed", "ou, every 10th", "double well, all observed", "double well, every 10th"],
     );
     let times = even(200, 2.0);

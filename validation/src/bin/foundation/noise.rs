@@ -19,7 +19,7 @@ fn published() -> impl Iterator<Item = (&'static str, [f64; 3])> {
 
 /// Largest relative errors against the published values, of the law and of the nodes.
 pub fn stable_law() -> Result<()> {
-    table("Stable law against published tables", &["quantity", "rows", "law", "nodes"]);
+    table("Stable law against published tables", &["quantity", "rows", "`StableLaw`", "nodes"]);
     for wanted in ["pdf", "cdf"] {
         let (mut rows, mut law_worst, mut nodes_worst) = (0, 0.0, 0.0);
         for (_, [alpha, x, expected]) in published().filter(|(quantity, _)| *quantity == wanted) {
@@ -42,7 +42,13 @@ pub fn stable_law() -> Result<()> {
 pub fn stable_nodes() -> Result<()> {
     table(
         "Nodes of stable noise against the law",
-        &["alpha", "nodes", "density, 0.0005 to 0.9995", "distribution, same range", "density, 1 to 10⁶ scales"],
+        &[
+            "alpha",
+            "nodes",
+            "density, 0.0005 to 0.9995 quantile",
+            "distribution function, same range",
+            "density, 1 to 10⁶ scales",
+        ],
     );
     for alpha in [0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 1.95, 1.99] {
         let law = StableLaw::new(alpha, 1.0)?;
@@ -130,7 +136,7 @@ pub fn characteristic_functions() -> Result<()> {
 
 /// Kolmogorov–Smirnov distance of 10⁶ exact draws over a step of 0.1 to the distribution of the nodes.
 pub fn samplers() -> Result<()> {
-    table("Samplers, 10⁶ draws over a step of 0.1", &["noise", "draws that moved", "KS distance", "p-value"]);
+    table("Samplers, 10⁶ draws over a step of 0.1", &["noise", "nonzero draws", "KS distance", "p-value"]);
     let count = 1_000_000;
     for (i, noise) in members()?.into_iter().enumerate() {
         let nodes = noise.nodes(0.1)?;

@@ -40,7 +40,7 @@ fn main() -> Result<()> {
         return sparse::table(&name, seeds, std::env::args().nth(3).and_then(|s| s.parse().ok()));
     }
     println!(
-        "| drift | α | exact − ELBO, mean | worst | particle within 3 se | its se, mean | rms of means / sd | ESS | Gaussian sums | s per fit |"
+        "| drift | α | exact − ELBO, mean | worst | particle filter within 3 se | its se, mean | rms of means / sd | ESS | Gaussian sums | s per fit |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     let mut all: Vec<Case> = Vec::new();

@@ -26,7 +26,7 @@ struct Case {
 /// Print the table for one drift, or its rows observed at every `only`th step.
 pub fn table(name: &str, seeds: u64, only: Option<usize>) -> Result<()> {
     println!(
-        "| drift | α | observed every | exact − ELBO, mean | worst | particle within 3 se | furthest off, nats | its se, mean | ESS | k̂ | bumps | \
+        "| drift | α | observed every | exact − ELBO, mean | worst | particle filter within 3 se | furthest off, nats | its se, mean | ESS | k̂ | components | \
          s filter | s with paths | sweeps: exact − ELBO | s |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");

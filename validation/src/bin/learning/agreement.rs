@@ -12,7 +12,7 @@ const PATHS: usize = 500;
 /// Distances from the maximum, in standard errors of the exact evidence, for each drift and index, or for one row alone.
 pub fn agreement(seeds: u64, only: Option<(&str, f64)>) -> Result<()> {
     println!(
-        "| drift | α | learned | drift parameters: rms | worst | alpha | scale | observation_std | std error, learned / exact | mean of the first: learned, maximum |"
+        "| drift | α | learned | drift parameters: rms | worst | alpha | scale | observation_std | standard error, learned / exact | mean of the first: learned, maximum |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     for drift in ["ou", "double-well"] {

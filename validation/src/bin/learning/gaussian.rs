@@ -14,7 +14,7 @@ const STEPS: usize = 1000;
 
 /// Learned values against the maximum of the exact evidence, in standard errors, and the bound against that evidence.
 pub fn gaussian(seeds: u64) -> Result<()> {
-    println!("| seed | theta | mu | scale | observation_std | bound − evidence | Newton steps |");
+    println!("| seed | theta | mu | scale | observation_std | ELBO − log evidence | Newton steps |");
     println!("|---|---|---|---|---|---|---|");
     let truth = Truth { alpha: 2.0, ..Truth::default() };
     for seed in 1..=seeds {

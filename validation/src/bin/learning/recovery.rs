@@ -14,7 +14,7 @@ const Z: f64 = 1.644_853_626_951_472_7;
 /// Fit everything, without priors, to `seeds` data sets of an OU process for each index.
 pub fn recovery(seeds: u64) -> Result<()> {
     println!(
-        "| α | parameter | truth | mean | bias / its standard error | mean std error / spread | 90% intervals cover |"
+        "| α | parameter | truth | mean | bias / its standard error | mean standard error / sd of estimates | 90% intervals cover |"
     );
     println!("|---|---|---|---|---|---|---|");
     for alpha in [1.2, 1.5, 1.8] {

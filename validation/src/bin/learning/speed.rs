@@ -12,7 +12,7 @@ use std::time::Instant;
 
 /// Fit everything to an OU path with stable noise: 1000 steps, 500 paths; median of `rounds` data sets.
 pub fn whole_fit(rounds: u64) -> Result<()> {
-    println!("| α | seconds, median | least | in 10⁶ exp | Newton steps |\n|---|---|---|---|---|");
+    println!("| α | seconds, median | minimum | in 10⁶ exp | Newton steps |\n|---|---|---|---|---|");
     for alpha in [1.2, 1.5, 1.8] {
         let mut runs = (1..=rounds).map(|seed| timed(alpha, seed)).collect::<Result<Vec<_>>>()?;
         runs.sort_by(|a, b| a.0.total_cmp(&b.0));

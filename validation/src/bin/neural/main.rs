@@ -39,7 +39,7 @@ fn gradients(paths: usize, stage: &str, components: usize) -> Result<()> {
     println!(
         "{paths} paths, bumps per time: {components}; slopes along the group's gradient, and estimate − difference in standard errors"
     );
-    println!("| iteration | evidence − bound | group | estimate | difference | ± | cosine | deviations |");
+    println!("| iteration | log evidence − ELBO | group | estimate | difference | ± | cosine | deviations |");
     println!("|---|---|---|---|---|---|---|---|");
     let rows =
         gradient::compare(&Effort { paths, directions: 8, stages, components, steps: gradient::STEPS }, |row| {
@@ -73,7 +73,7 @@ const ITERATIONS: usize = 300;
 fn variances() -> Result<()> {
     println!("variance of the score estimate over that of ours, {PATHS} paths, summed over the parameters of a group");
     println!(
-        "| alpha | iterations | evidence − bound | reference times | sharpness | embeddings | firmness | pull | all |"
+        "| alpha | iterations | log evidence − ELBO | reference times | sharpness | embeddings | precision | linear coefficient | all |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
     for alpha in [1.8, 1.5, 1.2] {

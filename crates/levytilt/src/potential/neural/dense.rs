@@ -1,11 +1,11 @@
-//! Evaluate a network of ReLU layers for a batch of inputs and pull slopes back through it.
+//! Evaluate a ReLU network for a batch of inputs, and propagate gradients back through it.
 
 use nalgebra::{DMatrix, DMatrixView, RealField};
 use std::ops::Range;
 
 /// Sizes of a network's layers from the input to the (linear) output.
 ///
-/// Its parameters lie flat: per layer the weights, column by column (a column per input), then the biases.
+/// Its parameters are stored flat: per layer the weights, column by column (a column per input), then the biases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Dense {
     sizes: Vec<usize>,
@@ -36,7 +36,7 @@ impl Dense {
         self.layers().last().map_or(0, |layer| layer.biases.end)
     }
 
-    /// Where the layers lie among the parameters.
+    /// Ranges of the layers among the parameters.
     pub fn layers(&self) -> impl DoubleEndedIterator<Item = Layer> + ExactSizeIterator {
         let starts: Vec<usize> = self.sizes.windows(2).scan(0, |start, s| Some(advance(start, s))).collect();
         let sizes: Vec<(usize, usize)> = self.sizes.windows(2).map(|s| (s[0], s[1])).collect();
@@ -63,7 +63,7 @@ impl Dense {
         Tape { values }
     }
 
-    /// Slopes in the input, given those in the output; slopes in the parameters are written to `gradient`.
+    /// Gradient in the input, given that in the output; the gradient in the parameters is written to `gradient`.
     pub fn backward<T: RealField + Copy>(
         &self,
         parameters: &[T],
@@ -80,7 +80,7 @@ impl Dense {
             gradient[layer.biases.clone()].copy_from_slice(by_biases.as_slice());
             slopes = layer.matrix(parameters).transpose() * slopes;
             if l > 0 {
-                // A unit that is off passes nothing on.
+                // An inactive unit has zero gradient.
                 slopes.zip_apply(input, |slope, value| {
                     if value <= T::zero() {
                         *slope = T::zero();
@@ -98,7 +98,7 @@ fn advance(start: &mut usize, sizes: &[usize]) -> usize {
     here
 }
 
-/// Where one layer lies among the parameters.
+/// Ranges of one layer among the parameters.
 #[derive(Debug, Clone)]
 pub(crate) struct Layer {
     pub rows: usize,

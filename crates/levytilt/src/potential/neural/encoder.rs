@@ -1,18 +1,19 @@
-//! Encode time: an average of learned embeddings, each pulled in by how near its reference time is.
+//! Encode time as an average of learned embeddings, weighted by the proximity of their reference times.
 //!
-//! e(t) = Σ_i p_i(t) E_i with p(t) = softmax_i(−s|t − τ_i|): reference times τ, embeddings E and the sharpness s are learned,
-//! so that references can gather where the message changes fast.
+//! e(t) = Σ_i p_i(t) E_i with p(t) = softmax_i(−s|t − τ_i|): reference times τ, embeddings E and the sharpness s are
+//! learned, so that references can concentrate where the message changes fast.
 
 use nalgebra::{DMatrix, DMatrixView, RealField, convert};
 
-/// Sizes: `references` times with embeddings of `features` numbers. Parameters lie flat: τ, ln s, E column by column.
+/// Sizes: `references` times with embeddings of `features` numbers. Parameters are stored flat: τ, ln s, E column by
+/// column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Encoder {
     pub references: usize,
     pub features: usize,
 }
 
-/// What the way back needs.
+/// What the backward pass needs.
 #[derive(Debug)]
 pub(crate) struct EncoderTape<T> {
     /// p_i(t): a column per time.
@@ -37,7 +38,7 @@ impl Encoder {
         let mut weights =
             DMatrix::from_fn(self.references, times.len(), |i, j| -sharpness * (times[j] - references[i]).abs());
         for mut column in weights.column_iter_mut() {
-            // Relative to the nearest reference, whose weight then is 1: no underflow of the whole.
+            // Relative to the nearest reference, whose weight is then 1, so the sum cannot underflow.
             let top = column.max();
             column.apply(|v| *v = (*v - top).exp());
             let total = column.sum();
@@ -46,7 +47,7 @@ impl Encoder {
         (self.embeddings(parameters) * &weights, EncoderTape { weights, times })
     }
 
-    /// Write the slopes in the parameters to `gradient`, given those in e(t).
+    /// Write the gradient in the parameters to `gradient`, given that in e(t).
     pub fn backward<T: RealField + Copy>(
         &self,
         parameters: &[T],
@@ -65,10 +66,10 @@ impl Encoder {
             let weights = tape.weights.column(j);
             let mean = column.dot(&weights);
             for i in 0..self.references {
-                // Slope in the logit −s|t − τ|.
+                // Gradient in the logit −s|t − τ|.
                 let slope = weights[i] * (column[i] - mean);
                 let distance = tape.times[j] - references[i];
-                // At its own reference a time sees a corner; 0 is the mean of the slopes on both sides.
+                // There is a kink at the reference itself; 0 is the mean of the gradients on both sides.
                 if !distance.is_zero() {
                     by_times[i] += slope * sharpness * distance.signum();
                 }

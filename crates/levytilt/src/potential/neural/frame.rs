@@ -1,4 +1,4 @@
-//! Put the networks' task into numbers near 1: per dimension and time a centre and a unit that are roughly right already.
+//! Standardise the networks' task: per dimension and time a centre and a unit that are already roughly right.
 
 use super::softplus;
 use crate::Result;
@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 ///
 /// The networks' message is −a(x − m)²/u² + b(x − m)/u. With m = 0 and u = 1 it is that of the paper.
 ///
-/// Before a jump the best message may be softer than none: it takes back some of what the observation says there. So
-/// where there is an observation a frame may add s(x − n)², with s less than the observation's firmness.
+/// Before a jump the optimal message may have negative precision: it cancels part of the observation there. So where
+/// there is an observation a frame may add s(x − n)², with s less than the observation's precision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
     times: Vec<f64>,
@@ -27,9 +27,9 @@ pub struct Frame {
 pub enum FrameKind {
     /// The paper's: centre 0, unit 1.
     None,
-    /// The data joined by straight lines, in units of the error of observation.
+    /// The data joined by straight lines, in units of the observation noise.
     Data,
-    /// The message of the robust start.
+    /// The message of the robust initialisation.
     Robust,
     /// The message that sweeps found.
     Sweep,
@@ -59,7 +59,7 @@ impl Frame {
         self.taken.get(i).filter(|_| here).map_or([0.0; 2], |taken| taken[place])
     }
 
-    /// The unit in which a message −`a`(x − m)² is what networks that say nothing give.
+    /// The unit in which networks with zero output give the message −`a`(x − m)².
     pub fn unit_of(a: f64, least: f64) -> f64 {
         ((least + softplus(0.0)) / a).sqrt()
     }

@@ -1,12 +1,13 @@
-//! Read bumps off the outputs of the two networks, and carry slopes in the bumps back to the outputs.
+//! Read components off the outputs of the two networks, and propagate gradients back to the outputs.
 //!
-//! The first network says how firm every bump is. The second says where each pulls and, if there are several, the
-//! logarithm of its weight. One bump per time needs no weight, and its networks are those of the paper.
+//! The first network gives the precision ("firmness") of every component. The second gives its linear coefficient
+//! ("pull") and, if there are several, its log weight. A single component needs no weight, and its networks are those
+//! of the paper.
 
 use super::{real, softplus};
 use nalgebra::{DMatrix, RealField, convert};
 
-/// How many outputs there are, and the least firmness.
+/// The number of outputs, and the smallest precision.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Heads {
     pub dim: usize,
@@ -14,21 +15,23 @@ pub(super) struct Heads {
     pub least: f64,
 }
 
-/// How much wider each further bump is at first than the one before.
+/// Initial width of each further component, relative to the one before.
 const WIDER: f64 = 3.0;
-/// Its distance from the frame's centre in its own widths, to one side and the other in turn, so that bumps can part.
+/// Its initial distance from the frame's centre in its own widths, on alternating sides, so that components can
+/// separate.
 const ASIDE: f64 = 0.5;
-/// Logarithm of its weight at first, relative to the one before.
+/// Its initial log weight, relative to the one before.
 const FAINTER: f64 = -2.0;
 
 impl Heads {
-    /// Outputs of the network of the firmness, and of that of the pull.
+    /// Numbers of outputs of the first and of the second network.
     pub fn outputs(&self) -> [usize; 2] {
         let each = self.dim * self.components;
         [each, if self.components == 1 { each } else { 2 * each }]
     }
 
-    /// Biases of the outputs at first: the first bump is all that one bump alone would be, the others wider and fainter.
+    /// Initial biases of the outputs: the first component is what a single one would be, the others are wider and have
+    /// less weight.
     pub fn biases(&self) -> [Vec<f64>; 2] {
         let mut biases = self.outputs().map(|count| vec![0.0; count]);
         for m in 1..self.components {
@@ -37,7 +40,7 @@ impl Heads {
             for i in 0..self.dim {
                 // The inverse of softplus.
                 biases[0][self.row(i, m)] = firmness.exp_m1().ln();
-                // A bump of firmness a has the width 1/√2a and the centre b/2a.
+                // A component of precision a has the width 1/√2a and the centre b/2a.
                 biases[1][self.row(i, m)] = side * (2.0 * firmness).sqrt();
                 biases[1][self.weight_row(i, m)] = FAINTER * m as f64;
             }
@@ -53,7 +56,7 @@ impl Heads {
         self.components * self.dim + self.row(i, m)
     }
 
-    /// (logarithm of the weight, firmness, pull) per time, dimension and bump.
+    /// (log weight, precision, linear coefficient) per time, dimension and component.
     pub fn read<T: RealField + Copy>(&self, firmness: &DMatrix<T>, pull: &DMatrix<T>) -> Vec<Vec<Vec<[f64; 3]>>> {
         let one = |j: usize, i: usize, m: usize| {
             let row = self.row(i, m);
@@ -64,7 +67,7 @@ impl Heads {
         (0..firmness.ncols()).map(|j| (0..self.dim).map(|i| all(j, i)).collect()).collect()
     }
 
-    /// Slopes in the outputs of both networks, given those in what [`Heads::read`] gives.
+    /// Gradients in the outputs of both networks, given those in the result of [`Heads::read`].
     pub fn slopes<T: RealField + Copy>(
         &self,
         firmness: &DMatrix<T>,

@@ -1,10 +1,11 @@
-//! A potential from networks: time is encoded, one network says how firm the message is, another where it pulls.
+//! Compute a potential by networks of time: one gives the precision of the message, another its linear coefficient.
 //!
 //! φ_t(x) = −a_t (x − m_t)² + b_t (x − m_t) with a_t = (a_min + softplus(A(e(t))))/u² and b_t = B(e(t))/u, e the
 //! encoding of time, A and B ReLU networks. The unit u and the centre m, a [`Frame`], make the networks' task one of numbers
 //! near 1; m = 0 and u = 1 is the form of the paper.
 //!
-//! With several bumps per time, e^{φ_t(x)} = Σ_k e^{l_k − a_k(x − c_k)²} with c_k = m + b_k/2a_k: the networks give all a_k, b_k and l_k.
+//! With several components per time, e^{φ_t(x)} = Σ_k e^{l_k − a_k(x − c_k)²} with c_k = m + b_k/2a_k: the networks
+//! give all a_k, b_k and l_k.
 
 mod dense;
 mod encoder;
@@ -30,7 +31,7 @@ use std::ops::Range;
 pub struct NeuralPotentialSpec {
     /// Dimensions of the state.
     pub dim: usize,
-    /// Reference times, evenly spaced over the span at first.
+    /// Reference times, initially evenly spaced over the span.
     pub references: usize,
     /// Numbers per embedding.
     pub features: usize,
@@ -38,20 +39,20 @@ pub struct NeuralPotentialSpec {
     pub width: usize,
     /// Hidden layers.
     pub depth: usize,
-    /// Least firmness in units of u.
+    /// Smallest precision in units of u.
     pub least: f64,
     /// First and last time.
     pub span: (f64, f64),
-    /// Sharpness of the encoder at first, per span of time. At the default, neighbours among 100 references differ by
-    /// 2 in the exponent, so that the encoding moves at every time. (Much sharper, and it is level around each reference:
-    /// all times there get the same message, and no training can tell them apart.)
+    /// Initial sharpness of the encoder, per span of time. At the default, neighbours among 100 references differ by 2
+    /// in the exponent, so the encoding changes at every time. (If it is much sharper, the encoding is flat around each
+    /// reference: all times there get the same message, whatever the training.)
     pub sharpness: f64,
-    /// Bumps per time and dimension.
+    /// Components per time and dimension.
     #[serde(skip_serializing_if = "is_one")]
     pub components: usize,
 }
 
-/// Sizes with one bump are saved as they were before there were more.
+/// Sizes with one component are saved as before mixtures were introduced.
 fn is_one(components: &usize) -> bool {
     *components == 1
 }
@@ -79,10 +80,10 @@ pub struct NeuralPotential<T = f32> {
     parameters: Vec<T>,
 }
 
-/// What the networks say at some times, and what the way back needs.
+/// The networks' output at some times, and what the backward pass needs.
 #[derive(Debug)]
 pub struct Evaluation<T> {
-    /// (l, a, b) in units of u: per time, dimension and bump. l is 0 where there is but one.
+    /// (l, a, b) in units of u: per time, dimension and component. l is 0 if there is only one.
     pub coefficients: Vec<Vec<Vec<[f64; 3]>>>,
     encoder: EncoderTape<T>,
     firmness: Tape<T>,
@@ -98,17 +99,17 @@ pub enum Group {
     Sharpness,
     /// Embeddings.
     Embeddings,
-    /// The network of the firmness.
+    /// The network of the precision.
     Firmness,
-    /// The network of the pull, and of the weights of several bumps.
+    /// The network of the linear coefficient, and of the weights of several components.
     Pull,
 }
 
 impl<T: RealField + Copy> NeuralPotential<T> {
     /// Networks with random weights.
     ///
-    /// Hidden weights are normal with variance 2/inputs, which keeps the size of a signal through ReLU layers; the output
-    /// layers start at a hundredth of that, so that at first the message says the same at all times.
+    /// Hidden weights are normal with variance 2/inputs, which keeps the size of a signal through ReLU layers; the
+    /// output layers start at a hundredth of that, so that initially the message is the same at all times.
     pub fn new(spec: NeuralPotentialSpec, seed: u64) -> Result<Self> {
         positive("references", spec.references as f64)?;
         positive("features", spec.features as f64)?;
@@ -172,7 +173,7 @@ impl<T: RealField + Copy> NeuralPotential<T> {
         &mut self.parameters
     }
 
-    /// Where the groups lie.
+    /// Ranges of the groups.
     pub fn groups(&self) -> Vec<(Group, Range<usize>)> {
         let (n, encoder) = (self.spec.references, self.encoder().count());
         let [firmness, pull] = self.networks().map(|network| encoder + network.count());
@@ -185,7 +186,7 @@ impl<T: RealField + Copy> NeuralPotential<T> {
         ]
     }
 
-    /// Where the layers lie, for work that is done layer by layer: τ, ln s, E, then weights and biases of each layer.
+    /// Ranges of the layers, for work done layer by layer: τ, ln s, E, then weights and biases of each layer.
     pub fn layers(&self) -> Vec<Range<usize>> {
         let groups = self.groups();
         let mut layers: Vec<Range<usize>> = groups[..3].iter().map(|g| g.1.clone()).collect();
@@ -215,7 +216,7 @@ impl<T: RealField + Copy> NeuralPotential<T> {
         Heads { dim: self.spec.dim, components: self.spec.components, least: self.spec.least }
     }
 
-    /// The network of the firmness and that of the pull.
+    /// The networks of the precision and of the linear coefficient.
     fn networks(&self) -> [Dense; 2] {
         let NeuralPotentialSpec { features, width, depth, .. } = self.spec;
         self.heads().outputs().map(|outputs| Dense::new(features, width, depth, outputs))
@@ -235,7 +236,7 @@ impl<T: RealField + Copy> NeuralPotential<T> {
         Evaluation { coefficients, encoder, firmness, pull }
     }
 
-    /// Slopes in all parameters, given those in the coefficients.
+    /// Gradient in all parameters, given that in the coefficients.
     pub fn gradient(&self, evaluation: &Evaluation<T>, slopes: &[Vec<Vec<[f64; 3]>>]) -> Vec<T> {
         let Evaluation { encoder, firmness, pull, .. } = evaluation;
         let [by_firmness, by_pull] = self.heads().slopes(firmness.output(), slopes);

@@ -1,4 +1,5 @@
-//! Train all layers of a drift network on transitions: minibatches, Adam, and a penalty on leaving its start.
+//! Train all layers of a drift network on transitions: minibatches, Adam, and a penalty on the distance from its
+//! initial values.
 //!
 //! Every transition stands alone, so nothing is propagated back through time. The push on the flow is ω·r, so a step of
 //! gradient ascent on ln p(x' | flow(x)) is a step of weighted least squares.
@@ -9,7 +10,7 @@ use crate::{Result, stream};
 use rand::RngExt;
 use rayon::prelude::*;
 
-/// Parameters as z = (θ − start)/std: the scale on which all of them are alike.
+/// Parameters as z = (θ − start)/std, which puts all of them on the same scale.
 pub(super) struct Coordinates {
     pub start: Vec<f64>,
     pub std: Vec<f64>,
@@ -21,7 +22,7 @@ const STEPS: usize = 60;
 const BATCH: usize = 512;
 /// Transitions whose gradient one task sums; sums are added in order, so that threads do not matter.
 const TASK: usize = 64;
-/// First length of a step in z; it falls to nothing in a straight line.
+/// Initial step length in z; it falls linearly to zero.
 const RATE: f64 = 0.02;
 
 /// `network` trained on those of `steps` of `data`, from where it is.

@@ -1,7 +1,7 @@
-//! Choose how strongly to hold a drift network back: by the log density of transitions that it has not seen.
+//! Choose the strength of the penalty on a drift network by the log density of held-out transitions.
 //!
-//! Time is cut into contiguous blocks; each in turn is held out. No drift at all is always among the candidates, and the
-//! strongest penalty within one standard error of the best one wins: nothing is invented without evidence.
+//! Time is cut into contiguous blocks; each in turn is held out. Zero drift is always among the candidates, and the
+//! strongest penalty within one standard error of the best one wins, so no drift is found without evidence.
 
 use super::ridge::{Features, Normal, drift};
 use super::transitions::Transitions;
@@ -10,10 +10,10 @@ use rayon::prelude::*;
 
 /// Contiguous blocks of time, each held out once.
 pub(super) const BLOCKS: usize = 6;
-/// Strengths of the penalty, in nats, that are tried beside infinity (no drift): strongest first.
+/// Strengths of the penalty, in nats, that are tried besides infinity (zero drift): strongest first.
 const STRENGTHS: [f64; 9] = [1e4, 1e3, 1e2, 1e1, 1.0, 1e-1, 1e-2, 1e-3, 1e-4];
 
-/// A strength and what speaks for it.
+/// A strength and the evidence for it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Regularisation {
     /// Strength of the penalty; infinite for no drift.
@@ -38,10 +38,10 @@ pub(super) fn total(values: &[f64]) -> (f64, f64) {
     (n * mean, (n * variance).sqrt())
 }
 
-/// The chosen strength for the output layer, hidden layers as they are.
+/// The chosen strength for the output layer, with fixed hidden layers.
 pub(super) fn choose(network: &Neural, data: &Transitions, units: &[f64]) -> Regularisation {
     let features = Features::new(network, data);
-    // ω at no drift: over a step the drift is small against the noise, and all candidates are judged alike.
+    // ω at no drift: over a step the drift is small compared with the noise, and all candidates are treated alike.
     let parts: Vec<Vec<Normal>> = (0..data.dim() * BLOCKS)
         .into_par_iter()
         .map(|k| Normal::new(data, &features, k / BLOCKS, block(data, k % BLOCKS), None))

@@ -26,7 +26,7 @@ use transitions::Transitions;
 pub struct NetworkOptions {
     /// Size, and centre and scale of the inputs: those of the data.
     pub spec: NeuralSpec,
-    /// Size of a drift that would be no surprise, per dimension: the unit of the penalty.
+    /// Plausible size of the drift, per dimension: the unit of the penalty.
     pub units: Vec<f64>,
     /// Times that drift, noise and paths are improved in turn.
     pub rounds: usize,
@@ -39,18 +39,18 @@ pub struct LearnedNetwork {
     pub network: Neural,
     /// The strength of its penalty, chosen on held-out transitions.
     pub regularisation: Regularisation,
-    /// The model, its noise learned together with the network; nothing if no drift was found.
+    /// The model, its noise learned together with the network; `None` if no drift was found.
     pub learned: Option<Learned>,
 }
 
-/// Newton steps of the noise in the last round: it is nearly right, because over a step the drift is small against it.
-/// Rounds before only bring the paths to the new drift.
+/// Newton steps of the noise in the last round: it is nearly right, because over a step the drift is small compared
+/// with it. Rounds before only bring the paths to the new drift.
 const NEWTON_STEPS: usize = 1;
 
 /// Learn a network in place of the drift of `model`, whose noise and `potentials` are good without drift.
 ///
 /// `noise` are its parameters behind those of the drift. If the evidence for a drift is not beyond one standard error,
-/// the network stays still.
+/// the network stays at zero.
 pub fn learn_network(
     model: &Model,
     noise: &[Parameter],

@@ -1,6 +1,6 @@
 //! Solve for the output layer of a network: weighted least squares with a penalty, in closed form.
 //!
-//! With hidden layers h(x) as they are, the drift is linear in the output layer: x' − x ≈ Δ(W·h(x) + b) + noise.
+//! With fixed hidden layers h(x), the drift is linear in the output layer: x' − x ≈ Δ(W·h(x) + b) + noise.
 
 use super::transitions::Transitions;
 use crate::drift::Neural;

@@ -1,5 +1,5 @@
-//! Learn the parameters of drift and noise along with the networks: Newton steps on the bound of their paths, and a little
-//! training after each.
+//! Learn the parameters of drift and noise jointly with the networks: Newton steps on the ELBO of their paths, each
+//! followed by a little training.
 
 use super::train::{TrainOptions, Trainer};
 use super::trained::Trained;
@@ -13,15 +13,15 @@ use crate::solve::sweep::SweepOptions;
 use crate::{Chain, Model, Result};
 use std::cell::RefCell;
 
-/// Most iterations at the first parameters, which are only a guess.
+/// Most iterations at the initial parameters, which are only a guess.
 const FIRST: usize = 100;
-/// Iterations after every step of the parameters, at a rate that has fallen once.
+/// Iterations after every step of the parameters, at a learning rate reduced once.
 const BETWEEN: usize = 30;
 
-/// Learn what is free in `parameters`, whose values are the start, with paths of networks that are trained alongside, from
-/// `networks` or from new ones of these sizes. Returns the networks as they stand at the end.
+/// Learn what is free in `parameters`, whose values are the start, with paths of networks that are trained jointly,
+/// starting from `networks` or from new ones of these sizes. Returns the final networks.
 ///
-/// Sweeps find the same parameters, or better ones, in a fraction of the time ([`crate::solve::learn`]): this is the way of the
+/// Sweeps find the same parameters, or better ones, in a fraction of the time ([`crate::solve::learn`]): this is the
 /// published method.
 pub fn learn_alongside(
     model: &Model,
@@ -34,7 +34,7 @@ pub fn learn_alongside(
     let state = RefCell::new(networks);
     let expect = |chain: &Chain, _, _, sweep: &SweepOptions| {
         let most = |count: usize| TrainOptions { iterations: train.iterations.min(count), ..train.clone() };
-        // A copy: a place where training fails is left again, and the search goes on with the networks of the last.
+        // A copy: where training fails, the search continues with the previous networks.
         let before = state.borrow().clone();
         let trained = match before {
             Some(networks) => {

@@ -1,4 +1,4 @@
-//! Where training begins: the frame of the networks' message.
+//! Choose the frame of the networks' message, where training starts.
 
 use crate::potential::neural::{Frame, FrameKind};
 use crate::solve::robust::{interpolate, robust_start};
@@ -26,13 +26,13 @@ pub(super) fn frame(chain: &Chain, kind: FrameKind, least: f64) -> Result<Frame>
         let (kept, pull) = (a - firmness, a * c - firmness * y);
         match (kept > 1e-6 * a, firmness > 0.0 && a > 0.0) {
             (true, _) => Message { centre: pull / kept, unit: Frame::unit_of(kept, least), taken: [0.0; 2] },
-            // Softer than nothing. The networks speak with half of what the observation has left; the rest is taken back.
+            // Negative precision. The networks get half of what the observation has left; the rest is taken back.
             (false, true) => {
                 let said = 0.5 * a;
                 let softer = said - kept;
                 Message { centre: c, unit: Frame::unit_of(said, least), taken: [softer, (said * c - pull) / softer] }
             }
-            // Where the future says next to nothing, neither does its centre.
+            // Where the message is nearly flat, its centre is meaningless.
             (false, false) => Message { centre: data[i][j], unit: FAINT * std(i), taken: [0.0; 2] },
         }
     };
@@ -43,12 +43,12 @@ pub(super) fn frame(chain: &Chain, kind: FrameKind, least: f64) -> Result<Frame>
     Ok(Frame::new(times, centres, units)?.taking(taken))
 }
 
-/// What a frame says of one message: where it is, how wide, and what it takes back from the observation.
+/// The frame of one message: its centre, its width, and what it takes back from the observation.
 struct Message {
     centre: f64,
     unit: f64,
     taken: [f64; 2],
 }
 
-/// Unit of a message that says next to nothing, in errors of observation.
+/// Unit of a nearly flat message, in standard deviations of the observation noise.
 const FAINT: f64 = 100.0;

@@ -1,17 +1,18 @@
-//! Estimate the slope of the bound in every potential and in the drift, without bias and with little noise.
+//! Estimate the gradient of the ELBO in every potential and in the drift, without bias and with low variance.
 //!
-//! A path is x_j = x̃ + (1 − g)δ + √(S_k g) ε, with a node k of the noise, a bump m of the potential and a normal ε drawn at each
-//! step; g = 1/(1 + 2a_m S_k), δ = c_m − x̃. Its log-weight log W = Σ_j [ℓ_j(x_j) − φ_j(x_j) + ln Z_j(x̃_{j−1})] responds to the
-//! bump (ln π_m, a_m, c_m) of step j in two ways: the state moves with m, k and ε held (the *pathwise* part), and m and k are
-//! drawn from another law (the *score* part). Both are summed over the bump that may have called, of which, given x_j,
-//! neither k nor anything that follows says more: it was m with probability r_m = π_m e^{−a_m(x_j − c_m)²}/e^{φ(x_j)}, where from
-//! x̃ it was expected with p_m = π_m Z_m/Z. With one bump r = p = 1.
+//! A path is x_j = x̃ + (1 − g)δ + √(S_k g) ε, with a node k of the noise, a component ("bump") m of the potential and
+//! a normal ε drawn at each step; g = 1/(1 + 2a_m S_k), δ = c_m − x̃. Its log-weight log W = Σ_j [ℓ_j(x_j) − φ_j(x_j) +
+//! ln Z_j(x̃_{j−1})] responds to the component (ln π_m, a_m, c_m) of step j in two ways: the state moves with m, k and
+//! ε held (the *pathwise* part), and m and k are drawn from another distribution (the *score-function* part). Both are
+//! marginalised over the component m, which given x_j is independent of k and of everything that follows: it was m with
+//! probability r_m = π_m e^{−a_m(x_j − c_m)²}/e^{φ(x_j)}, while its prior probability, given x̃, is p_m = π_m Z_m/Z.
+//! With one component r = p = 1.
 //!
 //! With the reward to go W_{≥j} = Σ_{i≥j}(ℓ_i − φ_i) + Σ_{i>j} ln Z_i, less its mean over the other paths, and E_m the
-//! mean over the nodes if m calls,
+//! mean over the nodes given m,
 //!
 //! ```text
-//! λ_j       = ℓ'_j − φ'_j + flow'(x_j)ᵀ μ_{j+1}                                 slope of what follows in x_j
+//! λ_j       = ℓ'_j − φ'_j + flow'(x_j)ᵀ μ_{j+1}                                 gradient of what follows in x_j
 //! μ_j       = Σ_m r_m g λ_j + p_m 2aδ E_m(g) + 2aδ(r_m g − p_m E_m(g))·W_{≥j}   and in x̃_{j−1}, before the noise
 //! ∂/∂ln π_m = (r_m − p_m)·W_{≥j}
 //! ∂/∂c_m    = r_m (1 − g) λ_j − 2aδ(r_m g − p_m E_m(g))·W_{≥j}
@@ -19,9 +20,9 @@
 //! ∂/∂θ      = Σ_j (∂flow/∂θ)ᵀ μ_{j+1}
 //! ```
 //!
-//! φ and Z are held where they are only evaluated: their own derivatives in the potential have mean zero and would only
-//! add noise ("sticking the landing"; Roeder, Wu and Duvenaud 2017). At the optimum λ and W vanish path by path, and so
-//! does the noise of the estimate.
+//! φ and Z are treated as constants where they are only evaluated: their own derivatives in the potential have mean
+//! zero and would only add noise ("sticking the landing"; Roeder, Wu and Duvenaud 2017). At the optimum λ and W vanish
+//! path by path, and so does the noise of the estimate.
 
 use super::step::{Bump, BumpStep};
 use crate::error::expect_length;
@@ -31,24 +32,24 @@ use crate::{Chain, Error, Result, StreamRng, stream};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// The bound at some potentials, with its slopes.
+/// The ELBO at some potentials, with its gradient.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BoundGradient {
-    /// Bound and spread of the log-weights.
+    /// ELBO and summary of the log weights.
     pub summary: WeightSummary,
-    /// Per dimension, time and bump: slopes in ln π, a and c.
+    /// Per dimension, time and component: gradients in ln π, a and c.
     pub potentials: Vec<Vec<Vec<[f64; 3]>>>,
-    /// Variance of one path's contribution to those slopes.
+    /// Variance of one path's contribution to those gradients.
     pub variances: Vec<Vec<Vec<[f64; 3]>>>,
-    /// Slopes in the parameters of the drift.
+    /// Gradient in the parameters of the drift.
     pub drift: Vec<f64>,
 }
 
 /// Estimate the gradient with `count` ≥ 2 paths, streams (`seed`, 0), (`seed`, 1), … as in [`crate::posterior::walk`].
 ///
 /// # Errors
-/// A bump with a = 0: it says nothing, and the slope in its centre is not defined. Potentials that do not all have the
-/// same number of bumps.
+/// A component with a = 0: it carries no information, and the gradient in its centre is undefined. Potentials that do
+/// not all have the same number of components.
 pub fn bound_gradient(chain: &Chain, potentials: &Potentials, count: usize, seed: u64) -> Result<BoundGradient> {
     let bumps = bumps(chain, potentials)?;
     let each = bumps.len() / (chain.len() * chain.dim());
@@ -69,7 +70,7 @@ pub fn bound_gradient(chain: &Chain, potentials: &Potentials, count: usize, seed
     Ok(collect(chain, &blocks, &sums, count))
 }
 
-/// The quadratics of all bumps, by time, dimension and bump.
+/// The quadratics of all components, by time, dimension and component.
 fn bumps(chain: &Chain, potentials: &Potentials) -> Result<Vec<Quadratic>> {
     let each = potentials[0][0].bumps().len();
     let mut all = Vec::with_capacity(chain.len() * chain.dim() * each);
@@ -86,14 +87,14 @@ fn bumps(chain: &Chain, potentials: &Potentials) -> Result<Vec<Quadratic>> {
     }
 }
 
-/// What a block of paths did: everything by time, path and dimension (dimension fastest).
+/// The record of a block of paths, by time, path and dimension (dimension fastest).
 struct Record {
     rngs: Vec<StreamRng>,
     /// States after the noise of each step, and before it.
     states: Vec<f64>,
     ahead: Vec<f64>,
     nodes: Vec<u16>,
-    /// What each bump had to do with it, `each` of them at every place.
+    /// The role of each component, `each` of them per entry.
     bumps: Vec<Bump>,
     each: usize,
     /// Σ over dimensions of ℓ − φ and of ln Z, by time and path.
@@ -103,7 +104,7 @@ struct Record {
 
 /// Sums over the paths of a block.
 struct Sums {
-    /// By time, dimension and bump: slopes in ln π, a and c, and their squares.
+    /// By time, dimension and component: gradients in ln π, a and c, and their squares.
     potentials: Vec<[f64; 6]>,
     drift: Vec<f64>,
 }
@@ -188,7 +189,7 @@ impl Record {
         sums
     }
 
-    /// Add one path's slopes in the potential of dimension `i` at time `j`; return μ.
+    /// Add one path's gradients in the potential of dimension `i` at time `j`; return μ.
     #[expect(clippy::too_many_arguments, reason = "one step of the recursion, inlined into its loop")]
     #[inline]
     fn adjoint(

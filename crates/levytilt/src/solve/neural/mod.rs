@@ -1,4 +1,4 @@
-//! Train a neural potential on the bound.
+//! Train a neural potential by maximising the ELBO.
 
 mod alongside;
 mod frame;

@@ -1,4 +1,4 @@
-//! Climb: RMSProp or Adam, with the paper's layerwise rescaling of gradients.
+//! Maximise by RMSProp or Adam, with the paper's layerwise rescaling of gradients.
 
 use crate::Result;
 use crate::error::expect_length;
@@ -37,7 +37,7 @@ impl<T: RealField + Copy> Optimiser<T> {
         [&self.first, &self.second]
     }
 
-    /// Put running means back as they were after a number of steps.
+    /// Restore the running means after a number of steps.
     pub fn restore(&mut self, [first, second]: [Vec<T>; 2], steps: usize) -> Result<()> {
         expect_length("means of gradients", first.len(), self.first.len())?;
         expect_length("means of squared gradients", second.len(), self.second.len())?;
@@ -45,7 +45,7 @@ impl<T: RealField + Copy> Optimiser<T> {
         Ok(())
     }
 
-    /// Take one step: each range of parameters at its own rate.
+    /// Take one step: each range of parameters at its own learning rate.
     pub fn step(&mut self, parameters: &mut [T], gradient: &[T], rates: &[(Range<usize>, f64)]) {
         self.steps += 1;
         for (range, rate) in rates {
@@ -77,8 +77,8 @@ impl<T: RealField + Copy> Optimiser<T> {
     }
 }
 
-/// Divide each layer's gradient by max(1, rms/q), q the `quantile` of its magnitudes: a layer where a few entries tower
-/// over the rest is held back as a whole.
+/// Divide each layer's gradient by max(1, rms/q), q the `quantile` of its magnitudes: a layer dominated by a few large
+/// entries is scaled down as a whole.
 pub fn rescale<T: RealField + Copy>(gradient: &mut [T], layers: &[Range<usize>], quantile: f64) {
     let mut sizes: Vec<T> = Vec::new();
     for layer in layers {

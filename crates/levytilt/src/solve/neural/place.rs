@@ -1,8 +1,8 @@
-//! Turn what the networks say at one place into a bump of the potential there, and slopes in the bump back into theirs.
+//! Convert the networks' output at one time into a component of the potential, and gradients in the component back.
 //!
-//! The networks say l − a'(x − c')² with a' = a/u² and c' = m + bu/2a, in the frame with centre m and unit u. The observation
-//! adds −w(x − y)² and the frame may take s(x − n)² of it back. Together they are ln π − A(x − C)² and a number that all
-//! bumps share:
+//! The networks give l − a'(x − c')² with a' = a/u² and c' = m + bu/2a, in the frame with centre m and unit u. The
+//! observation adds −w(x − y)² and the frame may take s(x − n)² of it back. Together they are ln π − A(x − C)² and a
+//! constant that all components share:
 //!
 //! ```text
 //! A = a' + w − s,    A·C = a'c' + wy − sn,    ln π = l − a'(c' − m)² + A(C − m)²
@@ -26,7 +26,7 @@ impl Place {
         let (centre, unit) = frame.at(i, chain.times()[j]);
         let observation = chain.observation(i, j).unwrap_or((0.0, 0.0));
         let [softer, around] = frame.taken(i, chain.times()[j]);
-        // A softer observation than the frame was made for cannot give all of it.
+        // A less precise observation than the frame was built for cannot give all of it.
         Self { centre, unit, observation, taken: (softer.min(observation.0), around) }
     }
 
@@ -40,9 +40,9 @@ impl Place {
         Ok((l - 0.25 * b * b / a - bump.log_value(self.centre), bump))
     }
 
-    /// Slopes in (l, a, b), given those in (ln π, A, C) of the bump.
+    /// Gradients in (l, a, b), given those in (ln π, A, C) of the component.
     pub fn pull_back(&self, [_, a, b]: [f64; 3], bump: Quadratic, [by_weight, by_a, by_c]: [f64; 3]) -> [f64; 3] {
-        // How far the networks' own centre, and that of the bump, are from the frame's.
+        // Distances of the networks' own centre, and of the component's, from the frame's.
         let (own, moved) = (0.5 * self.unit * b / a, bump.c() - self.centre);
         let by_firmness = by_a + by_c * (self.centre - bump.c()) / bump.a() + by_weight * (own * own - moved * moved);
         let by_pull = 0.5 * by_c / bump.a() + by_weight * (moved - own);

@@ -1,4 +1,4 @@
-//! Take a path over one step towards any number of bumps, and note what its slopes need of each.
+//! Take a path over one step with any number of components, and record what its gradient needs of each.
 
 use crate::StreamRng;
 use crate::noise::Nodes;
@@ -7,24 +7,25 @@ use crate::tilt::{Moments, TiltTable, pick};
 use rand::RngExt;
 use std::sync::Arc;
 
-/// A step tilted by e^{φ(x)} = Σ_m π_m e^{−a_m(x − c_m)²}: ln π_m and a table for each bump, in the order of the potential.
+/// A step tilted by e^{φ(x)} = Σ_m π_m e^{−a_m(x − c_m)²}: ln π_m and a table for each component, in the order of the
+/// potential.
 pub(super) struct BumpStep {
     bumps: Vec<(f64, TiltTable)>,
 }
 
-/// What one bump has to do with one step of a path.
+/// The role of one component in one step of a path.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bump {
-    /// Probability π_m Z_m/Z that it calls, seen from x̃.
+    /// Its prior probability π_m Z_m/Z, given x̃.
     pub call: f64,
-    /// Probability π_m e^{−a_m(x − c_m)²}/e^{φ(x)} that it was the one that called, seen from where the path went.
+    /// Its posterior probability π_m e^{−a_m(x − c_m)²}/e^{φ(x)}, given the new state.
     pub share: f64,
-    /// E(g) and E(g²) under the law of the node if it calls.
+    /// E(g) and E(g²) over the nodes, given this component.
     pub mean_g: f64,
     pub mean_square_g: f64,
 }
 
-/// Where a step led.
+/// The result of a step.
 pub(super) struct Taken {
     pub node: usize,
     pub state: f64,
@@ -40,7 +41,7 @@ impl BumpStep {
         Self { bumps: potential.bumps().into_iter().map(table).collect() }
     }
 
-    /// Draw bump, node and next state from x̃; add to `notes`, one per bump.
+    /// Draw component, node and next state from x̃; add to `notes`, one per component.
     #[inline]
     pub fn take(&self, before: f64, rng: &mut StreamRng, notes: &mut Vec<Bump>) -> Taken {
         let first = notes.len();
@@ -60,7 +61,7 @@ impl BumpStep {
     }
 }
 
-/// Turn logarithms into shares of their sum; returns the sum's logarithm.
+/// Turn logarithms into shares of their sum; return the logarithm of the sum.
 #[inline]
 fn normalise(notes: &mut [Bump], value: impl Fn(&mut Bump) -> &mut f64) -> f64 {
     if let [only] = notes {
@@ -77,7 +78,8 @@ fn normalise(notes: &mut [Bump], value: impl Fn(&mut Bump) -> &mut f64) -> f64 {
     top + total.ln()
 }
 
-/// Draw the bump that calls. Where only one can, nothing is drawn, so that a bump without weight leaves no trace.
+/// Draw the component. Where only one is possible, no random number is used, so a component without weight has no
+/// effect.
 #[inline]
 fn called(notes: &[Bump], rng: &mut StreamRng) -> usize {
     match notes.iter().position(|note| note.call == 1.0) {

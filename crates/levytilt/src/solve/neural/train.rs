@@ -1,4 +1,4 @@
-//! Train a neural potential on the bound, one iteration at a time.
+//! Train a neural potential by maximising the ELBO, one iteration at a time.
 
 use super::frame::frame;
 use super::keep::{self, Checkpoint};
@@ -23,19 +23,19 @@ pub struct TrainOptions {
     pub seed: u64,
     /// How a gradient becomes a step.
     pub rule: Rule,
-    /// Rate of the two networks at first; it falls to a third whenever the bound no longer climbs.
+    /// Initial learning rate of the two networks; it is reduced to a third whenever the ELBO stops rising.
     pub rate: f64,
-    /// Times that the rate falls before training ends.
+    /// Number of reductions of the rate before training ends.
     pub falls: usize,
-    /// Rate of sharpness and embeddings, relative to `rate`.
+    /// Learning rate of sharpness and embeddings, relative to `rate`.
     pub encoder_rate: f64,
-    /// Rate of the reference times, in spans, relative to `rate`.
+    /// Learning rate of the reference times, in spans, relative to `rate`.
     pub reference_rate: f64,
-    /// Quantile of the layerwise rescaling; none, no rescaling.
+    /// Quantile of the layerwise rescaling; `None` for no rescaling.
     pub rescale: Option<f64>,
     /// Centre and unit of the networks' message.
     pub frame: FrameKind,
-    /// Weight of half the sum of squares of all parameters but the reference times.
+    /// Weight of half the sum of squares of all parameters except the reference times.
     pub ridge: f64,
 }
 
@@ -68,9 +68,9 @@ pub struct Trainer<'a> {
     fingerprint: u64,
 }
 
-/// Train until the bound no longer climbs, or `tell`, which hears of every iteration, says no.
+/// Train until the ELBO stops rising, or until `tell`, which is called after every iteration, returns `false`.
 ///
-/// Training begins where `trainer` stands, or where the keeper of this thread ([`super::kept`]) has it from before.
+/// Training continues from the state of `trainer`, or from the checkpoint of this thread's keeper ([`super::kept`]).
 pub fn train(mut trainer: Trainer, mut tell: impl FnMut(usize, &WeightSummary) -> bool) -> Result<Trained> {
     if let Some(checkpoint) = keep::find(trainer.fingerprint()) {
         trainer.resume(checkpoint)?;
@@ -110,7 +110,7 @@ impl<'a> Trainer<'a> {
         Ok(Self { chain, options, trained, optimiser, plateau: Plateau::default(), fingerprint })
     }
 
-    /// Whether the iterations are used up, or the bound no longer climbs at any rate.
+    /// Whether the iterations are used up, or the ELBO has stopped rising at every learning rate.
     pub fn done(&self) -> bool {
         self.iteration() >= self.options.iterations || self.plateau.falls > self.options.falls
     }
@@ -120,23 +120,23 @@ impl<'a> Trainer<'a> {
         self.trained.trace.len()
     }
 
-    /// The potential as it stands.
+    /// The current potential.
     pub fn trained(&self) -> &Trained {
         &self.trained
     }
 
-    /// The potential in the end.
+    /// The final potential.
     pub fn into_trained(self) -> Trained {
         self.trained
     }
 
-    /// A number that tells this training from others: of another chain, from another start or with other options. More
-    /// iterations are the same training for longer.
+    /// A number that identifies this training: its chain, initial state and options. Training with more iterations has
+    /// the same number.
     pub fn fingerprint(&self) -> u64 {
         self.fingerprint
     }
 
-    /// Training as it stands.
+    /// A checkpoint of the current state.
     pub fn checkpoint(&self) -> Checkpoint {
         Checkpoint {
             fingerprint: self.fingerprint(),
@@ -146,7 +146,8 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// Go on from a checkpoint of this training; every iteration that follows is as it would have been.
+    /// Resume from a checkpoint of this training; every iteration that follows is identical to that of an uninterrupted
+    /// run.
     ///
     /// # Errors
     /// A checkpoint of another training, or of other sizes.
@@ -165,7 +166,7 @@ impl<'a> Trainer<'a> {
         Ok(())
     }
 
-    /// One iteration; the bound before it.
+    /// Do one iteration; return the ELBO before it.
     pub fn step(&mut self) -> Result<WeightSummary> {
         let seed = self.options.seed.wrapping_add((self.iteration() as u64 + 1) << 32);
         let (found, mut gradient) = self.trained.gradient(self.chain, self.options.paths, seed)?;
@@ -203,7 +204,7 @@ fn fingerprint(chain: &Chain, first: &Trained, options: &TrainOptions) -> u64 {
     let options = TrainOptions { iterations: 0, ..options.clone() };
     let Trained { potential, frame, .. } = first;
     let mut hasher = DefaultHasher::new();
-    // Networks of one bump per time keep the number they had before there were several.
+    // Networks with one component per time keep the number they had before mixtures were introduced.
     let spec = format!("{:?}", potential.spec()).replace(", components: 1 }", " }");
     format!("{spec}{options:?}{:?}{frame:?}", chain.model()).hash(&mut hasher);
     potential.parameters().iter().for_each(|p| p.to_bits().hash(&mut hasher));
@@ -212,21 +213,22 @@ fn fingerprint(chain: &Chain, first: &Trained, options: &TrainOptions) -> u64 {
     hasher.finish()
 }
 
-/// What is left of the rate when the bound no longer climbs.
+/// Factor of the learning rate when the ELBO stops rising.
 const FALL: f64 = 1.0 / 3.0;
-/// Iterations whose bounds are averaged before they are compared.
+/// Iterations over which the ELBO is averaged before it is compared.
 const WINDOW: usize = 40;
 
-/// Tells when the bound no longer climbs.
+/// Detects when the ELBO stops rising.
 #[derive(Debug, Default)]
 struct Plateau {
     falls: usize,
-    /// Iteration at which the rate fell last.
+    /// Iteration at which the rate was last reduced.
     since: usize,
 }
 
 impl Plateau {
-    /// Compare the last window with the one before, both since the rate fell last: a gain within its own noise is none.
+    /// Compare the last window with the one before, both since the last reduction of the rate: a gain within its own
+    /// noise does not count.
     fn see(&mut self, trace: &[f64]) {
         if trace.len() - self.since < 2 * WINDOW || !(trace.len() - self.since).is_multiple_of(WINDOW) {
             return;

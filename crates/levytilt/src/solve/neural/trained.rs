@@ -1,4 +1,4 @@
-//! A trained potential: networks in their frame, and the slopes of the bound in their parameters.
+//! Hold a trained potential: networks in their frame, and the gradient of the ELBO in their parameters.
 
 use super::gradient::{BoundGradient, bound_gradient};
 use super::place::Place;
@@ -7,14 +7,14 @@ use crate::potential::neural::{Evaluation, Frame, NeuralPotential};
 use crate::potential::{GaussianSum, Potential};
 use crate::{Chain, Result};
 
-/// A trained potential: networks, their frame, and how the bound climbed.
+/// A trained potential: networks, their frame, and the history of the ELBO.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trained {
     /// The networks.
     pub potential: NeuralPotential,
     /// Centre and unit of their message.
     pub frame: Frame,
-    /// The bound before every iteration.
+    /// The ELBO before every iteration.
     pub trace: Vec<f64>,
 }
 
@@ -40,8 +40,8 @@ impl Trained {
         (0..chain.dim()).map(|i| (0..chain.len()).map(|j| one(i, j)).collect()).collect()
     }
 
-    /// How crowded the reference times are within `reach` of some `times`: their share there over that of the span, so
-    /// that evenly spaced references give 1.
+    /// Relative density of the reference times within `reach` of some `times`: their share there over that of the span,
+    /// so that evenly spaced references give 1.
     pub fn crowding(&self, times: &[f64], reach: f64) -> f64 {
         let (start, end) = self.potential.spec().span;
         let near = |t: f64| times.iter().any(|other| (t - other).abs() <= reach);
@@ -50,7 +50,7 @@ impl Trained {
         share(&self.potential.reference_times()) / share(&even)
     }
 
-    /// The bound of `paths` paths, and its slopes in all parameters of the networks.
+    /// The ELBO of `paths` paths, and its gradient in all parameters of the networks.
     pub fn gradient(&self, chain: &Chain, paths: usize, seed: u64) -> Result<(BoundGradient, Vec<f32>)> {
         let evaluation = self.potential.evaluate(chain.times());
         let potentials = self.said(chain, &evaluation.coefficients)?;
@@ -59,7 +59,7 @@ impl Trained {
         Ok((found, slopes))
     }
 
-    /// Slopes in all parameters of the networks, given those in ln π, a and c, by dimension, time and bump.
+    /// Gradient in all parameters of the networks, given that in ln π, a and c, by dimension, time and component.
     pub fn slopes(&self, chain: &Chain, by_potential: &[Vec<Vec<[f64; 3]>>]) -> Result<Vec<f32>> {
         let evaluation = self.potential.evaluate(chain.times());
         let potentials = self.said(chain, &evaluation.coefficients)?;
