@@ -1,6 +1,6 @@
 //! Score the neural rivals on hourly prices, beside the random walk, on windows spread evenly over the record.
 //!
-//! cargo run --release -p levytilt-baselines --features neural --example rivals -- \
+//! cargo run --release -p levytilt-baselines --example rivals -- \
 //!     PRICES.csv NVDA 2024-03-25 2026-03-01 20 300 random-walk,deepar
 //!
 //! After the dates: how many windows, how many training steps (`default` for each model's own number), and which models
