@@ -84,7 +84,7 @@ fn settings(args: &ReproduceArgs, data: &str, part: &Part) -> BacktestArgs {
         least: 20,
         models,
         reference: None,
-        training_steps: None,
+        training_steps: args.training_steps,
         paths: 1000,
         seed: args.seed,
         threads: args.threads,

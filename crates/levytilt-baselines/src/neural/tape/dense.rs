@@ -1,7 +1,7 @@
 //! Put layers and matrix products on the tape.
 
-use super::product::{add_product, add_product_transposed, add_transposed_product};
-use super::{Activation, Back, Op, Tape, Var};
+use super::product::{add_product, add_product_transposed, add_transposed_product, is_thin};
+use super::{Activation, Back, Node, Op, Tape, Var};
 
 impl Tape {
     /// f(x W + b), for x of (rows, inputs), W of (inputs, outputs) and b of (1, outputs).
@@ -44,7 +44,11 @@ pub(super) fn pull_product(mut back: Back, x: Var, matrix: Var, slope: &mut [f32
     if let Some(by_matrix) = back.slope(matrix) {
         add_transposed_product(xs, slope, columns, by_matrix);
     }
-    if let Some(by_x) = back.slope(x) {
-        add_product_transposed(slope, values, columns, by_x);
+    let (rows, inner) = (back.node.rows, back.columns(x));
+    let parameter = matches!(back.nodes[matrix.0], Node { op: Op::Leaf, learned: true, .. });
+    match back.slope(x) {
+        Some(_) if parameter && is_thin(rows, inner, columns) => back.add_thin(x, matrix, slope),
+        Some(by_x) => add_product_transposed(slope, values, columns, by_x),
+        None => {}
     }
 }

@@ -1,7 +1,7 @@
 //! Run a layer of long short-term memory over one sequence as one operation, and many sequences by one step.
 
 use super::elementary::{logistic, tanh};
-use super::product::{add_dots, add_product, add_row, add_transposed_product};
+use super::product::{add_product, add_row, add_row_backwards, add_transposed_product};
 use super::{Back, Op, Tape, Var};
 
 /// Numbers kept per time and unit: i, f, g, o, c and tanh c.
@@ -25,7 +25,8 @@ impl Tape {
                 let (outputs, h) = out.split_at_mut(t * n);
                 let mut last = &rest[..];
                 if t > 0 {
-                    add_row(&outputs[(t - 1) * n..], weights, gates);
+                    let add = if t % 2 == 0 { add_row } else { add_row_backwards };
+                    add(&outputs[(t - 1) * n..], weights, gates);
                     last = &earlier[(t - 1) * KEPT * n + 4 * n..][..n];
                 }
                 c.copy_from_slice(last);
@@ -65,6 +66,7 @@ fn cell(gates: &mut [f32], c: &mut [f32], top: &mut [f32], h: &mut [f32]) {
 pub(super) fn pull_lstm(mut back: Back, before: Var, recurrent: Var, slope: &mut [f32], spare: &mut [f32]) {
     let (times, n) = (back.node.rows, back.node.columns);
     let (outputs, kept, weights) = (back.result(), back.kept(), back.value(recurrent));
+    let transposed = back.transposes.get(recurrent, weights, 4 * n);
     let (by_gates, spare) = spare.split_at_mut(times * 4 * n);
     let by_c = &mut spare[..n];
     for t in (0..times).rev() {
@@ -74,7 +76,8 @@ pub(super) fn pull_lstm(mut back: Back, before: Var, recurrent: Var, slope: &mut
         let (earlier, by_h) = slope.split_at_mut(t * n);
         pull_cell(now, c_before, &by_h[..n], by_c, by_gates);
         if t > 0 {
-            add_dots(by_gates, weights, &mut earlier[(t - 1) * n..]);
+            let add = if t % 2 == 0 { add_row } else { add_row_backwards };
+            add(by_gates, transposed, &mut earlier[(t - 1) * n..]);
         }
     }
     back.add(before, 1.0, by_gates);

@@ -16,6 +16,7 @@ mod tests;
 
 pub(crate) use elementary::Activation;
 pub(crate) use lstm::{LstmWeights, lstm_step};
+use product::Transposes;
 
 /// A matrix on the tape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,6 +123,7 @@ pub(crate) struct Tape {
     values: Vec<f32>,
     slopes: Vec<f32>,
     stacked: Vec<Var>,
+    transposes: Transposes,
     parameters: usize,
 }
 
@@ -144,6 +146,7 @@ struct Back<'a> {
     values: &'a [f32],
     /// Slopes in all matrices before this one.
     slopes: &'a mut [f32],
+    transposes: &'a mut Transposes,
     node: Node,
 }
 
@@ -173,6 +176,16 @@ impl<'a> Back<'a> {
         node.learned.then(|| &mut self.slopes[node.start..][..node.len()])
     }
 
+    /// slope of `x` += g Mᵀ, for a matrix M of parameters and few rows of g.
+    fn add_thin(&mut self, x: Var, matrix: Var, g: &[f32]) {
+        let (node, weights) = (&self.nodes[x.0], &self.nodes[matrix.0]);
+        let values = &self.values[weights.start..][..weights.len()];
+        let transposed = self.transposes.get(matrix, values, weights.columns);
+        let slope = &mut self.slopes[node.start..][..node.len()];
+        let pairs = slope.chunks_exact_mut(weights.rows).zip(g.chunks_exact(weights.columns));
+        pairs.for_each(|(slope, g)| product::add_row(g, transposed, slope));
+    }
+
     /// slope of `x` += factor · g, entry by entry.
     fn add(&mut self, x: Var, factor: f32, g: &[f32]) {
         if let Some(slope) = self.slope(x) {
@@ -192,7 +205,14 @@ impl Tape {
         };
         let nodes: Vec<Node> = shapes.iter().map(leaf).collect();
         assert_eq!(start, values.len(), "shapes of parameters");
-        Self { nodes, slopes: vec![0.0; values.len()], stacked: Vec::new(), parameters: values.len(), values }
+        Self {
+            nodes,
+            slopes: vec![0.0; values.len()],
+            stacked: Vec::new(),
+            transposes: Transposes::default(),
+            parameters: values.len(),
+            values,
+        }
     }
 
     /// The handle of parameter number `k`.
@@ -277,13 +297,20 @@ impl Tape {
     /// Slopes of `loss`, a scalar, in everything that led to it.
     pub fn backward(&mut self, loss: Var) {
         assert_eq!(self.shape(loss), (1, 1), "a loss is a scalar");
+        self.transposes.clear();
         self.slopes.clear();
         self.slopes.resize(self.values.len(), 0.0);
         self.slopes[self.nodes[loss.0].start] = 1.0;
         for &node in self.nodes[..=loss.0].iter().rev().filter(|node| node.learned) {
             let (before, own) = self.slopes.split_at_mut(node.start);
             let (slope, spare) = own[..node.len() + node.kept].split_at_mut(node.len());
-            let back = Back { nodes: &self.nodes, values: &self.values, slopes: before, node };
+            let back = Back {
+                nodes: &self.nodes,
+                values: &self.values,
+                slopes: before,
+                transposes: &mut self.transposes,
+                node,
+            };
             pull(back, &self.stacked, slope, spare);
         }
     }
