@@ -87,6 +87,7 @@ pub(super) fn pull_lstm(mut back: Back, before: Var, recurrent: Var, slope: &mut
 }
 
 /// One time of the way back; `by_c` goes from the slope in c after the step to that before it.
+#[allow(clippy::needless_range_loop, reason = "one index into several slices")]
 fn pull_cell(now: &[f32], c_before: Option<&[f32]>, by_h: &[f32], by_c: &mut [f32], by_gates: &mut [f32]) {
     let n = by_h.len();
     let [i, f, g, o, _, top]: [&[f32]; KEPT] = std::array::from_fn(|k| &now[k * n..][..n]);

@@ -70,6 +70,7 @@ fn add_few_rows(a: &[f32], rows: &[f32], out: &mut [f32]) {
 }
 
 /// out += Σₖ aₖ bₖ over the K rows of B.
+#[allow(clippy::needless_range_loop, reason = "one index into several slices")]
 fn add_rows<const K: usize>(a: &[f32], b: &[f32], out: &mut [f32]) {
     let columns = out.len();
     let weights: [f32; K] = std::array::from_fn(|k| a[k]);
@@ -142,6 +143,7 @@ pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
 }
 
 /// Inner products of `a` with K rows, in eight partial sums each, which the compiler keeps in vector registers.
+#[allow(clippy::needless_range_loop, reason = "one index into several slices")]
 fn dots<const K: usize>(a: &[f32], rows: &[f32]) -> [f32; K] {
     let inner = a.len();
     let (a_chunks, a_rest) = a.as_chunks::<8>();
