@@ -1,4 +1,4 @@
-//! Forecast with simple models that any other must beat: random walks and GARCH, behind one trait.
+//! Forecast with models to compare others with: random walks, GARCH and trained networks, behind one trait.
 //!
 //! ```
 //! use levytilt_baselines::{Forecaster, Record, Walk};
@@ -11,8 +11,8 @@
 //! # Ok::<(), levytilt::Error>(())
 //! ```
 //!
-//! With the feature `neural` the networks that Kındap et al. compare with stand beside them: DeepAR, DLinear, N-HiTS,
-//! Neural Jump SDE and Neural MJD.
+//! The networks that Kındap et al. compare with stand beside them: DeepAR, DLinear, N-HiTS, Neural Jump SDE and Neural
+//! MJD.
 #![deny(missing_docs)]
 
 mod basis;
@@ -20,7 +20,6 @@ mod forecaster;
 mod garch;
 mod increments;
 mod minimise;
-#[cfg(feature = "neural")]
 pub mod neural;
 mod pace;
 mod registry;

@@ -3,7 +3,6 @@
 use crate::forecaster::{Forecaster, ForecasterOptions};
 use crate::garch::Garch;
 use crate::increments::Increments;
-#[cfg(feature = "neural")]
 use crate::neural::build;
 use crate::pace::Pace;
 use crate::tilt::Tilt;
@@ -52,21 +51,15 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "stable-walk", additions: pace, about: "stable moves", build: |with, _| walk(Increments::Stable, with) },
     Kind { name: "bootstrap-walk", additions: pace, about: "the record's own moves, drawn with replacement", build: |with, _| walk(Increments::Bootstrap, with) },
     Kind { name: "garch-t", additions: Vec::new, about: "GARCH(1,1) with Student-t moves", build: |_, _| Ok(Box::new(Garch)) },
-    #[cfg(feature = "neural")]
     Kind { name: "deepar", additions: Vec::new, about: "recurrent network with Gaussian output", build: build::deepar },
-    #[cfg(feature = "neural")]
     Kind { name: "deepar-t", additions: Vec::new, about: "recurrent network with Student-t output", build: build::deepar_t },
-    #[cfg(feature = "neural")]
     Kind { name: "nhits", additions: || build::SPREADS.to_vec(), about: "hierarchical interpolation: a point, or with held-out residuals", build: build::nhits },
-    #[cfg(feature = "neural")]
     Kind { name: "dlinear", additions: || build::SPREADS.to_vec(), about: "linear maps of trend and rest: a point, or with held-out residuals", build: build::dlinear },
-    #[cfg(feature = "neural")]
     Kind { name: "nj-sde", additions: Vec::new, about: "neural jump SDE: a hidden state that jumps with every move", build: build::jump_sde },
-    #[cfg(feature = "neural")]
     Kind { name: "neural-mjd", additions: Vec::new, about: "Merton's jump diffusion with parameters from a network", build: build::neural_mjd },
 ];
 
-/// Kinds that are compiled in with the feature `neural` only.
+/// Kinds that are trained.
 const NEURAL: &[&str] = &["deepar", "deepar-t", "nhits", "dlinear", "nj-sde", "neural-mjd"];
 
 /// Whether this is the name of a network, which is trained.
@@ -77,18 +70,13 @@ pub fn is_network(name: &str) -> bool {
 /// The forecaster with this name.
 ///
 /// # Errors
-/// A name that is not known or not compiled in, or an addition that its kind does not take; the message lists what is.
+/// A name that is not known, or an addition that its kind does not take; the message lists what is.
 pub fn forecaster(name: &str, options: &ForecasterOptions) -> Result<Box<dyn Forecaster>> {
     let mut parts = name.split('+');
     let kind = parts.next().unwrap_or_default();
     let with: Vec<&str> = parts.collect();
     let refuse = |problem: String| Err(Error::Series { place: format!("model \"{name}\""), problem });
     let Some(kind) = KINDS.iter().find(|known| known.name == kind) else {
-        if NEURAL.contains(&kind) {
-            return refuse(
-                "needs a build with the feature `neural`, as in `cargo build --release --features neural`".into(),
-            );
-        }
         let known: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
         return refuse(format!("is not known; expected one of {}", known.join(", ")));
     };
@@ -167,7 +155,5 @@ mod tests {
         assert!(message("arima").contains("random-walk"), "{}", message("arima"));
         assert!(message("garch-t+clock").contains("what may be added: none"));
         assert!(message("random-walk+moon").contains("clock, adaptive"));
-        #[cfg(not(feature = "neural"))]
-        assert!(message("deepar").contains("feature `neural`"));
     }
 }

@@ -3,7 +3,6 @@
 //! Networks here are smaller than by default and trained for fewer, longer steps, so that each test takes seconds. With
 //! `-- --nocapture` the tests print the CRPS of the network and that of the walk. Seeds are fixed, so that a machine
 //! always gives the same answer; the bounds leave room for another's rounding.
-#![cfg(feature = "neural")]
 
 use levytilt::score::{Estimator, Sample};
 use levytilt::series::{Rolling, cumulative_log_returns};

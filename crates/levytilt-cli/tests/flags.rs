@@ -240,7 +240,7 @@ fn identity_flags_of_the_other_commands_are_those_that_are_tested() {
         ("report", "--plots --quiet"),
         (
             "reproduce",
-            "--data --json --models --networks --observation-std --out --plots --quick --quiet --realisations --seed --threads",
+            "--data --json --models --networks --observation-std --out --plots --quick --quiet --realisations --seed --threads --training-steps",
         ),
         ("doctor", "--columns --json"),
         ("init", "--force"),

@@ -22,11 +22,23 @@ fn published_figures_stand_beside_ours() {
 }
 
 #[test]
+fn trained_networks_join_with_few_steps() {
+    let sandbox = Sandbox::new();
+    sandbox.write("prices.csv", two_prices());
+    let run = "reproduce univariate --quick --data prices.csv --training-steps 2 --models";
+    sandbox.refused(&format!("{run} random-walk --out no"), &["--training-steps", "network"]);
+    sandbox.ok(&format!("{run} random-walk,deepar,nj-sde --out yes"));
+    let table = sandbox.read("yes/table.md");
+    assert!(["deepar", "nj-sde"].iter().all(|name| table.contains(name)), "{table}");
+}
+
+#[test]
 fn missing_and_bad_settings_are_named() {
     let sandbox = Sandbox::new();
     sandbox.refused("reproduce univariate --out x", &["--data is missing"]);
     sandbox.refused("reproduce synthetic --realisations 0 --out x", &["--realisations 0"]);
     sandbox.refused("reproduce synthetic --observation-std 0.1,-1 --out x", &["--observation-std -1"]);
+    sandbox.refused("reproduce synthetic --training-steps 5 --out x", &["--training-steps", "no forecasting networks"]);
     sandbox.write("prices.csv", two_prices().replace("GOOGL", "MSFT"));
     sandbox.refused(
         "reproduce univariate --quick --data prices.csv --models random-walk --out y",

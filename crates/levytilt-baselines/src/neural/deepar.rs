@@ -1,12 +1,12 @@
 //! DeepAR (Salinas et al. 2020): a recurrent network that gives the law of the next value, and feeds on its own draws.
 
-use super::layers::{Activation, Mlp, Parameters, ln_gamma, matrix, numbers, softplus};
-use super::lstm::{Lstm, State};
+use super::layers::{Lstm, LstmState, Mlp, Parameters};
+use super::special::{digamma, softplus};
+use super::tape::{Activation, Tape, Var};
 use super::train::train;
 use super::windows::Standard;
-use super::{Outcome, Request, Training, check_sizes};
+use super::{Request, Training, check_sizes};
 use crate::forecaster::{Forecaster, Paths, Record};
-use candle_core::Tensor;
 use levytilt::{Result, StreamRng, stream};
 use rand_distr::{ChiSquared, Distribution, StandardNormal};
 
@@ -55,127 +55,169 @@ impl Default for DeepAr {
 /// Keeps likelihoods bounded, in deviations of the record.
 const SMALLEST_SCALE: f64 = 1e-4;
 
-struct Network {
+pub(super) struct Network {
     layers: Vec<Lstm>,
+    width: usize,
     decoder: Mlp,
     output: Output,
     dim: usize,
 }
 
-/// Parameters of the law of the next value, (rows, dimensions) each; infinitely many degrees of freedom if none.
+/// Law of the next value of one dimension; infinitely many degrees of freedom if none.
 struct NextLaw {
-    location: Tensor,
-    scale: Tensor,
-    dof: Option<Tensor>,
+    location: f64,
+    scale: f64,
+    dof: Option<f64>,
+    /// Slopes of scale and degrees of freedom in the numbers of the network.
+    by_raw: (f64, f64),
 }
 
 impl Network {
-    fn new(parameters: &mut Parameters, options: &DeepAr, dim: usize) -> candle_core::Result<Self> {
+    fn new(parameters: &mut Parameters, options: &DeepAr, dim: usize) -> Self {
         let width = options.width;
         let layer = |k: usize| Lstm::new(parameters, if k == 0 { dim } else { width }, width);
-        let layers = (0..options.layers).map(layer).collect::<candle_core::Result<_>>()?;
-        let decoder = Mlp::new(parameters, &[width, width, options.output.parts() * dim], Activation::Relu)?;
-        Ok(Self { layers, decoder, output: options.output, dim })
+        let layers = (0..options.layers).map(layer).collect();
+        let decoder = Mlp::new(parameters, &[width, width, options.output.parts() * dim], Activation::Relu);
+        Self { layers, width, decoder, output: options.output, dim }
     }
 
-    fn decode(&self, hidden: &Tensor) -> candle_core::Result<NextLaw> {
-        let out = self.decoder.apply(hidden)?;
-        let part = |k: usize| out.narrow(1, k * self.dim, self.dim);
-        let scale = (softplus(&part(1)?)? + SMALLEST_SCALE)?;
-        let dof = match self.output {
-            Output::Gaussian => None,
-            Output::Student => Some((softplus(&part(2)?)? + 2.0)?),
+    /// Outputs of every layer at all times of a sequence.
+    fn run(&self, tape: &mut Tape, sequence: Var) -> Vec<Var> {
+        let mut hidden = sequence;
+        let run = |layer: &Lstm| {
+            hidden = layer.run(tape, hidden);
+            hidden
         };
-        Ok(NextLaw { location: part(0)?, scale, dof })
+        self.layers.iter().map(run).collect()
     }
 
-    /// Laws after each row of the sequence, and the layers' states after the last.
-    fn run(&self, sequence: &Tensor) -> candle_core::Result<(NextLaw, Vec<State>)> {
-        let mut hidden = sequence.clone();
-        let mut states = Vec::new();
-        for layer in &self.layers {
-            let (outputs, state) = layer.run(&hidden)?;
-            hidden = outputs;
-            states.push(state);
+    /// The loss to train on: −ln density of the next rows without constants for the Gaussian, mean over all entries.
+    pub(super) fn loss_on(&self, tape: &mut Tape, data: &Standard) -> impl FnMut(&mut Tape) -> Var + use<'_> {
+        let (seen, next) = (data.rows(0, data.len() - 1), data.rows(1, data.len()));
+        let sequence = tape.constant(self.dim, &seen);
+        move |tape| {
+            let outputs = self.run(tape, sequence);
+            let out = self.decoder.apply(tape, outputs[outputs.len() - 1]);
+            tape.loss(out, |out, slope| self.mean_loss(out, &next, slope))
         }
-        Ok((self.decode(&hidden)?, states))
     }
 
-    fn step(&self, x: &Tensor, states: &mut [State]) -> candle_core::Result<NextLaw> {
-        let mut hidden = x.clone();
+    fn mean_loss(&self, out: &[f32], next: &[f32], slope: &mut [f32]) -> f64 {
+        let columns = self.output.parts() * self.dim;
+        let share = 1.0 / next.len() as f64;
+        let mut sum = 0.0;
+        let rows = out.chunks_exact(columns).zip(slope.chunks_exact_mut(columns));
+        for ((out, slope), next) in rows.zip(next.chunks_exact(self.dim)) {
+            for (i, x) in next.iter().enumerate() {
+                let (loss, by) = self.law(out, i).loss(f64::from(*x));
+                sum += share * loss;
+                let parts = slope[i..].iter_mut().step_by(self.dim).zip(by);
+                parts.for_each(|(slope, by)| *slope = (share * by) as f32);
+            }
+        }
+        sum
+    }
+
+    /// Law of dimension `i` from one row of the decoder: all locations, all scales, all degrees of freedom.
+    fn law(&self, row: &[f32], i: usize) -> NextLaw {
+        let part = |k: usize| f64::from(row[k * self.dim + i]);
+        let (scale, by_scale) = softplus(part(1));
+        let dof = (self.output == Output::Student).then(|| softplus(part(2)));
+        NextLaw {
+            location: part(0),
+            scale: scale + SMALLEST_SCALE,
+            dof: dof.map(|(dof, _)| dof + 2.0),
+            by_raw: (by_scale, dof.map_or(0.0, |(_, slope)| slope)),
+        }
+    }
+
+    /// Laws of all rows and dimensions after one step of many rows.
+    fn step(&self, tape: &mut Tape, x: &[f32], states: &mut [LstmState]) -> Vec<NextLaw> {
+        let mut hidden = x.to_vec();
         for (layer, state) in self.layers.iter().zip(states) {
-            *state = layer.step(&hidden, state)?;
-            hidden = state.h.clone();
+            hidden = layer.step(tape, &hidden, state).to_vec();
         }
-        self.decode(&hidden)
+        self.decode(tape, &hidden)
+    }
+
+    /// Laws of all rows and dimensions, from outputs of the last layer.
+    fn decode(&self, tape: &mut Tape, hidden: &[f32]) -> Vec<NextLaw> {
+        let mark = tape.mark();
+        let hidden = tape.constant(self.width, hidden);
+        let out = self.decoder.apply(tape, hidden);
+        let laws = tape.value(out).chunks_exact(self.output.parts() * self.dim);
+        let laws = laws.flat_map(|row| (0..self.dim).map(|i| self.law(row, i))).collect();
+        tape.rewind(mark);
+        laws
     }
 }
 
 impl NextLaw {
-    /// −ln density, without constants for the Gaussian, mean over all entries.
-    fn loss(&self, x: &Tensor) -> candle_core::Result<Tensor> {
-        let square = x.sub(&self.location)?.div(&self.scale)?.sqr()?;
-        let shape = match &self.dof {
-            None => square.affine(0.5, 0.0)?,
+    /// −ln density, and its slopes in the numbers of the network for location, scale and degrees of freedom.
+    ///
+    /// With z = (x − m)/s: ½z² + ln s, or with h = (ν + 1)/2: h ln(1 + z²/ν) − ln Γ(h) + ln Γ(ν/2) + ½ ln ν + ln s.
+    fn loss(&self, x: f64) -> (f64, [f64; 3]) {
+        let z = (x - self.location) / self.scale;
+        let (shape, by_z, by_dof) = match self.dof {
+            None => (0.5 * z * z, z, 0.0),
             Some(dof) => {
-                let half = dof.affine(0.5, 0.5)?;
-                let stretch = half.mul(&(square.div(dof)? + 1.0)?.log()?)?;
-                let constant = ln_gamma(&half)?.sub(&ln_gamma(&dof.affine(0.5, 0.0)?)?)?;
-                stretch.sub(&constant)?.add(&dof.log()?.affine(0.5, 0.0)?)?
+                let (half, ratio) = (0.5 * (dof + 1.0), z * z / dof);
+                let constant = libm::lgamma(half) - libm::lgamma(0.5 * dof);
+                let by_dof =
+                    0.5 * ratio.ln_1p() - half * ratio / (dof + z * z) - 0.5 * (digamma(half) - digamma(0.5 * dof))
+                        + 0.5 / dof;
+                (half * ratio.ln_1p() - constant + 0.5 * dof.ln(), 2.0 * half * z / (dof + z * z), by_dof)
             }
         };
-        shape.add(&self.scale.log()?)?.mean_all()
+        let by_scale = (1.0 - by_z * z) / self.scale;
+        let by = [-by_z / self.scale, by_scale * self.by_raw.0, by_dof * self.by_raw.1];
+        (shape + self.scale.ln(), by)
     }
 
-    /// One draw per row, by the generator of its path.
-    fn draw(&self, rngs: &mut [StreamRng]) -> candle_core::Result<Vec<f64>> {
-        let (location, scale) = (numbers(&self.location)?, numbers(&self.scale)?);
-        let dof = self.dof.as_ref().map(numbers).transpose()?;
-        let dim = location.len() / rngs.len();
-        let one = |k: usize, rng: &mut StreamRng| {
-            let z: f64 = StandardNormal.sample(rng);
-            // Degrees of freedom are more than 2; NaN would be caught as a state that is not finite.
-            let stretch = dof
-                .as_ref()
-                .map_or(1.0, |dof| ChiSquared::new(dof[k]).map_or(f64::NAN, |chi| (dof[k] / chi.sample(rng)).sqrt()));
-            location[k] + scale[k] * stretch * z
-        };
-        let row = |(p, rng): (usize, &mut StreamRng)| (0..dim).map(|i| one(p * dim + i, rng)).collect::<Vec<f64>>();
-        Ok(rngs.iter_mut().enumerate().flat_map(row).collect())
+    fn draw(&self, rng: &mut StreamRng) -> f64 {
+        let z: f64 = StandardNormal.sample(rng);
+        // Degrees of freedom are more than 2; NaN would be caught as a state that is not finite.
+        let stretch = |dof: f64| ChiSquared::new(dof).map_or(f64::NAN, |chi| (dof / chi.sample(rng)).sqrt());
+        self.location + self.scale * self.dof.map_or(1.0, stretch) * z
     }
 }
 
 impl DeepAr {
-    fn draw(&self, request: Request) -> Outcome<Vec<f64>> {
-        check_sizes("DeepAR", &[("width", self.width), ("layers", self.layers)])?;
-        let standard = Standard::values(request.record)?;
-        let (dim, length, horizon) = (standard.dim(), standard.len(), request.ahead.len());
-        let mut parameters = Parameters::new(request.seed);
-        let network = Network::new(&mut parameters, self, dim)?;
-        let (seen, next) = (standard.rows(0, length - 1)?, standard.rows(1, length)?);
-        train(&parameters.vars, &self.training, || network.run(&seen)?.0.loss(&next))?;
+    fn check(&self) -> Result<()> {
+        check_sizes("DeepAR", &[("width", self.width), ("layers", self.layers)])
+    }
 
-        let (law, states) = network.run(&standard.rows(0, length)?)?;
-        let copies = |x: &Tensor| {
-            let row = x.narrow(0, x.dim(0)? - 1, 1)?.detach();
-            row.broadcast_as((request.paths, row.dim(1)?))?.contiguous()
-        };
-        let copied = |state: &State| Ok(State { h: copies(&state.h)?, c: copies(&state.c)? });
-        let mut states = states.iter().map(copied).collect::<candle_core::Result<Vec<State>>>()?;
-        let dof = law.dof.as_ref().map(copies).transpose()?;
-        let mut law = NextLaw { location: copies(&law.location)?, scale: copies(&law.scale)?, dof };
+    /// An untrained network and its parameters.
+    pub(super) fn network(&self, dim: usize, seed: u64) -> (Network, Tape) {
+        let mut parameters = Parameters::new(seed);
+        let network = Network::new(&mut parameters, self, dim);
+        (network, parameters.into_tape().0)
+    }
+
+    fn draw(&self, request: Request) -> Result<Vec<f64>> {
+        self.check()?;
+        let standard = Standard::values(request.record)?;
+        let (dim, horizon) = (standard.dim(), request.ahead.len());
+        let (network, mut tape) = self.network(dim, request.seed);
+        let loss = network.loss_on(&mut tape, &standard);
+        train(&mut tape, &self.training, loss)?;
+
+        let all = tape.constant(dim, &standard.rows(0, standard.len()));
+        let outputs = network.run(&mut tape, all);
+        let states = network.layers.iter().zip(&outputs).map(|(layer, out)| layer.state(&tape, *out));
+        let mut states: Vec<LstmState> = states.map(|state| state.repeated(request.paths)).collect();
+        let mut laws = network.decode(&mut tape, states[states.len() - 1].outputs());
         let mut rngs: Vec<StreamRng> = (0..request.paths).map(|path| stream(request.seed, path as u64)).collect();
         let mut out = vec![0.0; request.paths * horizon * dim];
         for j in 0..horizon {
-            let values = law.draw(&mut rngs)?;
+            let values: Vec<f64> = laws.iter().enumerate().map(|(k, law)| law.draw(&mut rngs[k / dim])).collect();
             for (k, value) in values.iter().enumerate() {
                 let (path, i) = (k / dim, k % dim);
                 out[(path * horizon + j) * dim + i] = standard.restore(*value, i);
             }
             if j + 1 < horizon {
-                let row = matrix(values.iter().map(|x| *x as f32).collect(), (request.paths, dim))?;
-                law = network.step(&row, &mut states)?;
-                states.iter_mut().for_each(|state| *state = state.detached());
+                let row: Vec<f32> = values.iter().map(|x| *x as f32).collect();
+                laws = network.step(&mut tape, &row, &mut states);
             }
         }
         Ok(out)
@@ -192,5 +234,32 @@ impl Forecaster for DeepAr {
 
     fn forecast(&self, record: &Record, ahead: &[f64], paths: usize, seed: u64) -> Result<Paths> {
         Request { record, ahead, paths, seed }.answer(|request| self.draw(request))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::special::assert_slope;
+    use super::*;
+
+    #[test]
+    fn identity_slopes_of_the_losses() {
+        let out = [0.3, -1.0, 0.5, -0.7, 1.2, 0.1, -0.4, 2.0, 0.9, 0.2, -1.5, 3.0];
+        for (output, count) in [(Output::Gaussian, 8), (Output::Student, 12)] {
+            let (network, _) = DeepAr { output, width: 2, ..DeepAr::default() }.network(2, 1);
+            assert_slope(&out[..count], |out, slope| network.mean_loss(out, &[0.5, -2.0, 1.0, 0.7], slope));
+        }
+    }
+
+    #[test]
+    fn identity_densities_integrate_to_one() {
+        // Constants that the losses leave out: √2π and √π.
+        let constants = [std::f64::consts::TAU.sqrt(), std::f64::consts::PI.sqrt()];
+        for (output, constant) in [Output::Gaussian, Output::Student].into_iter().zip(constants) {
+            let (network, _) = DeepAr { output, width: 2, ..DeepAr::default() }.network(1, 1);
+            let law = network.law(&[0.4, 0.3, 0.8], 0);
+            let mass: f64 = (-40_000..40_000).map(|k| 0.01 * (-law.loss(0.01 * f64::from(k)).0).exp()).sum();
+            assert!((mass / constant - 1.0).abs() < 1e-4, "{mass}");
+        }
     }
 }

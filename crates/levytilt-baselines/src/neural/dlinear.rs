@@ -1,10 +1,10 @@
 //! DLinear (Zeng et al. 2023): a moving average and what it leaves, each forecast by one linear map.
 
-use super::layers::{Linear, Parameters, matrix};
+use super::layers::{Linear, Parameters};
 use super::point::{PointModel, PointNetwork, Spread};
+use super::tape::{Activation, Tape, Var};
 use super::{Request, Training, check_sizes};
 use crate::forecaster::{Forecaster, Paths, Record};
-use candle_core::Tensor;
 use levytilt::Result;
 
 /// Two linear maps from the last `lookback` values to all times ahead, shared by the dimensions.
@@ -29,31 +29,41 @@ impl Default for DLinear {
     }
 }
 
-struct Network {
+pub(super) struct Network {
     /// x ↦ x S is the moving average.
-    smooth: Tensor,
+    smooth: Vec<f32>,
+    lookback: usize,
     trend: Linear,
     season: Linear,
 }
 
 impl PointNetwork for Network {
-    fn apply(&self, contexts: &Tensor) -> candle_core::Result<Tensor> {
-        let smooth = contexts.matmul(&self.smooth)?;
-        self.trend.apply(&smooth)?.add(&self.season.apply(&contexts.sub(&smooth)?)?)
+    fn apply(&self, tape: &mut Tape, contexts: Var) -> Var {
+        let smooth = tape.constant(self.lookback, &self.smooth);
+        let smooth = tape.product(contexts, smooth);
+        let rest = tape.sub(contexts, smooth);
+        let trend = self.trend.apply(tape, smooth, Activation::Linear);
+        let season = self.season.apply(tape, rest, Activation::Linear);
+        tape.add(trend, season)
     }
 }
 
 impl DLinear {
-    fn build(&self, parameters: &mut Parameters, horizon: usize) -> candle_core::Result<Network> {
-        let smooth = matrix(moving_average(self.lookback, self.kernel), (self.lookback, self.lookback))?;
-        let (trend, season) = (self.linear(parameters, horizon)?, self.linear(parameters, horizon)?);
-        Ok(Network { smooth, trend, season })
+    fn build(&self, parameters: &mut Parameters, horizon: usize) -> Network {
+        let smooth = moving_average(self.lookback, self.kernel);
+        let (trend, season) = (self.linear(parameters, horizon), self.linear(parameters, horizon));
+        Network { smooth, lookback: self.lookback, trend, season }
     }
 
     /// As its authors do, every forecast starts as the mean of the context.
-    fn linear(&self, parameters: &mut Parameters, horizon: usize) -> candle_core::Result<Linear> {
-        let weight = parameters.constant((self.lookback, horizon), 1.0 / self.lookback as f32)?;
-        Ok(Linear { weight, bias: parameters.constant((1, horizon), 0.0)? })
+    fn linear(&self, parameters: &mut Parameters, horizon: usize) -> Linear {
+        let weight = parameters.constant((self.lookback, horizon), 1.0 / self.lookback as f32);
+        Linear { weight, bias: parameters.constant((1, horizon), 0.0) }
+    }
+
+    pub(super) fn model(&self) -> PointModel<impl Fn(&mut Parameters, usize) -> Result<Network>> {
+        let build = |parameters: &mut Parameters, horizon| Ok(self.build(parameters, horizon));
+        PointModel { lookback: self.lookback, training: self.training, spread: self.spread, build }
     }
 }
 
@@ -76,9 +86,7 @@ impl Forecaster for DLinear {
 
     fn forecast(&self, record: &Record, ahead: &[f64], paths: usize, seed: u64) -> Result<Paths> {
         check_sizes("DLinear", &[("kernel", self.kernel)])?;
-        let build = |parameters: &mut Parameters, horizon| self.build(parameters, horizon);
-        let model = PointModel { lookback: self.lookback, training: self.training, spread: self.spread, build };
-        Request { record, ahead, paths, seed }.answer(|request| model.draw(request))
+        Request { record, ahead, paths, seed }.answer(|request| self.model().draw(request))
     }
 }
 

@@ -1,12 +1,13 @@
 //! Neural Jump SDE (Jia and Benson 2019): a hidden state that flows between events and jumps with each of them.
 
-use super::layers::{Activation, Mlp, Parameters, log_sum_exp, matrix, numbers, softplus};
+use super::layers::{Mlp, Parameters};
 use super::merton::pick;
+use super::special::{log_sum_exp, softplus};
+use super::tape::{Activation, Tape, Var};
 use super::train::train;
 use super::windows::Standard;
-use super::{Outcome, Request, Training, check_sizes};
+use super::{Request, Training, check_sizes};
 use crate::forecaster::{Forecaster, Paths, Record};
-use candle_core::Tensor;
 use levytilt::{Result, StreamRng, stream};
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
@@ -50,8 +51,8 @@ impl Default for JumpSde {
 /// Keeps likelihoods bounded, in deviations of the moves.
 const SMALLEST_SCALE: f64 = 1e-3;
 
-struct Network {
-    start: Tensor,
+pub(super) struct Network {
+    start: Var,
     flow: Mlp,
     jump: Mlp,
     mark: Mlp,
@@ -59,192 +60,225 @@ struct Network {
     dim: usize,
 }
 
-/// c and h, one row per piece or path.
-#[derive(Clone)]
-struct State {
-    c: Tensor,
-    h: Tensor,
-}
-
-/// Law of the next mark: ln weights, (rows, components); means and scales, (rows, components, dimensions).
-struct Mark {
-    log_weights: Tensor,
-    means: Tensor,
-    scales: Tensor,
+/// Gaps, (rows, 1), and marks, (rows, dimensions), by event: what a network reads.
+pub(super) struct Pieces {
+    gaps: Vec<Vec<f32>>,
+    marks: Vec<Vec<f32>>,
 }
 
 impl Network {
-    fn new(parameters: &mut Parameters, options: JumpSde, dim: usize) -> candle_core::Result<Self> {
+    fn new(parameters: &mut Parameters, options: JumpSde, dim: usize) -> Self {
         let JumpSde { state: n, width, components, .. } = options;
         let mut mlp = |inputs, outputs| Mlp::new(parameters, &[inputs, width, width, outputs], Activation::Celu);
-        let (flow, jump) = (mlp(2 * n, 2 * n)?, mlp(n + dim, n)?);
-        let mark = mlp(2 * n, components * (1 + 2 * dim))?;
-        Ok(Self { start: parameters.uniform((1, n), 1.0)?, flow, jump, mark, options, dim })
+        let (flow, jump) = (mlp(2 * n, 2 * n), mlp(n + dim, n).ending(Activation::Tanh));
+        let mark = mlp(2 * n, components * (1 + 2 * dim));
+        Self { start: parameters.uniform((1, n), 1.0), flow, jump, mark, options, dim }
     }
 
-    fn start(&self, rows: usize) -> candle_core::Result<State> {
-        let c = unit(&self.start)?.broadcast_as((rows, self.options.state))?.contiguous()?;
-        Ok(State { h: c.zeros_like()?, c })
+    /// dc/dt and −γ at a state with c on the sphere.
+    fn speed(&self, tape: &mut Tape, state: Var) -> Var {
+        let out = self.flow.apply(tape, state);
+        tape.speed(state, out)
     }
 
-    /// dc/dt and −γ at h and c, which is on the sphere.
-    fn speed(&self, c: &Tensor, h: &Tensor) -> candle_core::Result<(Tensor, Tensor)> {
-        let out = self.flow.apply(&Tensor::cat(&[c, h], 1)?)?;
-        let n = self.options.state;
-        let f = out.narrow(1, 0, n)?;
-        let along = f.mul(c)?.sum_keepdim(1)?;
-        // elu(x) + 1 is positive and smooth.
-        let decay = out.narrow(1, n, n)?.elu(1.0)?.affine(-1.0, -1.0)?;
-        Ok((f.sub(&c.broadcast_mul(&along)?)?, decay))
-    }
-
-    /// Over gaps, (rows, 1): classical Runge–Kutta steps of (c, s), where h = h₀ eˢ.
-    fn flow(&self, state: &State, gaps: &Tensor) -> candle_core::Result<State> {
-        let dt = gaps.affine(1.0 / self.options.substeps as f64, 0.0)?;
-        let half = dt.affine(0.5, 0.0)?;
-        let mut state = state.clone();
+    /// Over gaps, one per row: classical Runge–Kutta steps of (c, s), where h = h₀ eˢ.
+    fn flow(&self, tape: &mut Tape, state: Var, gaps: &[f32]) -> Var {
+        let part = |share: f32| gaps.iter().map(|gap| share * gap / self.options.substeps as f32).collect::<Vec<f32>>();
+        let (full, half) = (tape.constant(1, &part(1.0)), tape.constant(1, &part(0.5)));
+        let mut state = state;
         for _ in 0..self.options.substeps {
-            let at = |step: &Tensor, speed: &(Tensor, Tensor)| {
-                let c = unit(&state.c.add(&speed.0.broadcast_mul(step)?)?)?;
-                self.speed(&c, &state.h.mul(&speed.1.broadcast_mul(step)?.exp()?)?)
+            let k1 = self.speed(tape, state);
+            let mut stage = |speed, step| {
+                let there = tape.advance(state, speed, step);
+                self.speed(tape, there)
             };
-            let k1 = self.speed(&state.c, &state.h)?;
-            let k2 = at(&half, &k1)?;
-            let k3 = at(&half, &k2)?;
-            let k4 = at(&dt, &k3)?;
-            let sixth = dt.affine(1.0 / 6.0, 0.0)?;
-            let mix = |k1: &Tensor, k2: &Tensor, k3: &Tensor, k4: &Tensor| {
-                k2.add(k3)?.affine(2.0, 0.0)?.add(k1)?.add(k4)?.broadcast_mul(&sixth)
-            };
-            let c = unit(&state.c.add(&mix(&k1.0, &k2.0, &k3.0, &k4.0)?)?)?;
-            let h = state.h.mul(&mix(&k1.1, &k2.1, &k3.1, &k4.1)?.exp()?)?;
-            state = State { c, h };
+            let k2 = stage(k1, half);
+            let k3 = stage(k2, half);
+            let k4 = stage(k3, full);
+            let speed = tape.mix([k1, k2, k3, k4]);
+            state = tape.advance(state, speed, full);
         }
-        Ok(state)
+        state
     }
 
-    fn jump(&self, state: State, mark: &Tensor) -> candle_core::Result<State> {
-        let push = self.jump.apply(&Tensor::cat(&[&state.c, mark], 1)?)?.tanh()?;
-        Ok(State { h: state.h.add(&push)?, c: state.c })
+    fn jump(&self, tape: &mut Tape, state: Var, marks: &[f32]) -> Var {
+        let c = tape.columns(state, 0, self.options.state);
+        let marks = tape.constant(self.dim, marks);
+        let input = tape.concat(c, marks);
+        let push = self.jump.apply(tape, input);
+        tape.add_columns(state, push)
     }
 
-    fn mark(&self, state: &State) -> candle_core::Result<Mark> {
-        let out = self.mark.apply(&Tensor::cat(&[&state.c, &state.h], 1)?)?;
-        let (rows, n, d) = (out.dim(0)?, self.options.components, self.dim);
-        let raw = out.narrow(1, 0, n)?;
-        let part = |k: usize| out.narrow(1, n + k * n * d, n * d)?.contiguous()?.reshape((rows, n, d));
-        let log_weights = raw.broadcast_sub(&log_sum_exp(&raw)?.unsqueeze(1)?)?;
-        Ok(Mark { log_weights, means: part(0)?, scales: (softplus(&part(1)?)? + SMALLEST_SCALE)? })
-    }
-
-    /// Read marks after gaps, both by event; the sum of the losses, and the state after the last event.
-    fn read(&self, gaps: &[Tensor], marks: &[Tensor]) -> candle_core::Result<(Vec<Tensor>, State)> {
-        let mut state = self.start(gaps[0].dim(0)?)?;
-        let mut losses = Vec::with_capacity(marks.len());
-        for (gap, mark) in gaps.iter().zip(marks) {
-            state = self.flow(&state, gap)?;
-            losses.push(self.mark(&state)?.loss(mark)?);
-            state = self.jump(state, mark)?;
+    /// Read marks after gaps; the states just before the marks, and the state after the last event.
+    fn read(&self, tape: &mut Tape, pieces: &Pieces) -> (Vec<Var>, Var) {
+        let mut state = tape.start(self.start, pieces.gaps[0].len());
+        let mut before = Vec::with_capacity(pieces.gaps.len());
+        for (gaps, marks) in pieces.gaps.iter().zip(&pieces.marks) {
+            state = self.flow(tape, state, gaps);
+            before.push(state);
+            state = self.jump(tape, state, marks);
         }
-        Ok((losses, state))
+        (before, state)
     }
+
+    /// The loss to train on: −ln density of the marks without its constant, per dimension, mean over events and rows.
+    pub(super) fn loss_on(&self, pieces: &Pieces) -> impl FnMut(&mut Tape) -> Var {
+        let marks = pieces.marks.concat();
+        move |tape| {
+            let (before, _) = self.read(tape, pieces);
+            let states = tape.stack(&before);
+            let out = self.mark.apply(tape, states);
+            tape.loss(out, |out, slope| self.mean_loss(out, &marks, slope))
+        }
+    }
+
+    fn mean_loss(&self, out: &[f32], marks: &[f32], slope: &mut [f32]) -> f64 {
+        let columns = self.options.components * (1 + 2 * self.dim);
+        let share = 1.0 / marks.len() as f64;
+        let rows = out.chunks_exact(columns).zip(slope.chunks_exact_mut(columns));
+        rows.zip(marks.chunks_exact(self.dim))
+            .map(|((out, slope), x)| share * self.law(out).loss(x, share, slope))
+            .sum()
+    }
+
+    /// Law of a mark from one row: raw weights, then means, then raw scales, both in the order (component, dimension).
+    fn law(&self, row: &[f32]) -> Mark {
+        let (n, size) = (self.options.components, self.options.components * self.dim);
+        let mut weights: Vec<f64> = row[..n].iter().map(|x| f64::from(*x)).collect();
+        let raw = weights.clone();
+        let total = log_sum_exp(&mut weights);
+        let scales: Vec<(f64, f64)> = row[n + size..].iter().map(|x| softplus(f64::from(*x))).collect();
+        Mark {
+            log_weights: raw.iter().map(|x| x - total).collect(),
+            weights,
+            means: row[n..n + size].iter().map(|x| f64::from(*x)).collect(),
+            scales: scales.iter().map(|(scale, _)| scale + SMALLEST_SCALE).collect(),
+            by_raw: scales.iter().map(|(_, slope)| *slope).collect(),
+        }
+    }
+}
+
+/// Law of the next mark: a mixture of Gaussians, independent over dimensions within each component.
+struct Mark {
+    weights: Vec<f64>,
+    log_weights: Vec<f64>,
+    means: Vec<f64>,
+    scales: Vec<f64>,
+    /// Slopes of the scales in the numbers of the network.
+    by_raw: Vec<f64>,
 }
 
 impl Mark {
-    /// −ln density without its constant, per dimension, mean over rows.
-    fn loss(&self, x: &Tensor) -> candle_core::Result<Tensor> {
-        let dim = x.dim(1)? as f64;
-        let square = self.means.broadcast_sub(&x.unsqueeze(1)?)?.div(&self.scales)?.sqr()?.affine(0.5, 0.0)?;
-        let exponent = self.log_weights.sub(&square.add(&self.scales.log()?)?.sum(2)?)?;
-        log_sum_exp(&exponent)?.mean_all()?.affine(-1.0 / dim, 0.0)
-    }
-
-    /// One mark per row, by the generator of its path.
-    fn draw(&self, rngs: &mut [StreamRng]) -> candle_core::Result<Vec<f64>> {
-        let (weights, means, scales) =
-            (numbers(&self.log_weights.exp()?)?, numbers(&self.means)?, numbers(&self.scales)?);
-        let (n, dim) = (weights.len() / rngs.len(), means.len() / weights.len());
-        let row = |(path, rng): (usize, &mut StreamRng)| {
-            let first = (path * n + pick(&weights[path * n..][..n], rng.random())) * dim;
-            let one = |k: usize| means[k] + scales[k] * Distribution::<f64>::sample(&StandardNormal, rng);
-            (first..first + dim).map(one).collect::<Vec<f64>>()
+    /// −ln Σₖ wₖ exp(−Σᵢ (½zₖᵢ² + ln sₖᵢ)) with z = (x − m)/s; `slope` becomes `share` times its slopes.
+    ///
+    /// With the posterior pₖ of the components: wₖ − pₖ in raw weights, −pₖ z/s in means, pₖ (1 − z²)/s in scales.
+    fn loss(&self, x: &[f32], share: f64, slope: &mut [f32]) -> f64 {
+        let (n, dim) = (self.weights.len(), x.len());
+        let z = |k: usize| (f64::from(x[k % dim]) - self.means[k]) / self.scales[k];
+        let exponent = |c: usize| {
+            let part = |k: usize| 0.5 * z(k) * z(k) + self.scales[k].ln();
+            self.log_weights[c] - (c * dim..(c + 1) * dim).map(part).sum::<f64>()
         };
-        Ok(rngs.iter_mut().enumerate().flat_map(row).collect())
+        let mut posterior: Vec<f64> = (0..n).map(exponent).collect();
+        let log_density = log_sum_exp(&mut posterior);
+        let (by_weights, rest) = slope.split_at_mut(n);
+        let (by_means, by_scales) = rest.split_at_mut(n * dim);
+        for c in 0..n {
+            by_weights[c] = (share * (self.weights[c] - posterior[c])) as f32;
+        }
+        for k in 0..n * dim {
+            let (p, z, scale) = (share * posterior[k / dim], z(k), self.scales[k]);
+            by_means[k] = (-p * z / scale) as f32;
+            by_scales[k] = (p * (1.0 - z * z) / scale * self.by_raw[k]) as f32;
+        }
+        -log_density
     }
-}
 
-/// x over its length.
-fn unit(x: &Tensor) -> candle_core::Result<Tensor> {
-    x.broadcast_div(&x.sqr()?.sum_keepdim(1)?.sqrt()?)
+    fn draw(&self, dim: usize, rng: &mut StreamRng) -> Vec<f64> {
+        let first = pick(&self.weights, rng.random()) * dim;
+        let one = |k: usize| self.means[k] + self.scales[k] * Distribution::<f64>::sample(&StandardNormal, rng);
+        (first..first + dim).map(one).collect()
+    }
 }
 
 /// Events of the record: standardised moves and gaps in units of their mean.
-struct Events {
+pub(super) struct Events {
     moves: Standard,
     gaps: Vec<f32>,
     mean_gap: f64,
 }
 
 impl Events {
-    fn new(record: &Record) -> Result<Self> {
+    pub(super) fn new(record: &Record) -> Result<Self> {
         let times = record.times();
         let mean_gap = (times[times.len() - 1] - times[0]) / (times.len() - 1) as f64;
         let gaps = times.windows(2).map(|pair| ((pair[1] - pair[0]) / mean_gap) as f32).collect();
         Ok(Self { moves: Standard::moves(record)?, gaps, mean_gap })
     }
 
-    /// Gaps and marks of `length` events from each start on, by event; one row per start.
-    fn pieces(&self, starts: &[usize], length: usize) -> candle_core::Result<(Vec<Tensor>, Vec<Tensor>)> {
-        let gap = |k| matrix(starts.iter().map(|start| self.gaps[start + k]).collect(), (starts.len(), 1));
+    /// `length` events from each start on; one row per start.
+    fn pieces(&self, starts: &[usize], length: usize) -> Pieces {
+        let gap = |k| starts.iter().map(|start| self.gaps[start + k]).collect();
         let mark = |k| {
             let row = |start: usize| self.moves.columns.iter().map(move |column| column[start + k]);
-            matrix(starts.iter().copied().flat_map(row).collect(), (starts.len(), self.moves.dim()))
+            starts.iter().copied().flat_map(row).collect()
         };
-        Ok((
-            (0..length).map(gap).collect::<candle_core::Result<_>>()?,
-            (0..length).map(mark).collect::<candle_core::Result<_>>()?,
-        ))
+        Pieces { gaps: (0..length).map(gap).collect(), marks: (0..length).map(mark).collect() }
     }
 }
 
 impl JumpSde {
-    fn draw(&self, request: Request) -> Outcome<Vec<f64>> {
+    fn check(&self) -> Result<()> {
         let sizes = [("lookback", self.lookback), ("state", self.state), ("components", self.components)];
         check_sizes("Neural Jump SDE", &sizes)?;
-        check_sizes("Neural Jump SDE", &[("width", self.width), ("substeps", self.substeps)])?;
-        let events = Events::new(request.record)?;
-        let (count, dim) = (events.gaps.len(), events.moves.dim());
-        let length = self.lookback.min(count);
-        // From the end backwards, so that the newest events are in a piece.
-        let starts: Vec<usize> = (0..=count - length).rev().step_by(length.div_ceil(2)).collect();
-        let (gaps, marks) = events.pieces(&starts, length)?;
-        let mut parameters = Parameters::new(request.seed);
-        let network = Network::new(&mut parameters, *self, dim)?;
-        train(&parameters.vars, &self.training, || Tensor::stack(&network.read(&gaps, &marks)?.0, 0)?.mean_all())?;
+        check_sizes("Neural Jump SDE", &[("width", self.width), ("substeps", self.substeps)])
+    }
 
-        let (gaps, marks) = events.pieces(&[count - length], length)?;
-        let (_, end) = network.read(&gaps, &marks)?;
-        let copies = |x: &Tensor| x.detach().broadcast_as((request.paths, self.state))?.contiguous();
-        let mut state = State { c: copies(&end.c)?, h: copies(&end.h)? };
+    /// Half overlapping pieces from the end backwards, so that the newest events are in one.
+    pub(super) fn pieces(&self, events: &Events) -> Pieces {
+        let count = events.gaps.len();
+        let length = self.lookback.min(count);
+        let starts: Vec<usize> = (0..=count - length).rev().step_by(length.div_ceil(2)).collect();
+        events.pieces(&starts, length)
+    }
+
+    /// An untrained network and its parameters.
+    pub(super) fn network(&self, events: &Events, seed: u64) -> (Network, Tape) {
+        let mut parameters = Parameters::new(seed);
+        let network = Network::new(&mut parameters, *self, events.moves.dim());
+        (network, parameters.into_tape().0)
+    }
+
+    fn draw(&self, request: Request) -> Result<Vec<f64>> {
+        self.check()?;
+        let events = Events::new(request.record)?;
+        let pieces = self.pieces(&events);
+        let (network, mut tape) = self.network(&events, request.seed);
+        train(&mut tape, &self.training, network.loss_on(&pieces))?;
+
+        let (count, dim, mark) = (events.gaps.len(), events.moves.dim(), tape.mark());
+        let length = self.lookback.min(count);
+        let (_, end) = network.read(&mut tape, &events.pieces(&[count - length], length));
+        let mut state = tape.value(end).repeat(request.paths);
         let mut rngs: Vec<StreamRng> = (0..request.paths).map(|path| stream(request.seed, path as u64)).collect();
         let mut values = request.record.last().repeat(request.paths);
         let mut before = request.record.times()[request.record.times().len() - 1];
         let mut rows = Vec::with_capacity(request.ahead.len());
         for time in request.ahead {
+            tape.rewind(mark);
             let gap = ((time - before) / events.mean_gap) as f32;
             before = *time;
-            state = network.flow(&state, &matrix(vec![gap; request.paths], (request.paths, 1))?)?;
-            let marks = network.mark(&state)?.draw(&mut rngs)?;
-            values
-                .iter_mut()
-                .zip(&marks)
-                .enumerate()
-                .for_each(|(k, (x, mark))| *x += events.moves.unit[k % dim] * mark);
+            let now = tape.constant(2 * self.state, &state);
+            let now = network.flow(&mut tape, now, &vec![gap; request.paths]);
+            let out = network.mark.apply(&mut tape, now);
+            let laws = tape.value(out).chunks_exact(tape.shape(out).1);
+            let marks: Vec<f64> = laws.zip(&mut rngs).flat_map(|(row, rng)| network.law(row).draw(dim, rng)).collect();
+            let moves = values.iter_mut().zip(&marks).enumerate();
+            moves.for_each(|(k, (x, mark))| *x += events.moves.unit[k % dim] * mark);
             rows.push(values.clone());
-            let marks = matrix(marks.iter().map(|x| *x as f32).collect(), (request.paths, dim))?;
-            state = network.jump(state, &marks)?;
-            // No gradient is asked for any more, and the graph of what led here can go.
-            state = State { c: state.c.detach(), h: state.h.detach() };
+            let marks: Vec<f32> = marks.iter().map(|x| *x as f32).collect();
+            let after = network.jump(&mut tape, now, &marks);
+            state.copy_from_slice(tape.value(after));
         }
         let path = |path: usize| rows.iter().flat_map(move |row| &row[path * dim..][..dim]);
         Ok((0..request.paths).flat_map(path).copied().collect())
@@ -258,5 +292,19 @@ impl Forecaster for JumpSde {
 
     fn forecast(&self, record: &Record, ahead: &[f64], paths: usize, seed: u64) -> Result<Paths> {
         Request { record, ahead, paths, seed }.answer(|request| self.draw(request))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::special::assert_slope;
+    use super::*;
+
+    #[test]
+    fn identity_slope_of_the_loss() {
+        let model = JumpSde { components: 2, ..JumpSde::default() };
+        let network = Network::new(&mut Parameters::new(1), model, 2);
+        let out: Vec<f32> = (0..20).map(|k| (1.3 * f64::from(k)).sin() as f32).collect();
+        assert_slope(&out, |out, slope| network.mean_loss(out, &[0.5, -1.0, 2.0, 0.1], slope));
     }
 }

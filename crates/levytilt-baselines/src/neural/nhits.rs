@@ -1,11 +1,11 @@
 //! N-HiTS (Challu et al. 2023): blocks that look at ever finer averages and explain what the others left.
 
-use super::layers::{Activation, Mlp, Parameters, matrix};
+use super::layers::{Mlp, Parameters};
 use super::point::{PointModel, PointNetwork, Spread};
+use super::tape::{Activation, Tape, Var};
 use super::{Request, Training, check_sizes};
 use crate::forecaster::{Forecaster, Paths, Record};
-use candle_core::Tensor;
-use levytilt::Result;
+use levytilt::{Error, Result};
 
 /// One block of N-HiTS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,55 +44,61 @@ struct Block {
     pool: usize,
     mlp: Mlp,
     /// Coarse forecast to forecast.
-    interpolate: Tensor,
+    interpolate: Vec<f32>,
 }
 
 impl Block {
     /// What it explains of the context, and what it adds to the forecast.
-    fn apply(&self, context: &Tensor) -> candle_core::Result<(Tensor, Tensor)> {
-        let (rows, lookback) = context.dims2()?;
-        let pooled = lookback / self.pool;
+    fn apply(&self, tape: &mut Tape, context: Var, horizon: usize) -> (Var, Var) {
+        let lookback = tape.shape(context).1;
         // Values that do not fill a pool are the oldest.
-        let seen = context.narrow(1, lookback - pooled * self.pool, pooled * self.pool)?;
-        let seen = seen.contiguous()?.reshape((rows, pooled, self.pool))?.max(2)?;
-        let out = self.mlp.apply(&seen)?;
-        let coarse = out.narrow(1, lookback, self.interpolate.dim(0)?)?.contiguous()?;
-        Ok((out.narrow(1, 0, lookback)?, coarse.matmul(&self.interpolate)?))
+        let seen = tape.pool(context, self.pool);
+        let out = self.mlp.apply(tape, seen);
+        let coarse = tape.columns(out, lookback, self.interpolate.len() / horizon);
+        let interpolate = tape.constant(horizon, &self.interpolate);
+        (tape.columns(out, 0, lookback), tape.product(coarse, interpolate))
     }
 }
 
-struct Network(Vec<Block>);
+pub(super) struct Network {
+    blocks: Vec<Block>,
+    horizon: usize,
+}
 
 impl PointNetwork for Network {
-    fn apply(&self, contexts: &Tensor) -> candle_core::Result<Tensor> {
-        let last = contexts.narrow(1, contexts.dim(1)? - 1, 1)?;
-        let mut left = contexts.clone();
-        let mut sum: Option<Tensor> = None;
-        for block in &self.0 {
-            let (explained, forecast) = block.apply(&left)?;
-            left = left.sub(&explained)?;
-            sum = Some(match sum {
-                Some(sum) => sum.add(&forecast)?,
-                None => forecast.broadcast_add(&last)?,
-            });
+    fn apply(&self, tape: &mut Tape, contexts: Var) -> Var {
+        let lookback = tape.shape(contexts).1;
+        let last = |row: &[f32]| std::iter::repeat_n(row[lookback - 1], self.horizon);
+        let last: Vec<f32> = tape.value(contexts).chunks_exact(lookback).flat_map(last).collect();
+        let mut sum = tape.constant(self.horizon, &last);
+        let mut left = contexts;
+        for block in &self.blocks {
+            let (explained, forecast) = block.apply(tape, left, self.horizon);
+            left = tape.sub(left, explained);
+            sum = tape.add(sum, forecast);
         }
-        sum.map_or_else(|| candle_core::bail!("N-HiTS has no stacks; expected at least one"), Ok)
+        sum
     }
 }
 
 impl NHits {
-    fn build(&self, parameters: &mut Parameters, horizon: usize) -> candle_core::Result<Network> {
+    fn build(&self, parameters: &mut Parameters, horizon: usize) -> Result<Network> {
         let block = |stack: &Stack| {
             if stack.pool == 0 || stack.pool > self.lookback || stack.downsample == 0 {
-                candle_core::bail!("{stack:?}: expected both at least 1 and a pool within the lookback");
+                let expected = format!("both at least 1, and a pool of at most the lookback, {}", self.lookback);
+                return Err(Error::Shape { what: "stack of N-HiTS", got: format!("{stack:?}"), expected });
             }
             let coarse = horizon.div_ceil(stack.downsample);
             let widths = [self.lookback / stack.pool, self.width, self.width, self.lookback + coarse];
-            let mlp = Mlp::new(parameters, &widths, Activation::Relu)?;
-            let interpolate = matrix(interpolation(coarse, horizon), (coarse, horizon))?;
-            Ok(Block { pool: stack.pool, mlp, interpolate })
+            let mlp = Mlp::new(parameters, &widths, Activation::Relu);
+            Ok(Block { pool: stack.pool, mlp, interpolate: interpolation(coarse, horizon) })
         };
-        self.stacks.iter().map(block).collect::<candle_core::Result<_>>().map(Network)
+        Ok(Network { blocks: self.stacks.iter().map(block).collect::<Result<_>>()?, horizon })
+    }
+
+    pub(super) fn model(&self) -> PointModel<impl Fn(&mut Parameters, usize) -> Result<Network>> {
+        let build = |parameters: &mut Parameters, horizon| self.build(parameters, horizon);
+        PointModel { lookback: self.lookback, training: self.training, spread: self.spread, build }
     }
 }
 
@@ -117,9 +123,7 @@ impl Forecaster for NHits {
 
     fn forecast(&self, record: &Record, ahead: &[f64], paths: usize, seed: u64) -> Result<Paths> {
         check_sizes("N-HiTS", &[("width", self.width), ("number of stacks", self.stacks.len())])?;
-        let build = |parameters: &mut Parameters, horizon| self.build(parameters, horizon);
-        let model = PointModel { lookback: self.lookback, training: self.training, spread: self.spread, build };
-        Request { record, ahead, paths, seed }.answer(|request| model.draw(request))
+        Request { record, ahead, paths, seed }.answer(|request| self.model().draw(request))
     }
 }
 

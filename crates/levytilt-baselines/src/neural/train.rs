@@ -1,8 +1,7 @@
 //! Train a network: Adam steps on a loss that is computed afresh each time.
 
-use super::Outcome;
-use candle_core::{Result, Tensor, Var};
-use levytilt::Error;
+use super::tape::{Tape, Var};
+use levytilt::{Error, Result};
 
 /// How a network is trained.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,7 +18,7 @@ pub struct Training {
 
 impl Training {
     /// Refuse numbers that cannot train anything.
-    fn check(&self) -> levytilt::Result<()> {
+    fn check(&self) -> Result<()> {
         let refuse = |name: &str, value, expected| Err(Error::Parameter { name: name.into(), value, expected });
         let positive = |x: f64| x.is_finite() && x > 0.0;
         if self.steps == 0 {
@@ -46,94 +45,105 @@ impl Training {
 /// Decay of the mean and of the mean square of past gradients, and what keeps the denominator from 0.
 const BETA: (f64, f64, f64) = (0.9, 0.999, 1e-8);
 
-/// A parameter with the running means of its gradient.
-struct Slot<'a> {
-    var: &'a Var,
-    values: Vec<f32>,
+/// Running means of a gradient and of its square.
+struct Adam {
     mean: Vec<f32>,
     square: Vec<f32>,
+    count: i32,
 }
 
-impl<'a> Slot<'a> {
-    fn new(var: &'a Var) -> Result<Self> {
-        let values: Vec<f32> = var.flatten_all()?.to_vec1()?;
-        let zeros = vec![0.0; values.len()];
-        Ok(Self { var, values, mean: zeros.clone(), square: zeros })
+impl Adam {
+    fn new(size: usize) -> Self {
+        Self { mean: vec![0.0; size], square: vec![0.0; size], count: 0 }
     }
 
-    /// The `count`-th step of Adam along `gradient`, scaled by `shrink`.
-    fn step(&mut self, gradient: &[f32], shrink: f32, count: i32, options: &Training) -> Result<()> {
-        let (beta1, beta2) = (BETA.0 as f32, BETA.1 as f32);
-        let (bias1, bias2) = (1.0 - BETA.0.powi(count), 1.0 - BETA.1.powi(count));
+    /// m ← β₁m + (1 − β₁)g, v ← β₂v + (1 − β₂)g², x ← (1 − ηλ)x − η m̂/(√v̂ + ε) with the rate η, the decay λ, m̂ and v̂
+    /// over 1 − βᵗ at step t, and g the gradient, shortened to the largest norm.
+    fn step(&mut self, values: &mut [f32], gradient: &[f32], options: &Training) {
+        self.count += 1;
+        let shrink = options.clip.map_or(1.0, |longest| (longest / norm(gradient)).min(1.0)) as f32;
+        let (beta1, beta2, epsilon) = (BETA.0 as f32, BETA.1 as f32, BETA.2 as f32);
+        let (bias1, bias2) = (1.0 - BETA.0.powi(self.count), 1.0 - BETA.1.powi(self.count));
         let (rate, root) = ((options.rate / bias1) as f32, (1.0 / bias2.sqrt()) as f32);
         let keep = (1.0 - options.rate * options.weight_decay) as f32;
         let means = self.mean.iter_mut().zip(&mut self.square);
-        for ((x, g), (mean, square)) in self.values.iter_mut().zip(gradient).zip(means) {
+        for ((x, g), (mean, square)) in values.iter_mut().zip(gradient).zip(means) {
             let g = g * shrink;
             *mean = beta1 * *mean + (1.0 - beta1) * g;
             *square = beta2 * *square + (1.0 - beta2) * g * g;
-            *x = keep * *x - rate * *mean / (square.sqrt() * root + BETA.2 as f32);
+            *x = keep * *x - rate * *mean / (square.sqrt() * root + epsilon);
         }
-        self.var.set(&Tensor::from_slice(&self.values, self.var.shape(), self.var.device())?)
     }
 }
 
-/// Take the steps of `options` down `loss`, a scalar; the last loss is returned.
+/// Take the steps of `options` down `loss`, which puts a scalar on the tape; the last loss is returned.
+///
+/// The tape is left as it was, but for its parameters.
 ///
 /// # Errors
 /// Options out of range; a loss that is not a number, with the step at which it came.
-pub(crate) fn train(vars: &[Var], options: &Training, mut loss: impl FnMut() -> Result<Tensor>) -> Outcome<f32> {
+pub(crate) fn train(tape: &mut Tape, options: &Training, mut loss: impl FnMut(&mut Tape) -> Var) -> Result<f32> {
     options.check()?;
-    let mut slots = vars.iter().map(Slot::new).collect::<Result<Vec<_>>>()?;
+    let mark = tape.mark();
+    let mut adam = Adam::new(tape.parameter_count());
     let mut last = f32::NAN;
     for count in 1..=options.steps {
-        let value = loss()?;
-        last = value.to_scalar()?;
+        last = slope_of(tape, &mut loss);
         if !last.is_finite() {
             let why = format!("loss is {last} at step {count} of {}; a lower rate may help", options.steps);
-            return Err(Error::Numerical { what: "training", why }.into());
+            return Err(Error::Numerical { what: "training", why });
         }
-        let store = value.backward()?;
-        let gradients = vars.iter().map(|var| match store.get(var) {
-            Some(gradient) => gradient.flatten_all()?.to_vec1(),
-            None => Ok(vec![0.0; var.elem_count()]),
-        });
-        let gradients: Vec<Vec<f32>> = gradients.collect::<Result<_>>()?;
-        let shrink = options.clip.map_or(1.0, |longest| (longest / norm(&gradients)).min(1.0));
-        for (slot, gradient) in slots.iter_mut().zip(&gradients) {
-            slot.step(gradient, shrink as f32, count as i32, options)?;
-        }
+        let (values, gradient) = tape.parameters();
+        adam.step(values, gradient, options);
+        tape.rewind(mark);
     }
     Ok(last)
 }
 
-fn norm(gradients: &[Vec<f32>]) -> f64 {
-    gradients.iter().flatten().map(|g| f64::from(*g).powi(2)).sum::<f64>().sqrt()
+/// Put a loss on the tape and find its slopes; its value is returned.
+pub(crate) fn slope_of(tape: &mut Tape, loss: &mut impl FnMut(&mut Tape) -> Var) -> f32 {
+    let scalar = loss(tape);
+    tape.backward(scalar);
+    tape.value(scalar)[0]
+}
+
+fn norm(gradient: &[f32]) -> f64 {
+    gradient.iter().map(|g| f64::from(*g).powi(2)).sum::<f64>().sqrt()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::layers::{Parameters, matrix, numbers};
+    use super::super::layers::Parameters;
     use super::*;
 
     #[test]
     fn identity_adam_finds_the_minimum_of_a_parabola() {
         let mut parameters = Parameters::new(1);
-        let x = parameters.uniform((1, 3), 1.0).unwrap();
-        let goal = matrix(vec![1.0, -2.0, 3.0], (1, 3)).unwrap();
+        let x = parameters.uniform((1, 3), 1.0);
+        let (mut tape, _) = parameters.into_tape();
+        let goal = [1.0, -2.0, 3.0];
         let options = Training { clip: Some(1.0), ..Training::adam(2000, 0.01) };
-        let left = train(&parameters.vars, &options, || x.sub(&goal)?.sqr()?.sum_all());
+        let parabola = |values: &[f32], slope: &mut [f32]| {
+            (0..3).for_each(|k| slope[k] = 2.0 * (values[k] - goal[k]));
+            (0..3).map(|k| f64::from(values[k] - goal[k]).powi(2)).sum()
+        };
+        let left = train(&mut tape, &options, |tape| tape.loss(x, parabola));
         assert!(left.is_ok_and(|loss| loss < 1e-6));
-        assert!(numbers(&x).unwrap().iter().zip([1.0, -2.0, 3.0]).all(|(a, b)| (a - b).abs() < 1e-3));
+        assert!(tape.value(x).iter().zip(goal).all(|(a, b)| (a - b).abs() < 1e-3));
     }
 
     #[test]
     fn identity_first_step_has_the_length_of_the_rate_and_decay_shrinks() {
         let mut parameters = Parameters::new(1);
-        let x = parameters.constant((1, 1), 2.0).unwrap();
+        let x = parameters.constant((1, 1), 2.0);
+        let (mut tape, _) = parameters.into_tape();
         let options = Training { weight_decay: 0.5, ..Training::adam(1, 0.1) };
-        assert!(train(&parameters.vars, &options, || x.sum_all()).is_ok());
-        assert!((numbers(&x).unwrap()[0] - (2.0 * 0.95 - 0.1)).abs() < 1e-6);
+        let line = |values: &[f32], slope: &mut [f32]| {
+            slope[0] = 1.0;
+            f64::from(values[0])
+        };
+        assert!(train(&mut tape, &options, |tape| tape.loss(x, line)).is_ok());
+        assert!((tape.value(x)[0] - (2.0 * 0.95 - 0.1)).abs() < 1e-6);
     }
 
     #[test]
@@ -148,8 +158,10 @@ mod tests {
     #[test]
     fn a_loss_that_is_not_a_number_is_an_error() {
         let mut parameters = Parameters::new(1);
-        let x = parameters.constant((1, 1), -1.0).unwrap();
-        let outcome = train(&parameters.vars, &Training::adam(5, 0.1), || x.log()?.sum_all());
-        assert!(outcome.is_err_and(|failure| failure.0.to_string().contains("at step 1 of 5")));
+        let x = parameters.constant((1, 1), -1.0);
+        let (mut tape, _) = parameters.into_tape();
+        let log = |values: &[f32], _: &mut [f32]| f64::from(values[0]).ln();
+        let outcome = train(&mut tape, &Training::adam(5, 0.1), |tape| tape.loss(x, log));
+        assert!(outcome.is_err_and(|error| error.to_string().contains("at step 1 of 5")));
     }
 }

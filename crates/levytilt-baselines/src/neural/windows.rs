@@ -1,9 +1,7 @@
 //! Bring records into the units of networks and cut them into pieces to learn from.
 
-use super::layers::matrix;
 use crate::forecaster::Record;
 use crate::increments::deviation;
-use candle_core::Tensor;
 use levytilt::{Error, Result};
 
 /// Columns less their centre, over their unit.
@@ -49,9 +47,8 @@ impl Standard {
     }
 
     /// Rows `from..to`, one per time.
-    pub fn rows(&self, from: usize, to: usize) -> candle_core::Result<Tensor> {
-        let values = (from..to).flat_map(|k| self.columns.iter().map(move |column| column[k])).collect();
-        matrix(values, (to - from, self.dim()))
+    pub fn rows(&self, from: usize, to: usize) -> Vec<f32> {
+        (from..to).flat_map(|k| self.columns.iter().map(move |column| column[k])).collect()
     }
 
     /// Back to the units of the record.
@@ -79,30 +76,22 @@ impl Standard {
     /// Contexts of `lookback` steps and the `horizon` steps that follow, for each start in the range.
     ///
     /// Rows are in the order (start, dimension): dimensions share the network.
-    pub fn pairs(
-        &self,
-        starts: std::ops::Range<usize>,
-        lookback: usize,
-        horizon: usize,
-    ) -> candle_core::Result<(Tensor, Tensor)> {
-        let rows = starts.len() * self.dim();
+    pub fn pairs(&self, starts: std::ops::Range<usize>, lookback: usize, horizon: usize) -> (Vec<f32>, Vec<f32>) {
         let cut = |offset: usize, length: usize| {
             let one = |k: usize| self.columns.iter().flat_map(move |column| &column[k + offset..][..length]);
-            matrix(starts.clone().flat_map(one).copied().collect(), (rows, length))
+            starts.clone().flat_map(one).copied().collect()
         };
-        Ok((cut(0, lookback)?, cut(lookback, horizon)?))
+        (cut(0, lookback), cut(lookback, horizon))
     }
 
     /// The last `lookback` steps, one row per dimension.
-    pub fn last(&self, lookback: usize) -> candle_core::Result<Tensor> {
-        let values = self.columns.iter().flat_map(|column| &column[column.len() - lookback..]).copied().collect();
-        matrix(values, (self.dim(), lookback))
+    pub fn last(&self, lookback: usize) -> Vec<f32> {
+        self.columns.iter().flat_map(|column| &column[column.len() - lookback..]).copied().collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::layers::numbers;
     use super::*;
 
     #[test]
@@ -112,15 +101,15 @@ mod tests {
         let record = Record::new(column.clone(), vec![column, other]).unwrap();
         let standard = Standard::values(&record).unwrap();
         assert_eq!(standard.count_pairs(4, 3).unwrap(), 4);
-        let (contexts, targets) = standard.pairs(1..3, 4, 3).unwrap();
-        let restored = |x: &Tensor, width: usize| -> Vec<f64> {
-            let one = |(k, x): (usize, f64)| standard.restore(x, (k / width) % 2).round();
-            numbers(x).unwrap().into_iter().enumerate().map(one).collect()
+        let (contexts, targets) = standard.pairs(1..3, 4, 3);
+        let restored = |x: &[f32], width: usize| -> Vec<f64> {
+            let one = |(k, x): (usize, &f32)| standard.restore(f64::from(*x), (k / width) % 2).round();
+            x.iter().enumerate().map(one).collect()
         };
         let up = [1., 2., 3., 4., -1., -2., -3., -4., 2., 3., 4., 5., -2., -3., -4., -5.];
         assert_eq!(restored(&contexts, 4), up);
         assert_eq!(restored(&targets, 3), [5., 6., 7., -5., -6., -7., 6., 7., 8., -6., -7., -8.]);
-        assert_eq!(restored(&standard.last(2).unwrap(), 2), [8., 9., -8., -9.]);
+        assert_eq!(restored(&standard.last(2), 2), [8., 9., -8., -9.]);
         assert!(standard.count_pairs(8, 3).unwrap_err().to_string().contains("shorter lookback"));
     }
 }

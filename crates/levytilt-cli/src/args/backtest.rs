@@ -45,7 +45,7 @@ pub struct BacktestArgs {
     /// Model that the others are compared with [default: random-walk if it is there, else the first]
     #[arg(long, value_name = "NAME")]
     pub reference: Option<String>,
-    /// Training steps of models that are trained networks [default: each one's own]
+    /// Training steps of models that are trained networks [default: the published number]
     #[arg(long, value_name = "N", help_heading = "Effort")]
     pub training_steps: Option<usize>,
     /// Forecast paths per window
@@ -108,7 +108,8 @@ kind, and what is added to it with a plus sign:
   gaussian-sde    Brownian motion fitted by this program, in calendar time; +ou +clock +adaptive
   tilt            Student-t moves in business time, fitted by this program; a family of noise in its place (+nig,
                   +stable, +auto for the best by evidence, ...), +ou for a drift, +calendar, +steady
-  deepar deepar-t nhits dlinear nj-sde neural-mjd       trained networks, if built with the feature `neural`
+  deepar deepar-t nhits dlinear nj-sde neural-mjd       trained networks; each window trains afresh, for
+                                                        minutes with the published number of steps
 
 Written: report.html (the page to look at), windows.jsonl (a line per window and model, as they are finished), scores.json,
 scores.md; with --plots the figures of the page as files. Rows with a missing value among the chosen columns are left out.

@@ -41,6 +41,9 @@ pub struct ReproduceArgs {
     /// Models, separated by commas: univariate and multivariate [default: walks, garch-t, gaussian-sde, tilt]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub models: Option<Vec<String>>,
+    /// Training steps of models that are trained networks: univariate and multivariate [default: the published number]
+    #[arg(long, value_name = "N")]
+    pub training_steps: Option<usize>,
     /// Seed of the random numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -73,6 +76,7 @@ impl ReproduceArgs {
             observation_std: self.observation_std.clone(),
             networks: self.networks,
             models: self.models.clone(),
+            training_steps: self.training_steps,
             seed: self.seed,
             threads: self.threads,
             out: self.out.clone(),
@@ -90,7 +94,8 @@ synthetic     OU and double well, alpha 1.1 to 1.9: 10 001 points, 1000 of them 
               observation learned), Gaussian noise, and the exact posterior with the true parameters, which is the floor.
               With --networks 2, networks of the paper's size are trained on the first two data sets of each kind.
 univariate    30 days of training, 2 days ahead, every 2 days: see `levytilt backtest --help`. Needs --data: a column of
-multivariate  timestamps and one per ticker, as yfinance.download(tickers, interval=\"1h\")[\"Close\"] gives.
+multivariate  timestamps and one per ticker, as yfinance.download(tickers, interval=\"1h\")[\"Close\"] gives. The paper's
+              networks join with --models; trained as published they take minutes per window.
 
 Written: report.html (the page to look at), table.json and table.md, and one line per finished piece, so that a run that
 was stopped goes on.
@@ -99,4 +104,5 @@ Examples:
   levytilt reproduce synthetic --quick --out quick
   levytilt reproduce synthetic --observation-std 0.1 --out synthetic
   levytilt reproduce univariate --data prices.csv --out univariate
+  levytilt reproduce univariate --data prices.csv --models random-walk,tilt,dlinear,neural-mjd --out networks
   levytilt reproduce multivariate --quick --data prices.csv --out ten";

@@ -61,6 +61,7 @@ impl Part {
             from: Some(Moment::Text(self.from.into())),
             to: Some(Moment::Text(to.into())),
             models,
+            training_steps: request.training_steps,
             seed: request.seed,
             threads: request.threads,
             out: request.out.join(self.name),

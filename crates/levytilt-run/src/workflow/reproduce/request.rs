@@ -30,6 +30,8 @@ pub struct Request {
     pub networks: usize,
     /// Names of the models: univariate and multivariate.
     pub models: Option<Vec<String>>,
+    /// Training steps of models that are trained networks; the published number by default: univariate and multivariate.
+    pub training_steps: Option<usize>,
     /// Seed of the random numbers.
     pub seed: u64,
     /// Threads, 0 for all cores.

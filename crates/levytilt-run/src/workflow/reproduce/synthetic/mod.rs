@@ -49,6 +49,9 @@ fn tasks(request: &Request) -> Result<Vec<Task>> {
     if !(1..=MOST_REALISATIONS).contains(&realisations) {
         return Err(bad(format!("--realisations {realisations}: expected at least 1, at most {MOST_REALISATIONS}")));
     }
+    if request.training_steps.is_some() {
+        return Err(bad("--training-steps: this study has no forecasting networks; leave it out"));
+    }
     let networks = request.networks.min(realisations);
     let mut tasks = Vec::new();
     for &observation_std in errors {
