@@ -23,7 +23,7 @@ const LOOK: usize = 8;
 const STIFF_SIZE: f64 = 1.5;
 const STIFF_STEPS: f64 = 20.0;
 /// After so many attempts the Jacobian alone decides: rounding can keep steps below the limit of stability.
-const TOO_MANY: usize = 150;
+const TOO_MANY: usize = 400;
 /// What has decayed to less than this part of its largest size needs no digits of its own: for states, and derivatives.
 pub(super) const LEAST: [f64; 2] = [1e-18, 1e-12];
 /// Units of rounding that an error estimate may always have.
@@ -179,7 +179,7 @@ impl<'a, const W: usize> Work<'a, W> {
         if traveller.attempts > self.patience {
             return Some(self.stop(w, place));
         }
-        if !(error <= 1.0) {
+        if error.is_nan() || error > 1.0 {
             traveller.rejected += 1;
             let factor = if error.is_finite() { (0.9 * error.powf(-0.125)).clamp(0.1, 0.7) } else { 0.1 };
             self.step[w] *= factor;
@@ -194,7 +194,7 @@ impl<'a, const W: usize> Work<'a, W> {
         }
         traveller.accepted += 1;
         traveller.rejected = 0;
-        let look = traveller.accepted % LOOK == 0;
+        let look = traveller.accepted.is_multiple_of(LOOK);
         let kept = if self.step[w] >= traveller.last { 0.5 } else { 1.0 };
         traveller.last = self.step[w];
         for c in 0..self.size {
