@@ -25,6 +25,14 @@ pub struct Chain<'a> {
 }
 
 impl<'a> Chain<'a> {
+    /// What was found, unless a flow failed on the way: then why it did, which says more than what followed from it.
+    pub(crate) fn unless_failed<T>(&self, found: Result<T>) -> Result<T> {
+        match self.drift().failure() {
+            Some(error) => Err(error),
+            None => found,
+        }
+    }
+
     /// Lay out a model; `columns` holds one value per observation row for each dimension, NaN where missing.
     pub fn new(model: &'a Model, grid: &'a TimeGrid, columns: &[&[f64]]) -> Result<Self> {
         if columns.len() != model.dim() {

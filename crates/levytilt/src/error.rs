@@ -32,6 +32,18 @@ pub enum Error {
         /// The length or shape needed.
         expected: String,
     },
+    /// A formula that cannot be read.
+    #[error("formula of {state}, column {column}: {problem}\n  {}\n  {}", picture.0, picture.1)]
+    Formula {
+        /// The state whose formula it is.
+        state: String,
+        /// The character at fault, counted from 1.
+        column: usize,
+        /// What is wrong and what to do.
+        problem: String,
+        /// The formula, or the part of it around the column, and a line with a caret below that.
+        picture: (String, String),
+    },
     /// A computation that cannot be done to the promised accuracy for this input.
     #[error("{what}: {why}")]
     Numerical {

@@ -154,6 +154,9 @@ fn one_path(
             }
         }
         if !x.iter().all(|x| x.is_finite()) {
+            if let Some(error) = model.drift.failure() {
+                return Err(error);
+            }
             let why = format!("a state before time {time} is too large for a floating-point number");
             return Err(Error::Numerical { what: "forecast", why });
         }

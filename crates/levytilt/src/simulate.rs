@@ -62,6 +62,9 @@ fn step(model: &Model, time: f64, dt: f64, from: &[f64], to: &mut [f64], rngs: &
     if to.iter().all(|to| to.is_finite()) {
         return Ok(());
     }
+    if let Some(error) = model.drift.failure() {
+        return Err(error);
+    }
     let why = format!("the state after time {time} is too large for a floating-point number; use a smaller scale");
     Err(Error::Numerical { what: "simulation", why })
 }

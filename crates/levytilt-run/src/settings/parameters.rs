@@ -337,7 +337,6 @@ impl<'de> Deserialize<'de> for DriftSettings {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::settings::Settings;
 
     #[test]

@@ -8,6 +8,7 @@ use crate::{Error, Result};
 
 mod double_well;
 mod families;
+mod formula;
 mod integral;
 mod linear;
 mod mlp;
@@ -19,6 +20,7 @@ mod tests;
 
 pub use double_well::DoubleWell;
 pub use families::{DRIFT_FAMILIES, DriftFamily, Place};
+pub use formula::{Between, Formula, FormulaDrift, FormulaParameter, Inputs};
 pub use linear::Linear;
 pub use neural::{Neural, NeuralSpec};
 pub use none::NoDrift;
@@ -39,7 +41,7 @@ pub trait Drift: std::fmt::Debug + Send + Sync {
     fn with_parameters(&self, values: &[f64]) -> Result<Box<dyn Drift>>;
 
     /// `out` = flow of the state `x` from time `t` to `t + dt`. Finite for every finite state and every `dt` ≥ 0 that
-    /// passes [`Drift::check_step`].
+    /// passes [`Drift::check_step`]; or NaN, and then [`Drift::failure`] says why.
     fn flow(&self, t: f64, dt: f64, x: &[f64], out: &mut [f64]);
 
     /// The flow with its derivatives: `by_state[i·d + j]` = ∂out_i/∂x_j, `by_parameter[i·p + l]` = ∂out_i/∂parameter_l.
@@ -80,6 +82,12 @@ pub trait Drift: std::fmt::Debug + Send + Sync {
     /// Check, once per step length, that the flow over `dt` can be computed; the error says why not.
     fn check_step(&self, dt: f64) -> Result<()> {
         non_negative("step length", dt).map(|_| ())
+    }
+
+    /// Why the earliest flow so far that could not be computed failed: a state outside of the drift's domain, say. Flows
+    /// are too many to be checked one by one; who meets a state that is not finite asks here.
+    fn failure(&self) -> Option<Error> {
+        None
     }
 
     /// [`Drift::flow`] of many states that lie one after the other in `states`, as in `out`. What depends on `dt` alone

@@ -25,7 +25,11 @@ fn linear(a: &[f64], b: &[f64]) -> (Box<dyn Drift>, Field) {
     (Box::new(drift), Box::new(move |x| (&a * DVector::from_column_slice(x) + &b).as_slice().to_vec()))
 }
 
-/// Drifts whose flow is exact, edge cases included.
+fn formula(states: &[(&str, &str)], values: &[f64], field: Field) -> (Box<dyn Drift>, Field) {
+    (Box::new(Formula::system(states, &[]).unwrap().drift(values).unwrap()), field)
+}
+
+/// Drifts whose flow is exact or nearly so, edge cases included.
 fn exact() -> Vec<(Box<dyn Drift>, Field)> {
     vec![
         (Box::new(NoDrift::new(3).unwrap()), Box::new(|x: &[f64]| vec![0.0; x.len()])),
@@ -42,6 +46,13 @@ fn exact() -> Vec<(Box<dyn Drift>, Field)> {
         linear(&[0.0], &[0.3]),
         linear(&[0.0, 1.0, -4.0, -0.2], &[0.5, -1.0]),
         linear(&[-1.0, 30.0, 0.0, 0.0, -2.0, 1.0, 0.5, 0.0, 0.3], &[0.0, 1.0, -2.0]),
+        formula(&[("x", "theta*(mu - x)")], &[3.0, 1.0], Box::new(|x| vec![3.0 * (1.0 - x[0])])),
+        formula(&[("x", "a*x - b*x^3")], &[4.0, 1.0], Box::new(|x| vec![4.0 * x[0] - x[0].powi(3)])),
+        formula(
+            &[("x", "v"), ("v", "-k*sin(x) - c*v")],
+            &[2.0, 0.5],
+            Box::new(|x| vec![x[1], -2.0 * x[0].sin() - 0.5 * x[1]]),
+        ),
     ]
 }
 

@@ -109,6 +109,11 @@ impl<'a> Transition<'a> {
 
     /// First cell and number of cells that the interpolation at `targets` touches.
     fn landing(&self, j: usize, targets: &[f64]) -> Result<(i64, usize)> {
+        if targets.iter().any(|target| target.is_nan())
+            && let Some(error) = self.problem.model.drift.failure()
+        {
+            return Err(error);
+        }
         let (lo, hi) = targets.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), &t| (lo.min(t), hi.max(t)));
         if !(hi - lo < 4.0 * self.max_cells as f64 && lo.abs() < 1e15) {
             return Err(Error::Numerical {

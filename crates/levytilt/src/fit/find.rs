@@ -106,7 +106,8 @@ fn find_together(beginning: Beginning, grid: &TimeGrid, columns: &[&[f64]], opti
     let Beginning { model, parameters } = beginning;
     if parameters.iter().all(|p| p.fixed) {
         let chain = Chain::new(&model, grid, columns)?;
-        let Expected { choice, potentials, warnings, .. } = expect(&chain, None, options.method, &options.sweep)?;
+        let expected = chain.unless_failed(expect(&chain, None, options.method, &options.sweep));
+        let Expected { choice, potentials, warnings, .. } = expected?;
         drop(chain);
         let given = |p: Parameter| Estimate {
             name: p.name,

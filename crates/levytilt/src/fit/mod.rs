@@ -186,7 +186,8 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
         _ => None,
     };
     let potentials = trained.as_ref().map_or(Ok(potentials), |trained| trained.potentials(&chain))?;
-    let judged = judge(&chain, &mut choices, &potentials, options, [fresh, particles])?;
+    let judged = judge(&chain, &mut choices, &potentials, options, [fresh, particles]);
+    let judged = chain.unless_failed(judged)?;
     let Judgement { paths, summary, evidence, notes } = judged;
     let new = notes.into_iter().filter(|note| !noted.contains(note)).collect::<Vec<_>>();
     noted.extend(new);

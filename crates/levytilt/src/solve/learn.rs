@@ -270,7 +270,7 @@ impl Task<'_> {
     ) -> Result<Place> {
         let chain = Chain::new(&model, self.grid, self.columns)?;
         let before = before.map(|(potentials, stds)| carry(potentials, stds, &chain)).transpose()?;
-        let expected = (self.expect)(&chain, before, method, sweep)?;
+        let expected = chain.unless_failed((self.expect)(&chain, before, method, sweep))?;
         let score = score_of(&chain, self.parameters, &expected)?;
         drop(chain);
         let Expected { choice, potentials, summary, warnings, .. } = expected;
