@@ -34,7 +34,7 @@ pub(super) fn standard<R: Rng + ?Sized>(alpha: f64, rng: &mut R) -> f64 {
 }
 
 /// An exponential draw that is not 0: the event has probability 0 and would give 0·∞ at α = 1.
-fn waiting_time<R: Rng + ?Sized>(rng: &mut R) -> f64 {
+pub(super) fn waiting_time<R: Rng + ?Sized>(rng: &mut R) -> f64 {
     loop {
         let time: f64 = Exp1.sample(rng);
         if time > 0.0 {

@@ -1,9 +1,10 @@
-//! Check the symmetric stable law in three tiers: identities, golden constants, statistics.
+//! Check the stable law in three tiers: identities, golden constants, statistics.
 
 #[path = "../common/mod.rs"]
 mod common;
 mod golden;
 mod identities;
+mod skewed;
 mod statistics;
 
 use levytilt::law::StableLaw;
