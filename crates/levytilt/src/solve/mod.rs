@@ -1,6 +1,7 @@
 //! Find the potential: a robust start places the jumps, guarded sweeps make it right.
 
 mod carry;
+mod exact_learn;
 mod expect;
 mod gaussian_sum;
 mod grid;
@@ -17,6 +18,7 @@ mod robust;
 mod score;
 mod sweep;
 
+pub(crate) use exact_learn::{ExactLearned, learn_exact};
 pub use expect::{Expected, expect};
 pub use gaussian_sum::{GaussianSumOptions, gaussian_sum};
 pub(crate) use grid::grid_of;

@@ -1,0 +1,46 @@
+//! Say what the paths and marginals of a fit are.
+
+use crate::solve::{Choice, Method};
+use std::fmt;
+
+/// What the paths and marginals of a fit are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PosteriorKind {
+    /// Draws from the posterior itself, counted equally, and marginals computed with it.
+    Exact,
+    /// Draws of a particle smoother, counted equally.
+    Smoothed,
+    /// Draws near the posterior, weighted.
+    Weighted,
+    /// Draws near the posterior, counted equally because weights would add more noise than they take away bias.
+    Variational,
+}
+
+impl PosteriorKind {
+    /// Name as users see it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Smoothed => "smoothed",
+            Self::Weighted => "weighted",
+            Self::Variational => "variational",
+        }
+    }
+
+    /// What paths found like this and weighted like this are.
+    pub(super) fn of(choices: &[Choice], weights: &[f64]) -> Self {
+        if choices.iter().all(|choice| choice.method == Method::Grid) {
+            Self::Exact
+        } else if weights.iter().any(|w| *w != weights[0]) {
+            Self::Weighted
+        } else {
+            Self::Variational
+        }
+    }
+}
+
+impl fmt::Display for PosteriorKind {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
