@@ -3,13 +3,13 @@
 use super::find::Found;
 use super::judge::Judgement;
 use super::start::{Beginning, begin};
-use super::{Estimate, FitOptions, Solved, Spec};
+use super::{Estimate, Fit, FitOptions, Solved, Spec};
 use crate::exact::follow::{Answer, Follower, answer};
 use crate::exact::problem::Problem;
 use crate::exact::sample::sample;
 use crate::posterior::{Evidence, Marginal, WeightSummary, marginals};
 use crate::series::TimeGrid;
-use crate::solve::{Choice, ExactLearned, Method, Parameter, learn_exact};
+use crate::solve::{Choice, ExactLearned, Method, Parameter, ParameterPosterior, learn_exact};
 use crate::{Chain, Result};
 
 /// Most cells over all times that the passes of learning may have, and those of the answer with all its times. A cell of a
@@ -124,4 +124,25 @@ fn as_found(learned: ExactLearned, why: String) -> Found {
         noted: warnings,
         network: None,
     }
+}
+
+/// Draw from the posterior of the parameters that `fit` learned: see [`ParameterPosterior`]. `spec`, `grid`, `values` and
+/// `priors` are those of the fit.
+///
+/// # Errors
+/// Those of [`ParameterPosterior::new`]; a fit that does not know the covariance of its parameters.
+pub fn parameter_posterior(
+    fit: &Fit,
+    spec: &Spec,
+    (grid, values): (&TimeGrid, &[f64]),
+    priors: bool,
+    (count, seed): (usize, u64),
+) -> Result<ParameterPosterior> {
+    let Beginning { parameters, .. } = begin(spec, grid, &[values], priors)?;
+    let learned = |p: Parameter| match fit.parameter(&p.name) {
+        Some(estimate) => Parameter { value: estimate.value, ..p },
+        None => p,
+    };
+    let parameters: Vec<Parameter> = parameters.into_iter().map(learned).collect();
+    ParameterPosterior::new(&fit.model, &parameters, (&fit.covariance, &fit.shift), (grid, values), (count, seed))
 }

@@ -27,9 +27,14 @@ impl PosteriorKind {
         }
     }
 
+    /// Whether paths found like this are draws from the posterior itself.
+    pub(super) fn is_exact(choices: &[Choice]) -> bool {
+        choices.iter().all(|choice| choice.method == Method::Grid)
+    }
+
     /// What paths found like this and weighted like this are.
     pub(super) fn of(choices: &[Choice], weights: &[f64]) -> Self {
-        if choices.iter().all(|choice| choice.method == Method::Grid) {
+        if Self::is_exact(choices) {
             Self::Exact
         } else if weights.iter().any(|w| *w != weights[0]) {
             Self::Weighted

@@ -13,6 +13,7 @@ mod start;
 mod warnings;
 
 pub use any_noise::{AnyNoise, Candidate, Rating, fit_any_noise, rival_families};
+pub use exact_fit::parameter_posterior;
 pub use guess::Scales;
 pub use kind::PosteriorKind;
 pub use spec::{NetworkSize, Spec};
@@ -189,7 +190,10 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
     noted.extend(new);
     check_finite(&summary, &evidence, &estimates)?;
     let chain = Chain::new(&model, grid, columns)?;
-    let weights = trusted_weights(&paths.log_weights(), &summary);
+    let weights = match PosteriorKind::is_exact(&choices) {
+        true => vec![1.0 / options.paths as f64; options.paths],
+        false => trusted_weights(&paths.log_weights(), &summary),
+    };
     let posterior = PosteriorKind::of(&choices, &weights);
     let drawn = || (0..chain.dim()).map(|i| marginals(&paths, i, &weights, &options.quantiles)).collect();
     let marginals = known.unwrap_or_else(drawn);

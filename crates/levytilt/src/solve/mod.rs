@@ -1,5 +1,6 @@
 //! Find the potential: a robust start places the jumps, guarded sweeps make it right.
 
+mod bayes;
 mod carry;
 mod exact_learn;
 mod expect;
@@ -18,6 +19,7 @@ mod robust;
 mod score;
 mod sweep;
 
+pub use bayes::ParameterPosterior;
 pub(crate) use exact_learn::{ExactLearned, learn_exact};
 pub use expect::{Expected, expect};
 pub use gaussian_sum::{GaussianSumOptions, gaussian_sum};
