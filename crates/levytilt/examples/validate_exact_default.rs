@@ -10,6 +10,10 @@ use levytilt::{Model, Result, Start, drift, simulate};
 use std::time::Instant;
 
 fn main() -> Result<()> {
+    let files: Vec<String> = std::env::args().skip(1).collect();
+    if !files.is_empty() {
+        return files.iter().try_for_each(|file| real(file));
+    }
     println!(
         "| drift | α | observed | log evidence | difference to the reference | ESS of 500 | k̂ | exact fit, s | sweep fit, s | ratio |"
     );
@@ -116,5 +120,37 @@ fn maximum(kind: &str, family: &str, values: &[f64]) -> Result<()> {
         .map(|(p, t)| format!("{} {:.3} ± {:.3} ({})", p.name, p.value, p.std_error.unwrap_or(f64::NAN), t.value))
         .collect();
     println!("| {kind} | {family} | {} | {:.4} | {seconds:.2} |", learned.join(", "), way.max(0.0).sqrt());
+    Ok(())
+}
+
+/// Fit a file given as path:drift:column, the times in column 0; dates count as rows.
+fn real(file: &str) -> Result<()> {
+    let parts: Vec<&str> = file.split(':').collect();
+    let [path, kind, column] = parts[..] else { panic!("expected path:drift:column, got {file}") };
+    let column: usize = column.parse().expect("the number of a column");
+    let text = std::fs::read_to_string(path).expect("a readable file");
+    let mut rows: Vec<(f64, f64)> = text
+        .lines()
+        .skip(1)
+        .enumerate()
+        .map(|(i, line)| {
+            let fields: Vec<&str> = line.split(',').collect();
+            (fields[0].parse().unwrap_or(i as f64), fields[column].parse().unwrap_or(f64::NAN))
+        })
+        .collect();
+    rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (times, values): (Vec<f64>, Vec<f64>) = rows.into_iter().unzip();
+    let grid = TimeGrid::new(&times, None)?;
+    let (found, seconds) = fitted(kind, "stable", (&grid, &values), Method::Auto)?;
+    let learned: Vec<String> = found
+        .parameters
+        .iter()
+        .map(|p| format!("{} {:.4} ± {:.4}", p.name, p.value, p.std_error.unwrap_or(f64::NAN)))
+        .collect();
+    println!("{path}: {seconds:.1} s, {} steps, log evidence {:.3}", found.iterations, found.evidence.log_evidence);
+    println!("  {} posterior ({})", found.posterior, found.choices[0].why);
+    println!("  ESS {:.1}, k̂ {:.2}", found.summary.effective_sample_size, found.summary.k_hat);
+    println!("  {}", learned.join(", "));
+    found.warnings.iter().for_each(|warning| println!("  {warning}"));
     Ok(())
 }

@@ -15,7 +15,7 @@ use crate::{Error, Model, Result};
 const LEARNING: f64 = 3.5;
 const ANSWER: f64 = 5.0;
 /// Error of the log evidence by states outside the windows that is let pass, while learning and for the answer.
-const BEYOND_LEARNING: f64 = 5e-3;
+const BEYOND_LEARNING: f64 = 2e-2;
 const BEYOND: f64 = 2e-4;
 /// Relative error of a variance, and mass after the last observation, outside the windows that is let pass in the answer; the
 /// former only up to this many cells.

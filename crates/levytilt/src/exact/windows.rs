@@ -14,7 +14,7 @@ const DEPTH: f64 = 7.0;
 /// The same where the law of the start is all that is known.
 const START: f64 = 8.0;
 /// Probability to go farther within a gap that decides how far the states of the gap reach.
-const EXCURSION: f64 = 3e-3;
+const EXCURSION: f64 = 1e-2;
 /// The same after the last observation, where nothing calls back.
 const OUTSIDE: f64 = 2e-5;
 
@@ -70,8 +70,9 @@ impl Windows {
                 for &centre in &trail.centres {
                     let own = self.sides[j].map(|side| (side * error).max(reach));
                     let (lo, hi) = (centre - own[0], centre + own[1]);
-                    let reached = ahead
-                        .map(|(low, high)| (low.min(low + 7.0 * error - reach), high.max(high - 7.0 * error + reach)));
+                    let reached = ahead.map(|(low, high)| {
+                        (low.min(low + DEPTH * error - reach), high.max(high - DEPTH * error + reach))
+                    });
                     ranges.push(reached.map_or((lo, hi), |(low, high)| (lo.min(low), hi.max(high))));
                 }
             }

@@ -12,9 +12,9 @@ use crate::series::TimeGrid;
 use crate::solve::{Choice, ExactLearned, Method, Parameter, ParameterPosterior, learn_exact};
 use crate::{Chain, Result};
 
-/// Most cells over all times that the passes of learning may have, and those of the answer with all its times. A cell of a
-/// pass costs some tens of nanoseconds, and a fit needs thirty passes or so: a minute at most.
-const MOST_LEARNING: usize = 16_000_000;
+/// Most cells over all times that a pass of learning may have. A slope takes some 0.1 µs per cell and three numbers of memory,
+/// and a fit about twenty slopes: a minute and half a gigabyte at most.
+const MOST_LEARNING: usize = 20_000_000;
 
 /// Fit `spec` to one column exactly; if that cannot be done or costs too much, the reason, if it is worth saying.
 pub(super) fn fit_exact(

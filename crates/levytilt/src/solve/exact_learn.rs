@@ -12,15 +12,17 @@ use crate::{Error, Model, Result};
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 use rayon::prelude::*;
 
-/// Observations beyond which a part is learned from first, and those of the part.
-const LONG: usize = 600;
+/// Observations of the first part that is learned from, and how much longer the next part is; the last is the whole.
 const PART: usize = 400;
+const GROWTH: usize = 4;
 /// Longest step on the free scale of a parameter that has a natural unit there.
 const LONGEST: f64 = 1.0;
 /// Halvings of a step before the search ends.
 const HALVINGS: usize = 8;
-/// Way to go, in standard errors, at which the search ends.
-const CLOSE: f64 = 3e-3;
+/// Way to go, in standard errors, at which the search ends; a Newton step with the final information follows.
+const CLOSE: f64 = 1e-2;
+/// Steps with an information that is only updated; then it is computed anew.
+const STALE: usize = 3;
 /// Standard errors to either side at which slopes are taken for the information.
 const APART: f64 = 0.5;
 
@@ -71,37 +73,38 @@ pub(crate) fn learn_exact(
     most: usize,
 ) -> Result<ExactLearned> {
     let mut search = Search::new(model, parameters, grid, values, most)?;
-    let mut begin = search.first();
-    let mut information = None;
-    if let Some((part, rows)) = head(grid, values) {
-        // Only a start: if the part cannot be learned from, the whole begins where it would have without it.
+    let mut begin = (search.first(), None);
+    for count in parts(observed(values)) {
+        let (part, rows) = head(grid, values, count);
+        // Only a start: if a part cannot be learned from, the next begins where it would have without it.
         let found = unwatched(|| {
             let mut search = Search::new(model, parameters, &part, &values[..rows], most)?;
-            let first = search.first();
-            search.climb(first, None)
+            search.climb(begin.0.clone(), begin.1.clone())
         });
         if let Ok((point, known)) = found {
-            begin = point.free;
-            let more = observed(values) as f64 / observed(&values[..rows]) as f64;
-            information = Some(search.without_prior(known) * more).map(|known| search.with_prior(known));
+            let next = (count * GROWTH).min(observed(values));
+            let more = if 2 * next > observed(values) { observed(values) } else { next } as f64 / count as f64;
+            begin = (point.free, Some(search.with_prior(search.without_prior(known) * more)));
         }
     }
-    let (top, information) = search.climb(begin, information)?;
+    let (top, information) = search.climb(begin.0, begin.1)?;
     search.finish(top, information)
 }
 
-/// The first part of a long series, and its rows.
-fn head(grid: &TimeGrid, values: &[f64]) -> Option<(TimeGrid, usize)> {
-    if observed(values) <= LONG {
-        return None;
-    }
+/// Observations of the parts that are learned from before the whole of `count`.
+fn parts(count: usize) -> impl Iterator<Item = usize> {
+    std::iter::successors(Some(PART), |part| Some(part * GROWTH)).take_while(move |part| 2 * part <= count)
+}
+
+/// The series up to observation number `count`, and its rows.
+fn head(grid: &TimeGrid, values: &[f64], count: usize) -> (TimeGrid, usize) {
     let (mut seen, mut rows) = (0, 0);
-    while seen < PART {
+    while seen < count {
         seen += usize::from(!values[rows].is_nan());
         rows += 1;
     }
-    let times = (0..grid.len()).find(|&j| grid.observation(j) == Some(rows - 1))? + 1;
-    Some((grid.head(times), rows))
+    let last = (0..grid.len()).find(|&j| grid.observation(j) == Some(rows - 1));
+    (grid.head(last.map_or(grid.len(), |j| j + 1).max(2)), rows)
 }
 
 fn observed(values: &[f64]) -> usize {
@@ -192,24 +195,29 @@ impl<'a> Search<'a> {
             Some(known) => known,
             None => self.rough_information(&point)?,
         };
-        let mut fresh = true;
+        let (mut fresh, mut age) = (true, 0);
         while !self.stopped && self.iterations < self.most {
             let definite = definite(&information);
             let mut step = definite.clone().cholesky().map_or_else(|| point.slope.clone(), |c| c.solve(&point.slope));
-            if step.dot(&point.slope).sqrt() < CLOSE {
+            let length = step.dot(&point.slope).sqrt();
+            if length < CLOSE {
                 break;
+            }
+            if age >= STALE && length > 10.0 * CLOSE {
+                (information, fresh, age) = (self.rough_information(&point)?, true, 0);
+                continue;
             }
             self.shorten(&mut step);
             match self.advance(&point, &step) {
                 Some(next) => {
                     information = updated(definite, &(&next.free - &point.free), &(&point.slope - &next.slope));
-                    (point, fresh) = (next, false);
+                    (point, fresh, age) = (next, false, age + 1);
                     self.iterations += 1;
                     self.tell(&point);
                 }
                 // A wrong idea of the curvature is the likely reason; if it is fresh, this is as far as one gets.
                 None if fresh => break,
-                None => (information, fresh) = (self.rough_information(&point)?, true),
+                None => (information, fresh, age) = (self.rough_information(&point)?, true, 0),
             }
         }
         Ok((point, information))
