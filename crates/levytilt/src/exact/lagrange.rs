@@ -84,9 +84,9 @@ pub(super) fn narrow_gaussian(variance: f64) -> [f64; REACH + 1] {
 pub(super) fn narrow_gaussian_slope(variance: f64) -> [f64; REACH + 1] {
     // p variance^{p−1} (2p − 1)!!
     let (mut slopes, mut moment) = ([0.0; REACH + 1], 1.0);
-    for p in 1..=REACH {
+    for (p, slope) in slopes.iter_mut().enumerate().skip(1) {
         let odd = (2 * p - 1) as f64;
-        slopes[p] = p as f64 * moment * odd;
+        *slope = p as f64 * moment * odd;
         moment *= variance * odd;
     }
     stencil(&slopes)

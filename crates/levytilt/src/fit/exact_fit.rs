@@ -27,6 +27,10 @@ pub(super) fn fit_exact(
         return Ok(Err(None));
     }
     let Beginning { model, parameters } = begin(spec, grid, &[values], options.priors)?;
+    if model.drift.is_affine() && model.dimensions[0].noise.nodes(grid.step(0))?.len() == 1 {
+        // Brownian motion: quadratic potentials are exact, and cost less.
+        return Ok(Err(None));
+    }
     let cells = match Follower::new(&model, grid, values).and_then(|follower| follower.cells(&model)) {
         Ok(cells) => cells,
         Err(error) => return Ok(Err(Some(error.to_string()))),
@@ -73,7 +77,7 @@ fn solve(
     let chain = Chain::new(&learned.model, grid, &[values])?;
     let paths = sample((&problem, &chain), (&solved.layout, solved.rounding), usize::MAX, options.paths, seed)?;
     let summary = WeightSummary::new(&paths.log_weights());
-    let evidence = Evidence { log_evidence: solved.run.log_evidence, std_error: 0.0, resamplings: 0.0 };
+    let evidence = Evidence { log_evidence: solved.run.log_evidence, std_error: solved.error, resamplings: 0.0 };
     let equal = vec![1.0 / options.paths as f64; options.paths];
     let drawn = marginals(&paths, 0, &equal, &options.quantiles);
     let marginals = exact_marginals(drawn, &solved);

@@ -1,7 +1,11 @@
 //! Say what the paths and marginals of a fit are.
 
+use crate::posterior::WeightSummary;
 use crate::solve::{Choice, Method};
 use std::fmt;
+
+/// Standard error of the bound below which log-weights differ by rounding alone.
+const EQUAL: f64 = 1e-9;
 
 /// What the paths and marginals of a fit are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,14 +31,15 @@ impl PosteriorKind {
         }
     }
 
-    /// Whether paths found like this are draws from the posterior itself.
-    pub(super) fn is_exact(choices: &[Choice]) -> bool {
-        choices.iter().all(|choice| choice.method == Method::Grid)
+    /// Whether paths found like this are draws from the posterior itself: they come from the grid, or their log-weights are
+    /// all equal, as with Gaussian noise and an affine drift, where quadratic potentials are exact.
+    pub(super) fn is_exact(choices: &[Choice], summary: &WeightSummary) -> bool {
+        summary.elbo_std_error < EQUAL || choices.iter().all(|choice| choice.method == Method::Grid)
     }
 
     /// What paths found like this and weighted like this are.
-    pub(super) fn of(choices: &[Choice], weights: &[f64]) -> Self {
-        if Self::is_exact(choices) {
+    pub(super) fn of(choices: &[Choice], summary: &WeightSummary, weights: &[f64]) -> Self {
+        if Self::is_exact(choices, summary) {
             Self::Exact
         } else if weights.iter().any(|w| *w != weights[0]) {
             Self::Weighted

@@ -190,11 +190,11 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
     noted.extend(new);
     check_finite(&summary, &evidence, &estimates)?;
     let chain = Chain::new(&model, grid, columns)?;
-    let weights = match PosteriorKind::is_exact(&choices) {
+    let weights = match PosteriorKind::is_exact(&choices, &summary) {
         true => vec![1.0 / options.paths as f64; options.paths],
         false => trusted_weights(&paths.log_weights(), &summary),
     };
-    let posterior = PosteriorKind::of(&choices, &weights);
+    let posterior = PosteriorKind::of(&choices, &summary, &weights);
     let drawn = || (0..chain.dim()).map(|i| marginals(&paths, i, &weights, &options.quantiles)).collect();
     let marginals = known.unwrap_or_else(drawn);
     let observations = chain.observations();

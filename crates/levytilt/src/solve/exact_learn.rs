@@ -325,7 +325,8 @@ impl<'a> Search<'a> {
     ) -> Result<(Point, DMatrix<f64>, DVector<f64>)> {
         let n = top.free.len();
         let covariance = definite(&rough).try_inverse().unwrap_or_else(|| DMatrix::identity(n, n));
-        let Some(axes) = covariance.cholesky().map(|c| c.l()) else {
+        // Who asked to stop does not want to wait for better standard errors.
+        let Some(axes) = covariance.cholesky().filter(|_| !self.stopped).map(|c| c.l()) else {
             return Ok((top, rough, DVector::zeros(n)));
         };
         let moves: Vec<DVector<f64>> =

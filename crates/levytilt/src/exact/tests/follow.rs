@@ -35,7 +35,7 @@ fn case(drift: Box<dyn Drift>, (family, values): (&str, &[f64]), every: usize) -
     let model = Model::new(drift, noise, 0.1, Start::Gaussian { mean: 0.2, std: 0.5 }).unwrap();
     let times: Vec<f64> = (0..=150).map(|j| 0.01 * f64::from(j)).collect();
     let mut seen = simulate(&model, &times, 3).unwrap().observations;
-    let kept = |j: usize| j % every == 0 || j == 7 % every;
+    let kept = |j: usize| j.is_multiple_of(every) || j == 7 % every;
     seen.iter_mut().enumerate().filter(|(j, _)| !kept(*j)).for_each(|(_, y)| *y = f64::NAN);
     (model, TimeGrid::new(&times, None).unwrap(), seen)
 }
