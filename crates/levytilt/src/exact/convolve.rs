@@ -5,48 +5,74 @@
 
 use super::kernel::Kernel;
 use super::lagrange::REACH;
+use super::pairs::Pairs;
 use crate::Result;
-use crate::noise::{NodeCache, Noise};
+use crate::noise::{NodeCache, Nodes, Noise, length_key};
 use realfft::num_complex::Complex;
-use realfft::{RealFftPlanner, RealToComplex};
+use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Kernel values kept over all step lengths before the cache is emptied (128 MB).
 const KEPT: usize = 1 << 24;
 /// Kernel values kept for one step length; farther offsets are computed when needed.
-const KEPT_EACH: u64 = 1 << 22;
-/// How much dearer than an FFT a direct sum may be: its accuracy is worth that.
-const PREFERENCE: f64 = 10.0;
+pub(super) const KEPT_EACH: usize = 1 << 15;
+/// Kernel values computed at once.
+const BLOCK: usize = 64;
+
+/// How to weigh speed against rounding.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Rounding {
+    /// Never use an FFT.
+    Careful,
+    /// Use an FFT where a direct sum is ten times as dear: its accuracy is worth that.
+    Reference,
+    /// Use an FFT wherever it is faster.
+    Fast,
+}
+
+impl Rounding {
+    /// How much dearer than an FFT a direct sum may be.
+    fn preference(self) -> f64 {
+        match self {
+            Self::Careful => f64::INFINITY,
+            Self::Reference => 10.0,
+            Self::Fast => 1.5,
+        }
+    }
+}
 
 /// A kernel with what has been computed of it.
 #[derive(Debug)]
-struct Entry {
-    kernel: Kernel,
+pub(super) struct Entry {
+    pub nodes: Arc<Nodes>,
+    pub kernel: Kernel,
     reach: u64,
-    /// K_0, K_1, …
+    /// K_0, K_1, …, and which blocks of them are there.
     values: Vec<f64>,
+    filled: Vec<bool>,
     /// K_1 + K_2 + …, K_2 + K_3 + …, …
     tails: Vec<f64>,
-    /// Transform of the kernel wrapped around a circle of the given length.
-    spectrum: Option<(usize, Vec<Complex<f64>>)>,
+    /// Transforms of the kernel wrapped around circles, by length.
+    spectra: HashMap<usize, Vec<Complex<f64>>>,
+    /// Pairs of states before and after the steps of this length, see [`Convolver::pair`].
+    pub pairs: Pairs,
 }
 
 /// Convolution on a grid of one spacing, with kernels by step length.
 pub(crate) struct Convolver<'a> {
     nodes: NodeCache<'a>,
     spacing: f64,
-    entries: HashMap<u64, Entry>,
-    planner: RealFftPlanner<f64>,
-    /// Never use an FFT.
-    pub careful: bool,
+    pub(super) entries: HashMap<u64, Entry>,
+    pub(super) planner: RealFftPlanner<f64>,
+    pub rounding: Rounding,
 }
 
 impl<'a> Convolver<'a> {
     /// Convolution with the increments of `noise`.
-    pub fn new(noise: &'a dyn Noise, spacing: f64, careful: bool) -> Self {
+    pub fn new(noise: &'a dyn Noise, spacing: f64, rounding: Rounding) -> Self {
         let nodes = NodeCache::new(noise);
-        Self { nodes, spacing, entries: HashMap::new(), planner: RealFftPlanner::new(), careful }
+        Self { nodes, spacing, entries: HashMap::new(), planner: RealFftPlanner::new(), rounding }
     }
 
     /// `out`_i = Σ_m K_{(first_out + i) − (first_source + m)} `source`_m for a step of length `dt`.
@@ -68,45 +94,32 @@ impl<'a> Convolver<'a> {
             out.fill(0.0);
             return Ok(0.0);
         };
-        self.prepare(dt)?;
+        let preference = self.rounding.preference();
+        let key = self.prepare(dt)?;
         let lowest = first_out - (first_source + source.len() as i64 - 1);
         let highest = first_out + out.len() as i64 - 1 - first_source;
         let farthest = lowest.unsigned_abs().max(highest.unsigned_abs());
-        let entry = self.entries.get_mut(&dt.to_bits()).expect("prepared above");
-        let circle = 2.0 * farthest as f64 + 2.0;
+        let entry = self.entries.get_mut(&key).expect("prepared above");
         let band = source.len().min(out.len()) as f64;
         let direct = source.len().max(out.len()) as f64 * band.min(2.0 * entry.reach as f64);
-        let fft = 4.0 * circle * circle.log2();
-        if self.careful || direct < PREFERENCE * fft {
+        if direct < preference * fft_cost(farthest) {
             entry.direct(source, lowest, out);
-            Ok(0.0)
-        } else {
-            let circle = entry.circle(2 * farthest as usize + 2);
-            let forward = self.planner.plan_fft_forward(circle);
-            let spectrum = entry.spectrum(circle, &forward);
-            let mut buffer = vec![0.0; circle];
-            buffer[..source.len()].copy_from_slice(source);
-            let mut product = forward.make_output_vec();
-            forward.process(&mut buffer, &mut product).expect("lengths of the plan");
-            product.iter_mut().zip(spectrum).for_each(|(a, b)| *a *= b);
-            let inverse = self.planner.plan_fft_inverse(circle);
-            inverse.process(&mut product, &mut buffer).expect("lengths of the plan");
-            let shift = (first_out - first_source).rem_euclid(circle as i64) as usize;
-            let scale = 1.0 / circle as f64;
-            let around = buffer[shift..].iter().chain(&buffer[..shift]);
-            out.iter_mut().zip(around).for_each(|(value, sum)| *value = scale * sum);
-            let norm = source.iter().map(|b| b * b).sum::<f64>().sqrt();
-            Ok(f64::EPSILON * norm * (f64::log2(circle as f64) / circle as f64).sqrt())
+            return Ok(0.0);
         }
+        let circle = good_length(2 * farthest as usize + 2);
+        let forward = self.planner.plan_fft_forward(circle);
+        let inverse = self.planner.plan_fft_inverse(circle);
+        let spectrum = entry.spectrum(circle, &forward);
+        Ok(around(source, first_out - first_source, out, spectrum, (&forward, &inverse)))
     }
 
     /// Σ_{m ≥ i} K_m for i = 1, 2, …, at least `count` of them: the probability to move by i cells or more to one side.
     pub fn tails(&mut self, dt: f64, count: usize) -> Result<&[f64]> {
-        self.prepare(dt)?;
-        let entry = self.entries.get_mut(&dt.to_bits()).expect("prepared above");
+        let key = self.prepare(dt)?;
+        let entry = self.entries.get_mut(&key).expect("prepared above");
         if entry.tails.len() < count {
             // Summed from the far end, so that each is accurate by itself.
-            let count = count + REACH;
+            let count = (count + REACH).max(2 * entry.tails.len());
             entry.tails = entry.stretch(1, count);
             let mut tail = entry.kernel.tail(count as u64 + 1);
             for value in entry.tails.iter_mut().rev() {
@@ -117,91 +130,141 @@ impl<'a> Convolver<'a> {
         Ok(&entry.tails)
     }
 
-    fn prepare(&mut self, dt: f64) -> Result<()> {
-        if self.entries.values().map(|entry| entry.values.len()).sum::<usize>() > KEPT {
-            self.entries.clear();
-        }
-        let key = dt.to_bits();
+    /// Have the kernel for steps of length `dt` in `entries`, and return its key there.
+    pub(super) fn prepare(&mut self, dt: f64) -> Result<u64> {
+        let key = length_key(dt);
         if !self.entries.contains_key(&key) {
+            if self.entries.values().map(|entry| entry.values.len()).sum::<usize>() > KEPT {
+                // What was paired is a result, not a cache.
+                self.entries.retain(|_, entry| !entry.pairs.is_empty());
+            }
             let nodes = self.nodes.nodes(dt)?;
-            let kernel = Kernel::new(&nodes, self.spacing);
-            let reach = kernel.reach();
-            self.entries.insert(key, Entry { kernel, reach, values: Vec::new(), tails: Vec::new(), spectrum: None });
+            self.entries.insert(key, Entry::new(nodes, self.spacing));
         }
-        Ok(())
+        Ok(key)
     }
 }
 
+/// Cost of a convolution by FFT, in multiplications of a direct sum, if no offset exceeds `farthest`.
+pub(super) fn fft_cost(farthest: u64) -> f64 {
+    let circle = 2.0 * farthest as f64 + 2.0;
+    4.0 * circle * circle.log2()
+}
+
 impl Entry {
+    fn new(nodes: Arc<Nodes>, spacing: f64) -> Self {
+        let kernel = Kernel::new(&nodes, spacing);
+        let reach = kernel.reach();
+        Self {
+            nodes,
+            kernel,
+            reach,
+            values: Vec::new(),
+            filled: Vec::new(),
+            tails: Vec::new(),
+            spectra: HashMap::new(),
+            pairs: Pairs::default(),
+        }
+    }
+
     /// K_m for m = `first` … `first` + `count` − 1, `first` of either sign.
     fn stretch(&mut self, first: i64, count: usize) -> Vec<f64> {
         let last = first + count as i64 - 1;
-        let farthest = first.unsigned_abs().max(last.unsigned_abs());
-        if farthest >= KEPT_EACH && first.signum() == last.signum() && first != 0 {
-            let mut values = vec![0.0; count];
-            self.kernel.fill(first.unsigned_abs().min(last.unsigned_abs()), &mut values);
-            if first < 0 {
-                values.reverse();
-            }
-            return values;
+        let farthest = first.unsigned_abs().max(last.unsigned_abs()) as usize;
+        let nearest = if first <= 0 && last >= 0 { 0 } else { first.unsigned_abs().min(last.unsigned_abs()) as usize };
+        if farthest >= KEPT_EACH {
+            let mut values = vec![0.0; farthest - nearest + 1];
+            self.kernel.fill(nearest as u64, &mut values);
+            return (first..=last).map(|m| values[m.unsigned_abs() as usize - nearest]).collect();
         }
-        if farthest as usize >= self.values.len() {
-            // Grow by doubling, so that slowly growing requests stay cheap.
-            let length = (farthest as usize + 1).max(2 * self.values.len());
-            self.values = vec![0.0; length];
-            self.kernel.fill(0, &mut self.values);
-        }
+        self.fill(nearest / BLOCK, farthest / BLOCK);
         (first..=last).map(|m| self.values[m.unsigned_abs() as usize]).collect()
+    }
+
+    /// Have the blocks from `from` to `to` computed.
+    fn fill(&mut self, from: usize, to: usize) {
+        if to >= self.filled.len() {
+            self.filled.resize(to + 1, false);
+            self.values.resize((to + 1) * BLOCK, 0.0);
+        }
+        for block in (from..=to).filter(|&block| !self.filled[block]) {
+            self.kernel.fill((block * BLOCK) as u64, &mut self.values[block * BLOCK..(block + 1) * BLOCK]);
+        }
+        self.filled[from..=to].fill(true);
     }
 
     /// Sum directly; `lowest` is the offset from the last source cell to the first result.
     fn direct(&mut self, source: &[f64], lowest: i64, out: &mut [f64]) {
-        const TAPS: usize = 8;
         let kernel = self.stretch(lowest, source.len() + out.len() - 1 + TAPS);
-        let start = kernel.iter().position(|&k| k != 0.0).unwrap_or(kernel.len());
-        let end = kernel.len() - kernel.iter().rev().position(|&k| k != 0.0).unwrap_or(0);
-        out.fill(0.0);
-        // Eight source cells at a time, last to first: one pass over the results does eight multiplications per value.
-        for (block, cells) in source.rchunks(TAPS).enumerate() {
-            let taps: [f64; TAPS] =
-                std::array::from_fn(|t| if t < cells.len() { cells[cells.len() - 1 - t] } else { 0.0 });
-            let shift = block * TAPS;
-            let from = start.saturating_sub(shift + TAPS - 1).min(out.len());
-            let to = end.saturating_sub(shift).min(out.len());
-            if from >= to {
-                continue;
-            }
-            for (value, window) in out[from..to].iter_mut().zip(kernel[shift + from..].windows(TAPS)) {
-                let mut sum = 0.0;
-                for t in 0..TAPS {
-                    sum += taps[t] * window[t];
-                }
-                *value += sum;
-            }
-        }
-    }
-
-    /// Length of the circle for an FFT that needs at least `length`: the one already transformed, if it fits.
-    fn circle(&self, length: usize) -> usize {
-        let kept = self.spectrum.as_ref().map_or(0, |(kept, _)| *kept);
-        if (length..=2 * length).contains(&kept) { kept } else { good_length(length) }
+        slide(source, &kernel, out);
     }
 
     /// Transform of the kernel wrapped around a circle.
     fn spectrum(&mut self, circle: usize, plan: &Arc<dyn RealToComplex<f64>>) -> &[Complex<f64>] {
-        if self.spectrum.as_ref().is_none_or(|(length, _)| *length != circle) {
+        if !self.spectra.contains_key(&circle) {
             let half = self.stretch(0, circle / 2 + 1);
             let mut wrapped: Vec<f64> = (0..circle).map(|i| half[i.min(circle - i)]).collect();
             let mut spectrum = plan.make_output_vec();
             plan.process(&mut wrapped, &mut spectrum).expect("lengths of the plan");
-            self.spectrum = Some((circle, spectrum));
+            self.spectra.insert(circle, spectrum);
         }
-        self.spectrum.as_ref().map_or(&[], |(_, spectrum)| spectrum)
+        &self.spectra[&circle]
     }
 }
 
+/// Source cells taken at a time.
+pub(super) const TAPS: usize = 8;
+
+/// `out`_i = Σ_m `kernel`_{i + m} · (`source` backwards)_m; the kernel has [`TAPS`] values more than it needs.
+pub(super) fn slide(source: &[f64], kernel: &[f64], out: &mut [f64]) {
+    let start = kernel.iter().position(|&k| k != 0.0).unwrap_or(kernel.len());
+    let end = kernel.len() - kernel.iter().rev().position(|&k| k != 0.0).unwrap_or(0);
+    out.fill(0.0);
+    // Eight source cells at a time, last to first: one pass over the results does eight multiplications per value.
+    for (block, cells) in source.rchunks(TAPS).enumerate() {
+        let taps: [f64; TAPS] = std::array::from_fn(|t| if t < cells.len() { cells[cells.len() - 1 - t] } else { 0.0 });
+        let shift = block * TAPS;
+        let from = start.saturating_sub(shift + TAPS - 1).min(out.len());
+        let to = end.saturating_sub(shift).min(out.len());
+        if from >= to {
+            continue;
+        }
+        for (value, window) in out[from..to].iter_mut().zip(kernel[shift + from..].windows(TAPS)) {
+            let mut sum = 0.0;
+            for t in 0..TAPS {
+                sum += taps[t] * window[t];
+            }
+            *value += sum;
+        }
+    }
+}
+
+/// Convolve around a circle with the kernel of a `spectrum`; the results begin `shift` cells from the source. Returns the
+/// typical error of a result.
+fn around(
+    source: &[f64],
+    shift: i64,
+    out: &mut [f64],
+    spectrum: &[Complex<f64>],
+    (forward, inverse): (&Arc<dyn RealToComplex<f64>>, &Arc<dyn ComplexToReal<f64>>),
+) -> f64 {
+    let circle = forward.len();
+    let mut buffer = vec![0.0; circle];
+    buffer[..source.len()].copy_from_slice(source);
+    let mut product = forward.make_output_vec();
+    forward.process(&mut buffer, &mut product).expect("lengths of the plan");
+    product.iter_mut().zip(spectrum).for_each(|(a, b)| *a *= b);
+    inverse.process(&mut product, &mut buffer).expect("lengths of the plan");
+    let shift = shift.rem_euclid(circle as i64) as usize;
+    let scale = 1.0 / circle as f64;
+    let rotated = buffer[shift..].iter().chain(&buffer[..shift]);
+    out.iter_mut().zip(rotated).for_each(|(value, sum)| *value = scale * sum);
+    let norm = source.iter().map(|b| b * b).sum::<f64>().sqrt();
+    f64::EPSILON * norm * (f64::log2(circle as f64) / circle as f64).sqrt()
+}
+
 /// The smallest number ≥ `length` of the form c·2^k, c among 8, 9, 10, 12, 15: fast to transform, and few different ones.
-fn good_length(length: usize) -> usize {
+pub(super) fn good_length(length: usize) -> usize {
     let base = (length.max(16) / 8 + 1).next_power_of_two() / 2;
     let candidates = [8, 9, 10, 12, 15, 16, 18].map(|c| c * base);
     candidates.into_iter().find(|&n| n >= length && n % 2 == 0).unwrap_or(length.next_power_of_two())

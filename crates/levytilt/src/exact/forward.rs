@@ -1,6 +1,7 @@
 //! Run the masses from the past against the messages from the future and summarise each time.
 
 use super::backward::{self, Backward, Message};
+use super::convolve::Rounding;
 use super::layout::Layout;
 use super::marginal::Marginal;
 use super::problem::Problem;
@@ -21,6 +22,8 @@ pub(crate) struct Run {
     /// Quantiles by time.
     pub quantiles: Vec<Vec<f64>>,
     pub edges: [Edge; 2],
+    /// Observed times whose cells hold too little below or above.
+    pub pressed: Vec<(usize, [bool; 2])>,
 }
 
 /// What presses against one end of the domain.
@@ -37,11 +40,14 @@ pub(crate) struct Edge {
 /// Slowest fall |x|^{−q} of a density that is still taken to have a variance; the limit is 3.
 const SLOWEST: f64 = 3.05;
 
+/// Share of the mass at the edge of an observation's cells above which these are too few.
+const PRESSED: f64 = 1e-9;
+
 /// The evidence alone, from one backward run and, if FFTs were used, a forward run that must agree with it.
 ///
 /// Rounding hits the two in unrelated ways, so a disagreement is its size.
-pub(super) fn evidence(problem: &Problem, layout: &Layout, max_cells: usize, careful: bool) -> Result<Run> {
-    let mut transition = Transition::new(problem, layout, max_cells, careful);
+pub(super) fn evidence(problem: &Problem, layout: &Layout, max_cells: usize, rounding: Rounding) -> Result<Run> {
+    let mut transition = Transition::new(problem, layout, max_cells, rounding);
     let (first, rough) = backward::start(&mut transition)?;
     let mut past = Past::start(&transition)?;
     let log_evidence = past.against(&first).0;
@@ -62,9 +68,9 @@ pub(super) fn smooth(
     layout: &Layout,
     levels: &[f64],
     max_cells: usize,
-    careful: bool,
+    rounding: Rounding,
 ) -> Result<Run> {
-    let mut transition = Transition::new(problem, layout, max_cells, careful);
+    let mut transition = Transition::new(problem, layout, max_cells, rounding);
     let backward = Backward::run(&mut transition)?;
     let mut past = Past::start(&transition)?;
     let mut run = Run { log_evidence: past.against(backward.start()).0, ..Run::default() };
@@ -79,6 +85,9 @@ pub(super) fn smooth(
             run.loss += loss;
             let joint: Vec<f64> = past.filtered.values.iter().zip(&future.values).map(|(a, b)| a * b).collect();
             let open = j > 0 && problem.values[j].is_nan();
+            if let Some(sides) = (!open).then(|| pressed(&joint)).flatten() {
+                run.pressed.push((j, sides));
+            }
             run.summarise(layout.points(j), &joint, levels, open);
             if open {
                 let has_variance = problem.dimension.noise.has_variance();
@@ -97,8 +106,8 @@ pub(super) fn smooth(
 }
 
 /// The masses of one time: α_j before its observation, and times the likelihood after it.
-struct Past {
-    filtered: Message,
+pub(super) struct Past {
+    pub filtered: Message,
     /// Typical absolute error of the masses before the observation, on the scale of `filtered`.
     floor: f64,
     /// Likelihood of the observation at the cells, if FFT rounding has to be weighed with it.
@@ -106,11 +115,11 @@ struct Past {
 }
 
 impl Past {
-    fn start(transition: &Transition) -> Result<Self> {
+    pub fn start(transition: &Transition) -> Result<Self> {
         Self::observe(transition, 0, transition.layout.start().to_vec(), 0.0, 0.0)
     }
 
-    fn step(self, transition: &mut Transition, j: usize) -> Result<Self> {
+    pub fn step(&self, transition: &mut Transition, j: usize) -> Result<Self> {
         let (values, floor) = transition.push(j, &self.filtered.values)?;
         Self::observe(transition, j + 1, values, self.filtered.log_scale, floor)
     }
@@ -130,7 +139,7 @@ impl Past {
     }
 
     /// Log evidence against the message from the future, and its expected relative error by FFT rounding.
-    fn against(&self, future: &Message) -> (f64, f64) {
+    pub fn against(&self, future: &Message) -> (f64, f64) {
         let (a, b) = (&self.filtered.values, &future.values);
         let total: f64 = a.iter().zip(b).map(|(a, b)| a * b).sum();
         let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt();
@@ -211,6 +220,14 @@ impl Run {
         }
         Ok(())
     }
+}
+
+/// Whether there is mass at the lower or upper edge of an observation's cells.
+pub(super) fn pressed(masses: &[f64]) -> Option<[bool; 2]> {
+    let [low, .., high] = masses else { return None };
+    let total: f64 = masses.iter().sum();
+    let sides = [low, high].map(|mass| mass.abs() > PRESSED * total);
+    (sides[0] || sides[1]).then_some(sides)
 }
 
 /// Exponents q with which the masses from `centre` towards `end` fall like |x|^{−q}, if too slow for a variance.

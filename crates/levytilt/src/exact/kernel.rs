@@ -1,7 +1,7 @@
 //! Put the mixture density of one step on the grid: K_m ≈ h Σ_k w_k N(mh; 0, S_k).
 
-use super::lagrange::{NARROW, REACH, narrow_gaussian};
-use crate::noise::Nodes;
+use super::lagrange::{NARROW, REACH, narrow_gaussian, narrow_gaussian_slope};
+use crate::noise::{NodeDerivative, Nodes};
 use std::f64::consts::PI;
 
 /// Smallest exponent kept: e^{−700} is still a normal number with room for weights and spacings.
@@ -18,6 +18,9 @@ pub(super) struct Kernel {
     stencil: [f64; REACH + 1],
     /// Factor w h/√(2πS) and rate h²/(2S) of each sampled node.
     sampled: Vec<(f64, f64)>,
+    /// Number of nodes that went into the stencil: the narrowest, which come first.
+    narrow: usize,
+    spacing: f64,
 }
 
 impl Kernel {
@@ -34,7 +37,8 @@ impl Kernel {
                 sampled.push((w / (2.0 * PI * variance).sqrt(), 0.5 / variance));
             }
         }
-        Self { stencil, sampled }
+        let narrow = nodes.len() - sampled.len();
+        Self { stencil, sampled, narrow, spacing }
     }
 
     /// Offset from which on the kernel is zero to the last representable digit.
@@ -49,6 +53,43 @@ impl Kernel {
         let integral = |(factor, rate): (f64, f64)| 0.5 * factor * (PI / rate).sqrt() * libm::erfc(edge * rate.sqrt());
         let slope = |(factor, rate): (f64, f64)| -2.0 * rate * edge * factor * (-rate * edge * edge).exp();
         self.sampled.iter().map(|&node| integral(node) + slope(node) / 24.0).sum()
+    }
+
+    /// Σ_m (∂K_m/∂p) C_m for each parameter p of `nodes`, the nodes of this kernel, where `pairs` holds C_m for
+    /// m = `first`, `first` + 1, … (`first` ≥ 0), offsets of either sign together, and C_m = `rest` for all m beyond these,
+    /// which must lie beyond the stencil if `rest` is not 0.
+    pub fn contract(&self, nodes: &Nodes, first: u64, pairs: &[f64], rest: f64) -> Vec<f64> {
+        let near = pairs.len().min((REACH as u64 + 1).saturating_sub(first) as usize);
+        let stencil = |taps: [f64; REACH + 1]| -> f64 {
+            taps[(first as usize).min(REACH)..].iter().zip(&pairs[..near]).map(|(tap, c)| tap * c).sum()
+        };
+        // Per node: what its weight and its variance push, each for a unit.
+        let square = self.spacing * self.spacing;
+        let edge = (first + pairs.len() as u64) as f64 - 0.5;
+        let pushes: Vec<(f64, f64)> = (0..nodes.len())
+            .map(|k| {
+                let (weight, variance) = (nodes.weights()[k], nodes.variances()[k]);
+                if k < self.narrow {
+                    let inner = variance / square;
+                    return (stencil(narrow_gaussian(inner)), weight * stencil(narrow_gaussian_slope(inner)) / square);
+                }
+                let (factor, rate) = self.sampled[k - self.narrow];
+                let (mass, moment) = gaussian_sums(rate, first, pairs);
+                let height = factor / weight;
+                let (tail, tail_slope) = if rest == 0.0 { (0.0, 0.0) } else { tail(edge, rate) };
+                // ∂ ln N(x; 0, S)/∂S = (x²/S − 1)/(2S)
+                let by_variance = factor * (moment * 2.0 * rate - mass) / (2.0 * variance);
+                (height * mass + rest * tail, by_variance + rest * weight * tail_slope / variance)
+            })
+            .collect();
+        let push = |d: &NodeDerivative| {
+            pushes
+                .iter()
+                .enumerate()
+                .map(|(k, (weight, variance))| d.weights[k] * weight + d.variances[k] * variance)
+                .sum()
+        };
+        nodes.derivatives().iter().map(push).collect()
     }
 
     /// Write K_m for m = `first`, `first` + 1, … (`first` ≥ 0).
@@ -82,6 +123,36 @@ impl Kernel {
             }
         }
     }
+}
+
+/// The mass of a Gaussian beyond `edge`, with e^{−rate·x²} for its shape, and its derivative in the logarithm of the variance.
+fn tail(edge: f64, rate: f64) -> (f64, f64) {
+    let z = edge * rate.sqrt();
+    (0.5 * libm::erfc(z), 0.5 * z * (-z * z).exp() / PI.sqrt())
+}
+
+/// Σ_m e^{−rate·m²} C_m and Σ_m m² e^{−rate·m²} C_m over m = `first`, `first` + 1, …
+fn gaussian_sums(rate: f64, first: u64, pairs: &[f64]) -> (f64, f64) {
+    let (mut mass, mut moment) = (0.0, 0.0);
+    let shrink = (-2.0 * rate).exp();
+    for (block, pairs) in pairs.chunks(BLOCK).enumerate() {
+        let mut m = (first + (block * BLOCK) as u64) as f64;
+        let exponent = rate * m * m;
+        if exponent > DEEPEST {
+            break;
+        }
+        let mut value = (-exponent).exp();
+        let mut ratio = (-rate * (2.0 * m + 1.0)).exp();
+        for pair in pairs {
+            let term = value * pair;
+            mass += term;
+            moment += term * m * m;
+            value *= ratio;
+            ratio *= shrink;
+            m += 1.0;
+        }
+    }
+    (mass, moment)
 }
 
 #[cfg(test)]

@@ -43,6 +43,24 @@ pub(super) fn weights(fraction: f64) -> [f64; POINTS] {
     out
 }
 
+/// ∂/∂`fraction` of [`weights`]: the weights that give the slope of the interpolating polynomial.
+pub(super) fn slopes(fraction: f64) -> [f64; POINTS] {
+    // Products of the distances from one end, with their derivatives; then the product rule with those from the other.
+    let mut left = [(1.0, 0.0); POINTS];
+    for k in 1..POINTS {
+        let ((product, slope), distance) = (left[k - 1], fraction - (k as i64 - 1 - LEFT) as f64);
+        left[k] = (product * distance, slope * distance + product);
+    }
+    let mut out = DENOMINATORS;
+    let (mut product, mut slope) = (1.0, 0.0);
+    for (k, weight) in out.iter_mut().enumerate().rev() {
+        *weight *= left[k].1 * product + left[k].0 * slope;
+        let distance = fraction - (k as i64 - LEFT) as f64;
+        (product, slope) = (product * distance, slope * distance + product);
+    }
+    out
+}
+
 /// Half-width of the stencil of a narrow Gaussian.
 pub(super) const REACH: usize = 6;
 /// Largest variance, in squared spacings, for which the stencil is used; from here on samples of the Gaussian itself are
@@ -59,6 +77,23 @@ pub(super) fn narrow_gaussian(variance: f64) -> [f64; REACH + 1] {
     for p in 1..=REACH {
         moments[p] = moments[p - 1] * variance * (2 * p - 1) as f64;
     }
+    stencil(&moments)
+}
+
+/// ∂/∂variance of [`narrow_gaussian`].
+pub(super) fn narrow_gaussian_slope(variance: f64) -> [f64; REACH + 1] {
+    // p variance^{p−1} (2p − 1)!!
+    let (mut slopes, mut moment) = ([0.0; REACH + 1], 1.0);
+    for (p, slope) in slopes.iter_mut().enumerate().skip(1) {
+        let odd = (2 * p - 1) as f64;
+        *slope = p as f64 * moment * odd;
+        moment *= variance * odd;
+    }
+    stencil(&slopes)
+}
+
+/// Σ_p (coefficient of x^{2p} in L_k) · moments[p] for k = 0 … 6.
+fn stencil(moments: &[f64; REACH + 1]) -> [f64; REACH + 1] {
     std::array::from_fn(|k| {
         // Coefficients of Π_{m≠k} (u − m²)/(k² − m²) in u = x²; symmetric pairs share it, so k > 0 gets half.
         let mut coefficients = [0.0; REACH + 1];
@@ -70,7 +105,7 @@ pub(super) fn narrow_gaussian(variance: f64) -> [f64; REACH + 1] {
                 coefficients[p] = (lower - root * coefficients[p]) * scale;
             }
         }
-        coefficients.iter().zip(&moments).map(|(c, m)| c * m).sum()
+        coefficients.iter().zip(moments).map(|(c, m)| c * m).sum()
     })
 }
 
@@ -89,6 +124,22 @@ mod tests {
             }
         }
         assert!((weights(0.0)[LEFT as usize] - 1.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn identity_slopes_are_the_derivatives() {
+        for fraction in [0.0, 0.3, 1.0] {
+            let (high, low) = (weights(fraction + 1e-6), weights(fraction - 1e-6));
+            for (k, slope) in slopes(fraction).iter().enumerate() {
+                assert!((slope - (high[k] - low[k]) / 2e-6).abs() < 1e-9, "{fraction} {k}");
+            }
+        }
+        for variance in [0.0, 0.2, NARROW] {
+            let (high, low) = (narrow_gaussian(variance + 1e-6), narrow_gaussian(variance - 1e-6));
+            for (k, slope) in narrow_gaussian_slope(variance).iter().enumerate() {
+                assert!((slope - (high[k] - low[k]) / 2e-6).abs() < 1e-8, "{variance} {k}");
+            }
+        }
     }
 
     #[test]

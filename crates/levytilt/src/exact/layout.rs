@@ -26,6 +26,8 @@ pub(crate) struct Layout {
     pub spacing: f64,
     supports: Vec<Support>,
     start: Points,
+    /// Lowest cell of any time but the first, and the number of cells from there to the highest.
+    range: (i64, usize),
 }
 
 /// Evenly spaced points with the probability mass of the start at each.
@@ -52,7 +54,7 @@ impl Layout {
             });
         }
         let full = Support { first: 0, len: if cells < 1e15 { cells.ceil() as usize } else { usize::MAX } };
-        let start = Points::new(problem, spacing, domain, max_cells)?;
+        let start = Points::new(problem, spacing, domain, [DEPTH; 2], max_cells)?;
         let radius = DEPTH * problem.dimension.observation_std;
         let supports: Vec<Support> = problem
             .values
@@ -74,7 +76,50 @@ impl Layout {
             let range = if y.is_nan() { domain } else { (y - radius, y + radius) };
             return Err(too_large(range, spacing, (range.1 - range.0) / spacing, max_cells));
         }
-        Ok(Self { origin: lo, spacing, supports, start })
+        Ok(Self::of(lo, spacing, supports, start))
+    }
+
+    /// A layout with these supports, given as the lowest and the highest state of every time but the first; the first has
+    /// the cells within `depth` standard deviations of its observation or its start.
+    pub fn following(
+        problem: &Problem,
+        spacing: f64,
+        ranges: &[(f64, f64)],
+        depth: [f64; 2],
+        max_cells: usize,
+    ) -> Result<Self> {
+        let start = Points::new(problem, spacing, (f64::NEG_INFINITY, f64::INFINITY), depth, max_cells)?;
+        let origin = problem.observed().next().map_or(0.0, |(_, y)| y);
+        let cell = |x: f64| (x - origin) / spacing;
+        let mut supports = vec![Support { first: 0, len: start.masses.len() }];
+        for &(lo, hi) in ranges {
+            let count = (hi - lo) / spacing + 2.0;
+            // Also false for a NaN.
+            let resolved = spacing > 1e-11 * problem.magnitude().max(lo.abs()).max(hi.abs());
+            if !(count <= max_cells as f64 && resolved) {
+                return Err(too_large((lo, hi), spacing, count, max_cells));
+            }
+            let first = cell(lo).floor() as i64;
+            supports.push(Support { first, len: (cell(hi).ceil() as i64 - first) as usize + 1 });
+        }
+        Ok(Self::of(origin, spacing, supports, start))
+    }
+
+    fn of(origin: f64, spacing: f64, supports: Vec<Support>, start: Points) -> Self {
+        let ends = supports[1..].iter().map(|support| (support.first, support.first + support.len as i64));
+        let (lo, hi) = ends.fold((i64::MAX, i64::MIN), |(lo, hi), (first, end)| (lo.min(first), hi.max(end)));
+        let range = (lo, hi.saturating_sub(lo).max(0) as usize);
+        Self { origin, spacing, supports, start, range }
+    }
+
+    /// Lowest cell of any time but the first, and the number of cells from there to the highest.
+    pub fn range(&self) -> (i64, usize) {
+        self.range
+    }
+
+    /// Cells of all times together.
+    pub fn total(&self) -> usize {
+        self.supports.iter().map(|support| support.len).sum()
     }
 
     /// Cells at time `j`.
@@ -85,12 +130,6 @@ impl Layout {
     /// Most cells at any one time.
     pub fn widest(&self) -> usize {
         self.supports.iter().map(|support| support.len).max().unwrap_or(0)
-    }
-
-    /// State of cell number `i`, counted from the first, of time `j`.
-    pub fn cell(&self, j: usize, i: usize) -> f64 {
-        let (first, spacing) = self.points(j);
-        first + i as f64 * spacing
     }
 
     /// First state and spacing of the cells of time `j`.
@@ -109,18 +148,24 @@ impl Layout {
 }
 
 impl Points {
-    fn new(problem: &Problem, spacing: f64, domain: (f64, f64), max_cells: usize) -> Result<Self> {
+    fn new(
+        problem: &Problem,
+        spacing: f64,
+        domain: (f64, f64),
+        [below, above]: [f64; 2],
+        max_cells: usize,
+    ) -> Result<Self> {
         let (mean, std) = match problem.dimension.start {
             Start::Fixed(x0) => return Ok(Self { first: x0, spacing: 0.0, masses: vec![1.0] }),
             Start::Gaussian { mean, std } => (mean, std),
         };
         // Distances from the mean: exact however narrow the start is.
-        let (mut lo, mut hi) = (-DEPTH * std, DEPTH * std);
-        let (y, radius) = (problem.values[0] - mean, DEPTH * problem.dimension.observation_std);
+        let (mut lo, mut hi) = (-below * std, above * std);
+        let (y, error) = (problem.values[0] - mean, problem.dimension.observation_std);
         if y.is_nan() {
             (lo, hi) = (lo.max(domain.0 - mean - 3.0 * std), hi.min(domain.1 - mean + 3.0 * std));
         } else {
-            (lo, hi) = (lo.max(y - radius), hi.min(y + radius));
+            (lo, hi) = (lo.max(y - below * error), hi.min(y + above * error));
         }
         if lo > hi {
             return Err(problem.impossible(0, "the start and the first observation are too far apart"));

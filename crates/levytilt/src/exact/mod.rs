@@ -14,19 +14,25 @@
 
 pub(crate) mod backward;
 mod choose;
-mod convolve;
+pub(crate) mod convolve;
+mod flow_table;
+pub(crate) mod follow;
 mod forward;
+pub(crate) mod gather;
 pub mod kalman;
 mod kernel;
 mod lagrange;
 pub(crate) mod layout;
 mod marginal;
+mod pairs;
 pub(crate) mod problem;
 pub(crate) mod sample;
+pub(crate) mod score;
 pub(crate) mod solve;
 #[cfg(test)]
 mod tests;
 pub(crate) mod transition;
+mod windows;
 
 use crate::error::{check, positive};
 use crate::series::TimeGrid;

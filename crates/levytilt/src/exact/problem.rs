@@ -15,6 +15,8 @@ pub(crate) struct Problem<'a> {
     pub values: Vec<f64>,
     /// Latent time of the last observed value.
     pub end: usize,
+    /// Lengths of the steps for the noise; they differ from those for the drift where steps are gathered ([`super::gather`]).
+    pub lengths: Vec<f64>,
 }
 
 impl<'a> Problem<'a> {
@@ -32,7 +34,8 @@ impl<'a> Problem<'a> {
                 checked = dt;
             }
         }
-        Ok(Self { model, dimension, grid, values: spread, end })
+        let lengths = (0..grid.steps()).map(|j| grid.step(j)).collect();
+        Ok(Self { model, dimension, grid, values: spread, end, lengths })
     }
 
     /// Observed values in order of time, with their latent times.

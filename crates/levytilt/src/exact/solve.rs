@@ -1,5 +1,6 @@
 //! Run on finer grids and wider domains until neither matters, and say in words what was done.
 
+use super::convolve::Rounding;
 use super::forward::{self, Run};
 use super::layout::Layout;
 use super::problem::Problem;
@@ -27,7 +28,7 @@ pub(crate) struct Solution {
     pub domain: (f64, f64),
     pub cells: usize,
     /// Whether FFTs had to be avoided.
-    pub careful: bool,
+    pub rounding: Rounding,
     pub notes: Vec<String>,
 }
 
@@ -154,13 +155,17 @@ impl<'a> Search<'a> {
         Ok(false)
     }
 
+    fn rounding(&self) -> Rounding {
+        if self.careful { Rounding::Careful } else { Rounding::Reference }
+    }
+
     /// A run whose rounding error is known to be small: with FFTs if they suffice, else without.
     fn checked(&mut self, layout: &Layout, levels: Option<&[f64]>) -> Result<Run> {
-        let run = |careful: bool| match levels {
-            Some(levels) => forward::smooth(self.problem, layout, levels, self.options.max_cells, careful),
-            None => forward::evidence(self.problem, layout, self.options.max_cells, careful),
+        let run = |rounding: Rounding| match levels {
+            Some(levels) => forward::smooth(self.problem, layout, levels, self.options.max_cells, rounding),
+            None => forward::evidence(self.problem, layout, self.options.max_cells, rounding),
         };
-        let fast = run(self.careful)?;
+        let fast = run(self.rounding())?;
         if fast.loss < LOSS || self.careful {
             return Ok(fast);
         }
@@ -171,7 +176,7 @@ impl<'a> Search<'a> {
             self.careful = true;
             self.notes
                 .push("convolved without FFTs, because the data lie so far out that their rounding mattered".into());
-            return run(true);
+            return run(Rounding::Careful);
         }
         if fast.loss < 1e-3 {
             self.notes.push(format!("rounding of FFTs may change the log evidence by {:.1e}", fast.loss));
@@ -205,8 +210,8 @@ impl<'a> Search<'a> {
         }
         self.note_spread(&run);
         self.note_prediction(&run);
-        let (spacing, careful) = (self.spacing, self.careful);
-        Ok(Solution { run, spacing, domain: (lo, hi), cells, careful, notes: self.notes })
+        let (spacing, rounding) = (self.spacing, self.rounding());
+        Ok(Solution { run, spacing, domain: (lo, hi), cells, rounding, notes: self.notes })
     }
 
     fn note_spread(&mut self, run: &Run) {

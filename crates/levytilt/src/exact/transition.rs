@@ -7,50 +7,48 @@
 //! At a time without an observation a state beyond the domain counts as being at its end: no mass is lost, the mass at
 //! the ends says how much lies outside, and a drift that brings far states back at once is served almost exactly.
 
-use super::convolve::Convolver;
-use super::lagrange::{LEFT, POINTS, weights};
+use super::convolve::{Convolver, Rounding};
+use super::flow_table::{FlowTable, Landing};
+use super::lagrange::{LEFT, POINTS, slopes};
 use super::layout::Layout;
 use super::problem::Problem;
 use crate::{Error, Result};
-use std::collections::HashMap;
-use std::sync::Arc;
-
-/// Flow targets kept over all step lengths before the cache is emptied.
-const KEPT: usize = 1 << 24;
-
-/// Where the flow of each cell ends, in cells of the grid.
-type Targets = Arc<Vec<f64>>;
 
 /// The steps of a problem on a layout.
 pub(crate) struct Transition<'a> {
     pub problem: &'a Problem<'a>,
     pub layout: &'a Layout,
     pub convolver: Convolver<'a>,
-    /// Targets of the whole domain by step length, with the flow of a few states to recognise a drift that changes.
-    whole: HashMap<u64, (Vec<f64>, Targets)>,
+    flows: FlowTable,
     max_cells: usize,
 }
 
 impl<'a> Transition<'a> {
-    /// The steps of `problem` on `layout`; with `careful`, without the absolute error of FFTs.
-    pub fn new(problem: &'a Problem<'a>, layout: &'a Layout, max_cells: usize, careful: bool) -> Self {
-        let convolver = Convolver::new(problem.dimension.noise.as_ref(), layout.spacing, careful);
-        Self { problem, layout, convolver, whole: HashMap::new(), max_cells }
+    /// The steps of `problem` on `layout`, with `rounding` by FFTs as allowed.
+    pub fn new(problem: &'a Problem<'a>, layout: &'a Layout, max_cells: usize, rounding: Rounding) -> Self {
+        let convolver = Convolver::new(problem.dimension.noise.as_ref(), layout.spacing, rounding);
+        Self { problem, layout, convolver, flows: FlowTable::default(), max_cells }
     }
 
     /// E[b(x_{j+1}) | x_j = x] at the cells x of time `j`, for `b` at the cells of time `j` + 1; with the typical
     /// absolute error of a value (see [`Convolver::apply`]).
     pub fn pull(&mut self, j: usize, b: &[f64]) -> Result<(Vec<f64>, f64)> {
-        let targets = self.targets(j);
-        let ahead = self.ahead(j, b, self.landing(j, &targets)?)?;
-        Ok((targets.iter().map(|&target| ahead.at(target)).collect(), ahead.floor))
+        let (values, ahead) = self.pull_ahead(j, b)?;
+        Ok((values, ahead.floor))
+    }
+
+    /// [`Transition::pull`], with what it was read from.
+    pub fn pull_ahead(&mut self, j: usize, b: &[f64]) -> Result<(Vec<f64>, Ahead)> {
+        let landings = self.landings(j);
+        let ahead = self.ahead(j, b, self.landing(j, &landings)?)?;
+        Ok((landings.iter().map(|landing| ahead.at_landing(landing)).collect(), ahead))
     }
 
     /// E[b(x_{j+1}) | flow of x_j] at `len` cells from `first` on, for `b` at the cells of time `j` + 1.
     pub fn ahead(&mut self, j: usize, b: &[f64], (first, len): (i64, usize)) -> Result<Ahead> {
         let mut values = vec![0.0; len];
         let source = (self.layout.support(j + 1).first, b);
-        let dt = self.problem.grid.step(j);
+        let dt = self.problem.lengths[j];
         let floor = self.convolver.apply(dt, source, (first, &mut values))?;
         if let (Some(beyond), [low, .., high]) = (self.beyond(j, first, len)?, b) {
             for (value, (below, above)) in values.iter_mut().zip(beyond) {
@@ -66,7 +64,7 @@ impl<'a> Transition<'a> {
         let support = self.layout.support(j + 1);
         let mut pushed = vec![0.0; support.len];
         let out = (support.first, pushed.as_mut_slice());
-        let floor = self.convolver.apply(self.problem.grid.step(j), (first, &spread), out)?;
+        let floor = self.convolver.apply(self.problem.lengths[j], (first, &spread), out)?;
         if let (Some(beyond), [low, .., high]) = (self.beyond(j, first, spread.len())?, pushed.as_mut_slice()) {
             for (mass, (below, above)) in spread.iter().zip(beyond) {
                 *low += mass * below;
@@ -84,7 +82,7 @@ impl<'a> Transition<'a> {
         }
         let support = self.layout.support(j + 1);
         let count = support.len + len + (first - support.first).unsigned_abs() as usize + 1;
-        let tails = self.convolver.tails(self.problem.grid.step(j), count)?;
+        let tails = self.convolver.tails(self.problem.lengths[j], count)?;
         // A cell outside already stays there unless it moves back.
         let move_by = |distance: i64| match distance {
             1.. => tails[distance as usize - 1],
@@ -95,26 +93,39 @@ impl<'a> Transition<'a> {
         Ok(Some(cells.map(move |cell| (move_by(cell - support.first + 1), move_by(end - cell)))))
     }
 
+    /// Count the pairs of step `j` for the noise's parameters: masses `before` its noise and the message `after` it, each
+    /// with its first cell, divided by `evidence`.
+    pub fn pair(&mut self, j: usize, before: (i64, &[f64]), after: (i64, &[f64]), evidence: f64) -> Result<()> {
+        let length = self.problem.lengths[j];
+        self.convolver.pair(length, before, after, evidence)?;
+        if let ([low, .., high], true) = (after.1, self.problem.values[j + 1].is_nan()) {
+            let ends = (after.0, after.0 + after.1.len() as i64);
+            self.convolver.pair_beyond(length, before, ends, [low / evidence, high / evidence])?;
+        }
+        Ok(())
+    }
+
     /// Masses moved along the flow onto the grid, with the cell of the first.
-    fn spread(&mut self, j: usize, a: &[f64]) -> Result<(i64, Vec<f64>)> {
-        let targets = self.targets(j);
-        let (first, len) = self.landing(j, &targets)?;
+    pub fn spread(&mut self, j: usize, a: &[f64]) -> Result<(i64, Vec<f64>)> {
+        let landings = self.landings(j);
+        let (first, len) = self.landing(j, &landings)?;
         let mut spread = vec![0.0; len];
-        for (&target, &mass) in targets.iter().zip(a).filter(|(_, mass)| **mass != 0.0) {
-            let (index, weights) = place(target, first);
-            weights.iter().zip(&mut spread[index..index + POINTS]).for_each(|(w, cell)| *cell += w * mass);
+        for (landing, &mass) in landings.iter().zip(a).filter(|(_, mass)| **mass != 0.0) {
+            let index = (landing.first() - first) as usize;
+            landing.weights.iter().zip(&mut spread[index..index + POINTS]).for_each(|(w, cell)| *cell += w * mass);
         }
         Ok((first, spread))
     }
 
-    /// First cell and number of cells that the interpolation at `targets` touches.
-    fn landing(&self, j: usize, targets: &[f64]) -> Result<(i64, usize)> {
-        if targets.iter().any(|target| target.is_nan())
+    /// First cell and number of cells that the interpolation at `landings` touches.
+    fn landing(&self, j: usize, landings: &[Landing]) -> Result<(i64, usize)> {
+        let targets = landings.iter().map(|landing| landing.target);
+        if targets.clone().any(f64::is_nan)
             && let Some(error) = self.problem.model.drift.failure()
         {
             return Err(error);
         }
-        let (lo, hi) = targets.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), &t| (lo.min(t), hi.max(t)));
+        let (lo, hi) = targets.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), t| (lo.min(t), hi.max(t)));
         if !(hi - lo < 4.0 * self.max_cells as f64 && lo.abs() < 1e15) {
             return Err(Error::Numerical {
                 what: "exact reference",
@@ -128,37 +139,9 @@ impl<'a> Transition<'a> {
         Ok(touched(lo, hi))
     }
 
-    /// Flow of the cells of time `j`, in cells of the grid.
-    fn targets(&mut self, j: usize) -> Targets {
-        let support = self.layout.support(j);
-        if j == 0 || !self.problem.values[j].is_nan() {
-            return Arc::new((0..support.len).map(|i| self.flow(j, self.layout.cell(j, i))).collect());
-        }
-        // All times without an observation share their cells. Seven states, placed irregularly, tell whether the flow
-        // of an earlier step of this length is the flow of this one.
-        let range = (support.len - 1) as f64;
-        let probes: Vec<f64> = [0.0, 0.137, 0.291, 0.462, 0.618, 0.853, 1.0]
-            .iter()
-            .map(|part| self.flow(j, self.layout.origin + part * range * self.layout.spacing))
-            .collect();
-        let key = self.problem.grid.step(j).to_bits();
-        if let Some((known, targets)) = self.whole.get(&key)
-            && *known == probes
-        {
-            return targets.clone();
-        }
-        if self.whole.len() * support.len > KEPT {
-            self.whole.clear();
-        }
-        let targets: Targets = Arc::new((0..support.len).map(|i| self.flow(j, self.layout.cell(j, i))).collect());
-        self.whole.insert(key, (probes, targets.clone()));
-        targets
-    }
-
-    fn flow(&self, j: usize, x: f64) -> f64 {
-        let mut out = [0.0];
-        self.problem.model.drift.flow(self.problem.grid.times()[j], self.problem.grid.step(j), &[x], &mut out);
-        (out[0] - self.layout.origin) / self.layout.spacing
+    /// Where the flow of the cells of time `j` lands.
+    pub fn landings(&mut self, j: usize) -> Vec<Landing> {
+        self.flows.landings(self.problem, self.layout, j)
     }
 }
 
@@ -173,7 +156,23 @@ pub(crate) struct Ahead {
 impl Ahead {
     /// The value at position `target`, counted in cells of the grid; the cells around it must be there.
     pub fn at(&self, target: f64) -> f64 {
-        let (index, weights) = place(target, self.first);
+        self.at_landing(&Landing::new(target))
+    }
+
+    /// [`Ahead::at`] with known weights.
+    pub fn at_landing(&self, landing: &Landing) -> f64 {
+        self.weigh(landing.first(), &landing.weights)
+    }
+
+    /// The slope per cell at `target`.
+    pub fn slope_at(&self, target: f64) -> f64 {
+        let cell = target.floor();
+        self.weigh(cell as i64 - LEFT, &slopes(target - cell))
+    }
+
+    #[inline]
+    fn weigh(&self, first: i64, weights: &[f64; POINTS]) -> f64 {
+        let index = (first - self.first) as usize;
         weights.iter().zip(&self.values[index..index + POINTS]).map(|(w, c)| w * c).sum()
     }
 }
@@ -182,10 +181,4 @@ impl Ahead {
 pub(crate) fn touched(lo: f64, hi: f64) -> (i64, usize) {
     let first = lo.floor() as i64 - LEFT;
     (first, (hi.floor() as i64 - first - LEFT) as usize + POINTS)
-}
-
-/// Index of the first interpolation point, counted from cell `first`, and the weights for `target`.
-fn place(target: f64, first: i64) -> (usize, [f64; POINTS]) {
-    let cell = target.floor();
-    ((cell as i64 - LEFT - first) as usize, weights(target - cell))
 }

@@ -2,15 +2,19 @@
 
 mod any_noise;
 mod draws;
+mod exact_fit;
 mod find;
 mod find_network;
 mod judge;
+mod kind;
 mod spec;
 mod start;
 mod warnings;
 
 pub use crate::series::Scales;
 pub use any_noise::{AnyNoise, Candidate, Rating, fit_any_noise, rival_families};
+pub use exact_fit::parameter_posterior;
+pub use kind::PosteriorKind;
 pub(crate) use spec::OTHERS;
 pub use spec::{NetworkSize, Spec};
 
@@ -104,7 +108,7 @@ pub struct Fit {
     pub shift: Vec<f64>,
     /// Bound, effective sample size and k̂ of fresh paths.
     pub summary: WeightSummary,
-    /// Log evidence by a particle filter with fresh particles.
+    /// Log evidence: that of the grid if the posterior is exact, else by a particle filter with fresh particles.
     pub evidence: Evidence,
     /// Latent times.
     pub times: Vec<f64>,
@@ -115,13 +119,16 @@ pub struct Fit {
     /// How the posterior was found, and why so: one choice for all dimensions, or one each where they do not act on
     /// each other.
     pub choices: Vec<Choice>,
+    /// What the paths and marginals are.
+    pub posterior: PosteriorKind,
     /// The drift network, if the drift is one.
     pub network: Option<FittedNetwork>,
     /// The potential's networks, if the method is [`Method::Neural`].
     pub trained: Option<Trained>,
     /// Per dimension and time: the posterior law of the state.
     pub marginals: Vec<Vec<Marginal>>,
-    /// Messages from the future that the paths follow; those of the parameters' last step if the paths are exact.
+    /// Messages from the future that the paths follow; empty if the parameters were learned
+    /// without any.
     pub potentials: Potentials,
     /// Fresh posterior paths.
     pub paths: Paths,
@@ -175,26 +182,29 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
         });
     }
     let learn = LearnOptions { sweep, ..options.learn };
-    let (found, networks) = match options.learn.method {
-        Method::Neural if options.alongside => find_alongside(spec, (grid, columns), options, &learn)?,
-        _ => (find(spec, grid, columns, options.priors, &learn)?, options.networks.clone()),
+    let exact = match options.learn.method {
+        Method::Auto => exact_fit::fit_exact(spec, (grid, columns[0]), options, fresh)?,
+        _ => Err(None),
     };
-    let Found { model, estimates, covariance, shift, mut choices, potentials, iterations, mut noted, network } = found;
-    let chain = Chain::new(&model, grid, columns)?;
-    let trained = match options.learn.method {
-        Method::Neural => Some(train_networks(&chain, networks, options, sweeps)?),
-        _ => None,
+    let solved = match exact {
+        Ok(solved) => solved,
+        Err(why_not) => by_paths(spec, (grid, columns), options, &learn, [fresh, particles])?.instead_of_exact(why_not),
     };
-    let potentials = trained.as_ref().map_or(Ok(potentials), |trained| trained.potentials(&chain))?;
-    let judged = judge(&chain, &mut choices, &potentials, options, [fresh, particles]);
-    let judged = chain.unless_failed(judged)?;
-    let Judgement { paths, summary, evidence, notes } = judged;
+    let Solved { found, trained, judgement, marginals: known } = solved;
+    let Found { model, estimates, covariance, shift, choices, potentials, iterations, mut noted, network } = found;
+    let Judgement { paths, summary, evidence, notes } = judgement;
     let new = notes.into_iter().filter(|note| !noted.contains(note)).collect::<Vec<_>>();
     noted.extend(new);
     check_finite(&summary, &evidence, &estimates)?;
+    let chain = Chain::new(&model, grid, columns)?;
     let diagnosis = Diagnosis::new(&summary, &evidence, options.paths, chain.observations());
-    let weights = trusted_weights(&paths.log_weights(), diagnosis.weighting);
-    let marginals = (0..chain.dim()).map(|i| marginals(&paths, i, &weights, &options.quantiles)).collect();
+    let weights = match PosteriorKind::is_exact(&choices, &summary) {
+        true => vec![1.0 / options.paths as f64; options.paths],
+        false => trusted_weights(&paths.log_weights(), diagnosis.weighting),
+    };
+    let posterior = PosteriorKind::of(&choices, &summary, &weights);
+    let drawn = || (0..chain.dim()).map(|i| marginals(&paths, i, &weights, &options.quantiles)).collect();
+    let marginals = known.unwrap_or_else(drawn);
     let observations = chain.observations();
     let warnings = warnings::warnings(&warnings::Judged {
         spec,
@@ -222,6 +232,7 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
         observations,
         iterations,
         choices,
+        posterior,
         network,
         trained,
         marginals,
@@ -230,6 +241,50 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
         weights,
         warnings,
     })
+}
+
+/// A posterior found: parameters, paths, and marginals if they are known better than from the paths.
+struct Solved {
+    found: Found,
+    trained: Option<Trained>,
+    judgement: Judgement,
+    marginals: Option<Vec<Vec<Marginal>>>,
+}
+
+impl Solved {
+    /// Say why it is not exact, if there is a reason worth saying.
+    fn instead_of_exact(mut self, why_not: Option<String>) -> Self {
+        if let (Some(why_not), Some(choice)) = (why_not, self.found.choices.first_mut()) {
+            choice.why = format!("{}; not exact on a grid, because {why_not}", choice.why);
+        }
+        self
+    }
+}
+
+/// Parameters learned with sampled paths, and fresh paths that judge them.
+fn by_paths(
+    spec: &Spec,
+    (grid, columns): (&TimeGrid, &[&[f64]]),
+    options: &FitOptions,
+    learn: &LearnOptions,
+    seeds: [u64; 2],
+) -> Result<Solved> {
+    let (mut found, networks) = match options.learn.method {
+        Method::Neural if options.alongside => find_alongside(spec, (grid, columns), options, learn)?,
+        _ => (find(spec, grid, columns, options.priors, learn)?, options.networks.clone()),
+    };
+    let chain = Chain::new(&found.model, grid, columns)?;
+    let trained = match options.learn.method {
+        Method::Neural => Some(train_networks(&chain, networks, options, learn.sweep.seed)?),
+        _ => None,
+    };
+    if let Some(trained) = &trained {
+        found.potentials = trained.potentials(&chain)?;
+    }
+    let judgement = judge(&chain, &mut found.choices, &found.potentials, options, seeds);
+    let judgement = chain.unless_failed(judgement)?;
+    drop(chain);
+    Ok(Solved { found, trained, judgement, marginals: None })
 }
 
 /// Parameters learned along with networks, and the networks at that point.

@@ -16,7 +16,7 @@ use rayon::prelude::*;
 pub struct Evidence {
     /// Estimate of ln p(y); its exponential is unbiased.
     pub log_evidence: f64,
-    /// Standard error of the estimate, from the spread of independent filters.
+    /// Standard error of the estimate, from the spread of independent filters; the error to expect where a grid gave it.
     pub std_error: f64,
     /// How often particles were resampled, per filter.
     pub resamplings: f64,

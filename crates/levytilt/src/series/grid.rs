@@ -100,6 +100,16 @@ impl TimeGrid {
         }
     }
 
+    /// The grid of the latent times `kept` alone, at least two in increasing order, each a row of observations.
+    pub(crate) fn only(&self, kept: &[usize]) -> Self {
+        Self {
+            times: kept.iter().map(|&j| self.times[j]).collect(),
+            lengths: kept.windows(2).map(|pair| self.lengths[pair[0]..pair[1]].iter().sum()).collect(),
+            observations: (0..kept.len()).map(Some).collect(),
+            rows: kept.len(),
+        }
+    }
+
     /// One value per latent time from one value per observation row, NaN where there is no row.
     pub fn spread(&self, values: &[f64]) -> Result<Vec<f64>> {
         if values.len() != self.rows {

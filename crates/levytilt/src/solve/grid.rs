@@ -1,5 +1,6 @@
 //! Solve one-dimensional models without a potential: posterior paths straight from the messages of the exact reference.
 
+use crate::exact::layout::Layout;
 use crate::exact::problem::Problem;
 use crate::exact::sample::sample;
 use crate::exact::{Options, solve};
@@ -49,7 +50,8 @@ pub(crate) fn grid_of(chain: &Chain, options: &Options, count: usize, seed: u64)
     let values = chain.rows(0);
     let problem = Problem::new(chain.model(), chain.grid(), &values)?;
     let solution = solve::solve(&problem, options, false)?;
-    let paths = sample((&problem, chain), &solution, options.max_cells, count, seed)?;
+    let layout = Layout::new(&problem, solution.spacing, solution.domain, options.max_cells)?;
+    let paths = sample((&problem, chain), (&layout, solution.rounding), options.max_cells, count, seed)?;
     Ok(GridPosterior {
         paths,
         log_evidence: solution.run.log_evidence,

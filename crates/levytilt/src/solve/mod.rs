@@ -1,6 +1,8 @@
 //! Find the potential: a robust start places the jumps, guarded sweeps make it right.
 
+mod bayes;
 mod carry;
+mod exact_learn;
 mod expect;
 mod gaussian_sum;
 mod grid;
@@ -18,6 +20,8 @@ mod robust;
 mod score;
 mod sweep;
 
+pub use bayes::ParameterPosterior;
+pub(crate) use exact_learn::{ExactLearned, learn_exact};
 pub use expect::{Expected, expect};
 pub use gaussian_sum::{GaussianSumOptions, gaussian_sum};
 pub(crate) use grid::grid_of;

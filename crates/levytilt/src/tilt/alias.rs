@@ -8,7 +8,7 @@
 struct Slot(u64);
 
 /// Most weights that a table can hold.
-pub(super) const MOST: usize = 256;
+pub(crate) const MOST: usize = 256;
 
 impl Slot {
     fn new(keep: f64, other: usize) -> Self {
@@ -20,13 +20,13 @@ impl Slot {
 
 /// An alias table of up to [`MOST`] weights.
 #[derive(Debug, Default)]
-pub(super) struct AliasTable {
+pub(crate) struct AliasTable {
     slots: Vec<Slot>,
 }
 
 impl AliasTable {
     /// The table of `weights`, which sum to one and are used up; `order` is working space.
-    pub(super) fn new(weights: &mut [f64], order: &mut Vec<u8>) -> Self {
+    pub(crate) fn new(weights: &mut [f64], order: &mut Vec<u8>) -> Self {
         let share = weights;
         let n = share.len();
         share.iter_mut().for_each(|w| *w *= n as f64);
@@ -60,13 +60,13 @@ impl AliasTable {
     }
 
     /// Whether there is nothing to draw from.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
     /// The index that a uniform random word draws.
     #[inline]
-    pub(super) fn draw(&self, word: u64) -> usize {
+    pub(crate) fn draw(&self, word: u64) -> usize {
         // High word of the product: the column. Low word: a fresh uniform inside it.
         let product = u128::from(word) * self.slots.len() as u128;
         let (column, inside) = ((product >> 64) as usize, product as u64);

@@ -25,6 +25,7 @@ mod sum;
 mod sum_table;
 mod table;
 
+pub(crate) use alias::AliasTable;
 pub use derivatives::StepDerivatives;
 pub use log_sum::LogSum;
 pub(crate) use step::pick;

@@ -87,6 +87,7 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         noise_candidates: rows(&candidates),
         method: OneOrMany::new(fit.choices.iter().map(|choice| choice.method.name()).collect()),
         method_reason: OneOrMany::new(fit.choices.iter().map(|choice| choice.why.clone()).collect()),
+        posterior: fit.posterior.name(),
         network: fit.network.as_ref().map(NetworkRow::new),
         parameters: parameters(&fit.parameters),
         x0_mean: OneOrMany::new(x0_mean),

@@ -1,6 +1,7 @@
 //! Make a formula with parameter values a drift: choose the cheapest flow, and remember where one failed.
 
 use super::Formula;
+use super::FormulaParameter;
 use super::affine::{AffineMotion, AffineStep};
 use super::explicit::{PATIENCE, integrate};
 use super::hyper::{first_unsound, run_at};
@@ -8,7 +9,6 @@ use super::inputs::Segment;
 use super::lanes::{Bound, Lanes};
 use super::stiff::Stop;
 use super::table::StepTable;
-use super::FormulaParameter;
 use crate::drift::{Drift, add_scaled};
 use crate::error::non_negative;
 use crate::noise::length_key;

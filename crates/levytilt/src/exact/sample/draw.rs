@@ -16,6 +16,10 @@ use rand_distr::{Distribution, StandardNormal};
 const WASTE: f64 = 0.25;
 /// Ratio of the density's bounds at the two ends of a piece below which it is never cut.
 const FLAT: f64 = 1.1;
+/// Share of the increments that must be accepted for it to be cheaper to try them than to cut the target, and how many are
+/// tried.
+const LIKELY: f64 = 0.04;
+const INCREMENTS: usize = 100;
 /// Proposals before the draw is given up as impossible: even one accepted in a hundred never needs a thousandth of them.
 const TRIES: usize = 1_000_000;
 
@@ -49,7 +53,9 @@ pub(super) struct Drawn {
 impl Pieces {
     /// Draw from `target` times the density of `increment` around position `t`; `None` if nothing can be drawn.
     ///
-    /// `z` is about the integral of the product; it decides where cuts pay, not what is drawn.
+    /// `z` is about the integral of the product, so that increments by themselves are accepted with probability z/top; it
+    /// decides how to propose and where cuts pay, not what is drawn. If increments are refused too often the other way takes
+    /// over, which draws from the same law.
     pub fn draw(
         &mut self,
         (target, increment): (&Target, &Increment),
@@ -57,6 +63,11 @@ impl Pieces {
         z: f64,
         rng: &mut StreamRng,
     ) -> Option<Drawn> {
+        if z > LIKELY * target.top
+            && let Some(drawn) = (0..INCREMENTS).find_map(|_| from_increment(target, increment, t, rng))
+        {
+            return Some(drawn);
+        }
         self.cut(target, increment, t, z);
         if !(self.total >= f64::MIN_POSITIVE && self.total.is_finite()) {
             return None;
@@ -148,6 +159,15 @@ fn accept(
     }
     let jump = rng.random::<f64>() < increment.jump_probability(move_by.abs());
     Some(Drawn { position, move_by, jump })
+}
+
+/// An increment, accepted with b/top.
+#[inline]
+fn from_increment(target: &Target, increment: &Increment, t: f64, rng: &mut StreamRng) -> Option<Drawn> {
+    let (move_by, jump) = increment.draw(rng);
+    let (position, level) = (t + move_by, rng.random::<f64>() * target.top);
+    let accepted = level < target.bound(position.floor()) && level < target.value(position);
+    accepted.then_some(Drawn { position, move_by, jump })
 }
 
 #[cold]

@@ -6,7 +6,11 @@
 //! whenever it is asked for. Nodes far narrower than a cell, an atom among them, have no place in a density and are kept
 //! apart.
 
+use crate::StreamRng;
 use crate::noise::Nodes;
+use crate::tilt::AliasTable;
+use rand::Rng;
+use rand_distr::{Distribution, StandardNormal};
 use std::f64::consts::PI;
 
 /// Bits of an `f64` below the bin number: the exponent and four digits of the fraction remain.
@@ -26,6 +30,7 @@ const STEEP: f64 = -1.0;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Node {
     pub variance: f64,
+    sd: f64,
     pub weight: f64,
     pub jump: bool,
     /// ln w − ½ ln(2πS), the height of its density.
@@ -39,6 +44,8 @@ pub(super) struct Increment {
     pub narrow: Vec<Node>,
     pub narrow_weight: f64,
     broad: Vec<Node>,
+    /// Draws a node, counted in the order of [`Increment::nodes`].
+    alias: AliasTable,
     /// Added to r² before its bin is looked up.
     offset: f64,
     first: u64,
@@ -73,7 +80,7 @@ impl Increment {
         let all = nodes.variances().iter().zip(nodes.weights()).enumerate().map(|(k, (s, &weight))| {
             let variance = s / (spacing * spacing);
             let log_height = weight.ln() - 0.5 * (2.0 * PI * variance).ln();
-            Node { variance, weight, jump: k >= threshold, log_height }
+            Node { variance, sd: variance.sqrt(), weight, jump: k >= threshold, log_height }
         });
         let (narrow, broad): (Vec<Node>, Vec<Node>) = all.partition(|node| node.variance < NARROW * NARROW);
         let narrow_weight = narrow.iter().map(|node| node.weight).sum();
@@ -81,6 +88,7 @@ impl Increment {
             narrow,
             narrow_weight,
             broad,
+            alias: AliasTable::default(),
             offset: 1.0,
             first: 0,
             ceilings: vec![0.0],
@@ -88,7 +96,18 @@ impl Increment {
             bins: Vec::new(),
         };
         out.tabulate();
+        let mut weights: Vec<f64> = out.nodes().map(|node| node.weight).collect();
+        out.alias = AliasTable::new(&mut weights, &mut Vec::new());
         out
+    }
+
+    /// An increment, and whether it is a jump.
+    #[inline]
+    pub fn draw(&self, rng: &mut StreamRng) -> (f64, bool) {
+        let k = self.alias.draw(rng.next_u64());
+        let node = if k < self.narrow.len() { &self.narrow[k] } else { &self.broad[k - self.narrow.len()] };
+        let normal: f64 = StandardNormal.sample(rng);
+        (node.sd * normal, node.jump)
     }
 
     fn tabulate(&mut self) {

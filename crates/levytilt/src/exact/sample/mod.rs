@@ -1,7 +1,7 @@
 //! Draw whole paths from the exact posterior: forward in time, each step steered by the message from the future.
 //!
 //! From the state before the noise, x̃ = flow(x_j), the next state has the density p(x' − x̃) b(x') / Z(x̃) with b = ℓβ of
-//! the next time. It is drawn by rejection from a bound that [`draw`] cuts to fit x̃, with p from the table of
+//! the next time. It is drawn by rejection from a bound that [`draw`] cuts to fit x̃ — or from p itself where b leaves most of it — with p from the table of
 //! [`increment`] and b from the interpolant of [`target`]: states are continuous, not cells. A path-step costs some tens
 //! of look-ups and one or two evaluations of p and b, growing with the logarithm of the number of cells; a step of all
 //! paths together adds one sum over the cells and one convolution for Z. So the whole is linear in steps and in paths.
@@ -19,18 +19,17 @@ mod increment;
 mod target;
 
 use super::backward::{Backward, Message};
+use super::convolve::Rounding;
 use super::layout::Layout;
 use super::problem::Problem;
-use super::solve::Solution;
 use super::transition::{Ahead, Transition, touched};
 use crate::noise::length_key;
 use crate::posterior::{BLOCK, Made, Paths, jump_threshold};
 use crate::tilt::LogSum;
 use crate::{Chain, Error, Result, Start, stream};
-use draw::{Pieces, pick};
+use draw::Pieces;
 use increment::Increment;
 use rand::RngExt;
-use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -41,16 +40,15 @@ const KEPT: usize = 256;
 /// Cells around the next support, in multiples of it, for which one convolution serves all paths.
 const AROUND: f64 = 2.0;
 
-/// Draw `count` paths from the posterior of `chain`, the chain of `problem`, on the grid of `solution`.
+/// Draw `count` paths from the posterior of `chain`, the chain of `problem`, on the grid of `layout`.
 pub(crate) fn sample(
     (problem, chain): (&Problem, &Chain),
-    solution: &Solution,
+    (layout, rounding): (&Layout, Rounding),
     max_cells: usize,
     count: usize,
     seed: u64,
 ) -> Result<Paths> {
-    let layout = Layout::new(problem, solution.spacing, solution.domain, max_cells)?;
-    let mut transition = Transition::new(problem, &layout, max_cells, solution.careful);
+    let mut transition = Transition::new(problem, layout, max_cells, rounding);
     let backward = Backward::run(&mut transition)?;
     let mut sampler = Sampler { chain, transition, increments: HashMap::new() };
     let mut walkers: Vec<Walker> =
@@ -267,10 +265,9 @@ impl Walker {
     /// Follow the prior to time `j`.
     fn predict(&mut self, chain: &Chain, j: usize, increment: &Increment, spacing: f64) {
         for (rng, x) in self.made.rngs.iter_mut().zip(&self.ahead) {
-            let node = pick(increment.nodes(), rng);
-            let normal: f64 = StandardNormal.sample(rng);
-            self.made.states.push(x + node.variance.sqrt() * spacing * normal);
-            self.made.jumps.push(node.jump);
+            let (move_by, jump) = increment.draw(rng);
+            self.made.states.push(x + move_by * spacing);
+            self.made.jumps.push(jump);
         }
         self.look_ahead(chain, j);
     }

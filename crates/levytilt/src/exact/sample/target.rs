@@ -27,6 +27,8 @@ pub(super) struct Target {
     /// Node i holds the sum of the bounds below it; its children are 2i and 2i + 1, the intervals start at `leaves`.
     tree: Vec<f64>,
     pub leaves: usize,
+    /// A bound of b everywhere.
+    pub top: f64,
     /// Whether b goes on beyond the ends with its end values, instead of being zero.
     pub open: bool,
 }
@@ -40,8 +42,8 @@ impl Target {
             .chain(beta.iter().copied())
             .chain(std::iter::repeat_n(high, PADDING))
             .collect();
-        let (values, tree, leaves, log_factor) = (Vec::new(), Vec::new(), 1, 0.0);
-        let mut target = Self { points, factors, log_factor, message: padded, values, tree, leaves, open };
+        let (values, tree, leaves, log_factor, top) = (Vec::new(), Vec::new(), 1, 0.0, 0.0);
+        let mut target = Self { points, factors, log_factor, message: padded, values, tree, leaves, top, open };
         target.values = beta.iter().enumerate().map(|(i, value)| value * target.likelihood(i as f64)).collect();
         let top = target.values.iter().copied().fold(0.0, f64::max);
         if top > 0.0 {
@@ -72,6 +74,7 @@ impl Target {
             let bound = b[i].max(b[i + 1]) + 0.25 * bend(i).max(bend(i + 1));
             tree[self.leaves + i] = bound.max(0.0);
         }
+        self.top = tree[self.leaves..].iter().copied().fold(0.0, f64::max);
         for i in (1..self.leaves).rev() {
             tree[i] = tree[2 * i] + tree[2 * i + 1];
         }

@@ -1,6 +1,7 @@
 //! Heavy tails: convergence, identities, a dense matrix, and what is said in words.
 
 use super::models::{Fixed, Ou, Student, Tide, Well, even, simulate, thin};
+use crate::exact::convolve::Rounding;
 use crate::exact::problem::Problem;
 use crate::exact::transition::Transition;
 use crate::exact::{Options, Smoothed, forward, layout::Layout, log_evidence, smooth};
@@ -78,8 +79,8 @@ fn evidence_is_the_same_at_every_time() {
             let values = thin(&dense, every);
             let problem = Problem::new(&model, &grid, &values).unwrap();
             let layout = Layout::new(&problem, 0.02, (-30.0, 30.0), CELLS).unwrap();
-            let fast = forward::smooth(&problem, &layout, &[], CELLS, false).unwrap();
-            let careful = forward::smooth(&problem, &layout, &[], CELLS, true).unwrap();
+            let fast = forward::smooth(&problem, &layout, &[], CELLS, Rounding::Reference).unwrap();
+            let careful = forward::smooth(&problem, &layout, &[], CELLS, Rounding::Careful).unwrap();
             assert!(fast.disagreement < 1e-9 && careful.disagreement < 1e-9, "{:e}", fast.disagreement);
             assert!((fast.log_evidence - careful.log_evidence).abs() < 1e-9);
             assert!(off(&fast.mean, &careful.mean) < 1e-9);
@@ -95,7 +96,7 @@ fn push_is_the_transpose_of_pull() {
     for values in [[0.1, 0.3, 0.2, 0.4], [0.1, f64::NAN, f64::NAN, 0.4]] {
         let problem = Problem::new(&model, &grid, &values).unwrap();
         let layout = Layout::new(&problem, 0.05, (-6.0, 7.0), CELLS).unwrap();
-        let mut transition = Transition::new(&problem, &layout, CELLS, false);
+        let mut transition = Transition::new(&problem, &layout, CELLS, Rounding::Reference);
         for j in 0..3 {
             let vector = |n: usize, k: f64| (0..n).map(|i| (k * i as f64).sin() + 1.1).collect::<Vec<f64>>();
             let (a, b) = (vector(layout.support(j).len, 0.7), vector(layout.support(j + 1).len, 0.31));

@@ -1,0 +1,187 @@
+//! Solve a problem on windows that follow the data: spacing from known widths, windows widened where they were too small.
+
+use super::convolve::Rounding;
+use super::forward::{self, Run};
+use super::gather::{Gathered, index};
+use super::layout::Layout;
+use super::problem::Problem;
+use super::score::{Judged, Score, evidence, score};
+use super::windows::{Windows, narrowest};
+use crate::series::TimeGrid;
+use crate::{Error, Model, Result};
+
+/// Cells per standard deviation of what past or future alone say, while learning and for the answer. The interpolation
+/// then errs by 0.6·(1/3.5)¹² ≈ 2e-7 and 2e-9 of one step.
+const LEARNING: f64 = 3.5;
+const ANSWER: f64 = 5.0;
+/// Error of the log evidence by states outside the windows that is let pass, while learning and for the answer.
+const BEYOND_LEARNING: f64 = 2e-2;
+const BEYOND: f64 = 2e-4;
+/// Relative error of a variance, and mass after the last observation, outside the windows that is let pass in the answer; the
+/// former only up to this many cells.
+const VARIANCE: f64 = 1e-2;
+const OUTSIDE: f64 = 2e-4;
+const MODERATE: usize = 1 << 22;
+/// Error by the rounding of FFTs that is let pass in the answer.
+const LOSS: f64 = 1e-5;
+/// Times that windows are widened.
+const WIDENINGS: usize = 12;
+/// Most cells of one time, and of all times together: three messages of them are kept.
+const MOST_CELLS: usize = 1 << 18;
+const MOST_TOTAL: usize = 1 << 25;
+
+/// A series to be explained by models of one kind.
+#[derive(Debug)]
+pub(crate) struct Follower<'a> {
+    grid: &'a TimeGrid,
+    values: &'a [f64],
+    gathered: Option<Gathered>,
+}
+
+/// Windows that were enough before, to begin with.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Memory {
+    windows: Option<Windows>,
+}
+
+/// The answer at given parameters: a run on a layout that is fine and wide enough.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub run: Run,
+    pub layout: Layout,
+    pub rounding: Rounding,
+    /// Error of the log evidence to expect.
+    pub error: f64,
+}
+
+impl<'a> Follower<'a> {
+    /// Models like `model` for the values of `grid`.
+    pub fn new(model: &Model, grid: &'a TimeGrid, values: &'a [f64]) -> Result<Self> {
+        let gathered = if index(model).is_some() { Gathered::new(grid, values)? } else { None };
+        Ok(Self { grid, values, gathered })
+    }
+
+    /// Log evidence and slope in all parameters, as accurate as learning needs.
+    pub fn score(&self, model: &Model, memory: &mut Memory) -> Result<Score> {
+        let Some((gathered, index)) = self.gathered.as_ref().zip(index(model)) else {
+            let problem = Problem::new(model, self.grid, self.values)?;
+            return learn(&problem, memory, score, |score| &score.judged);
+        };
+        let problem = gathered.problem(model, index)?;
+        let mut found = learn(&problem, memory, score, |score| &score.judged)?;
+        add_lengths(&mut found, gathered, &problem, index);
+        Ok(found)
+    }
+
+    /// The log evidence alone.
+    pub fn log_evidence(&self, model: &Model, memory: &mut Memory) -> Result<f64> {
+        let run = |problem: &Problem, memory: &mut Memory| {
+            learn(problem, memory, evidence, |(_, judged)| judged).map(|(log_evidence, _)| log_evidence)
+        };
+        match self.gathered.as_ref().zip(index(model)) {
+            Some((gathered, index)) => run(&gathered.problem(model, index)?, memory),
+            None => run(&Problem::new(model, self.grid, self.values)?, memory),
+        }
+    }
+
+    /// Cells of all times that learning works on at `model`: what a pass costs.
+    pub fn cells(&self, model: &Model) -> Result<usize> {
+        let count = |problem: &Problem| {
+            let windows = Windows::new(problem.values.len());
+            Ok(layout(problem, narrowest(problem)? / LEARNING, &windows)?.total())
+        };
+        match self.gathered.as_ref().zip(index(model)) {
+            Some((gathered, index)) => count(&gathered.problem(model, index)?),
+            None => count(&Problem::new(model, self.grid, self.values)?),
+        }
+    }
+}
+
+/// What the lengths of gathered steps add to the slopes of the parameters that they depend on.
+fn add_lengths(score: &mut Score, gathered: &Gathered, problem: &Problem, index: f64) {
+    let slopes = gathered.slopes(problem, index);
+    let noise = problem.dimension.noise.parameters();
+    let drift = problem.model.drift.parameter_count();
+    let Some(scale) = noise.iter().position(|(name, _)| *name == "scale") else { return };
+    let alpha = noise.iter().position(|(name, _)| *name == "alpha");
+    for (key, by_noise) in &score.by_length {
+        let Some(slope) = slopes.get(key) else { continue };
+        // The scale enters as scale·Δ^{1/α}: ∂/∂ ln Δ = (scale/α) ∂/∂scale.
+        let by_length = by_noise[scale] * noise[scale].1 / index;
+        score.slope.iter_mut().zip(&slope.drift).for_each(|(sum, by)| *sum += by_length * by);
+        if let Some(alpha) = alpha {
+            score.slope[drift + alpha] += by_length * slope.alpha;
+        }
+    }
+}
+
+/// Run on windows until they are large enough.
+fn learn<T>(
+    problem: &Problem,
+    memory: &mut Memory,
+    run: impl Fn(&Problem, &Layout, usize, Rounding) -> Result<T>,
+    judged: impl Fn(&T) -> &Judged,
+) -> Result<T> {
+    let spacing = narrowest(problem)? / LEARNING;
+    let windows = memory.windows.get_or_insert_with(|| Windows::new(problem.values.len()));
+    for _ in 0..WIDENINGS {
+        let found = run(problem, &layout(problem, spacing, windows)?, MOST_CELLS, Rounding::Fast)?;
+        if !widen(windows, judged(&found), BEYOND_LEARNING) {
+            return Ok(found);
+        }
+    }
+    Err(unsettled())
+}
+
+/// Widen what was too narrow; false if nothing was.
+fn widen(windows: &mut Windows, judged: &Judged, beyond: f64) -> bool {
+    judged.pressed.iter().for_each(|&(j, sides)| windows.press(j, sides));
+    if judged.beyond > beyond {
+        windows.reach_out();
+    }
+    judged.beyond > beyond || !judged.pressed.is_empty()
+}
+
+fn layout(problem: &Problem, spacing: f64, windows: &Windows) -> Result<Layout> {
+    let layout = Layout::following(problem, spacing, &windows.ranges(problem)?, windows.first(), MOST_CELLS)?;
+    if layout.total() > MOST_TOTAL {
+        return Err(Error::Numerical {
+            what: "exact posterior",
+            why: format!("{} cells over all times are more than the {MOST_TOTAL} allowed", layout.total()),
+        });
+    }
+    Ok(layout)
+}
+
+fn unsettled() -> Error {
+    Error::Numerical { what: "exact posterior", why: "windows around the data do not hold the posterior".into() }
+}
+
+/// Evidence and marginals of `problem`, all its times included.
+pub(crate) fn answer(problem: &Problem, levels: &[f64]) -> Result<Answer> {
+    let spacing = narrowest(problem)? / ANSWER;
+    let mut windows = Windows::new(problem.values.len());
+    let mut rounding = Rounding::Fast;
+    for _ in 0..WIDENINGS {
+        let layout = layout(problem, spacing, &windows)?;
+        let run = forward::smooth(problem, &layout, levels, MOST_CELLS, rounding)?;
+        let [low, high] = run.edges;
+        let lost = (low.evidence + high.evidence) / BEYOND;
+        let outside = (low.outside + high.outside) / OUTSIDE;
+        let variance = if layout.total() < MODERATE { low.variance.max(high.variance) / VARIANCE } else { 0.0 };
+        let narrow = lost.max(outside).max(variance) > 1.0;
+        let rough = run.loss > LOSS && rounding == Rounding::Fast;
+        if !(narrow || rough) && run.pressed.is_empty() {
+            let error = low.evidence + high.evidence + run.loss;
+            return Ok(Answer { run, layout, rounding, error });
+        }
+        run.pressed.iter().for_each(|&(j, sides)| windows.press(j, sides));
+        if narrow {
+            windows.reach_out();
+        }
+        if rough {
+            rounding = Rounding::Careful;
+        }
+    }
+    Err(unsettled())
+}

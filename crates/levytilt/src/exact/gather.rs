@@ -1,0 +1,111 @@
+//! Leave out times without an observation where the law over the whole gap between two observations is known.
+//!
+//! With an affine drift the state after a gap is a·x + c + Σ_k a_k J_k, where a_k is what is left of a unit at the end of
+//! step k when the gap ends. For a stable law Σ_k a_k J_k has the law of one step of length Σ_k Δ_k |a_k|^α, and for Brownian
+//! motion the same with α = 2. Without a drift all a_k are 1, and steps of any process with independent, stationary
+//! increments add up. So the evidence of the chain, and of what it learns, needs the times of observations only.
+
+use super::problem::Problem;
+use crate::drift::Drift;
+use crate::noise::length_key;
+use crate::series::TimeGrid;
+use crate::{Model, Result};
+use std::collections::HashMap;
+
+/// Families whose increments over adjoining steps add up to one over both.
+const ADDITIVE: [&str; 6] = ["stable", "tempered-stable", "variance-gamma", "nig", "compound-poisson", "gaussian"];
+
+/// A series reduced to its observations, the first time apart.
+#[derive(Debug)]
+pub(crate) struct Gathered {
+    grid: TimeGrid,
+    values: Vec<f64>,
+    /// Steps of the full grid that each step gathers, as their lengths and the time from their end to that of the gap.
+    steps: Vec<Vec<(f64, f64)>>,
+}
+
+/// What the length of a gathered step owes to parameters: ∂ ln Δ/∂p for the parameters of the drift, and for α.
+#[derive(Debug, Clone)]
+pub(crate) struct LengthSlope {
+    pub drift: Vec<f64>,
+    pub alpha: f64,
+}
+
+/// α of a model whose steps can be gathered; none if they cannot.
+pub(crate) fn index(model: &Model) -> Option<f64> {
+    let dimension = model.only_dimension().ok()?;
+    let (drift, family) = (model.drift.as_ref(), dimension.noise.family());
+    let alpha = dimension.noise.parameters().iter().find(|(name, _)| *name == "alpha").map_or(2.0, |(_, alpha)| *alpha);
+    let still = drift.kind() == "none" && ADDITIVE.contains(&family);
+    let affine = drift.is_affine() && drift.is_autonomous() && ["stable", "gaussian"].contains(&family);
+    (still || affine).then_some(alpha)
+}
+
+impl Gathered {
+    /// The observations of a series; `None` if fewer than one in two times would be left out.
+    pub fn new(grid: &TimeGrid, values: &[f64]) -> Result<Option<Self>> {
+        let spread = grid.spread(values)?;
+        let kept: Vec<usize> = (0..grid.len()).filter(|&j| j == 0 || !spread[j].is_nan()).collect();
+        if kept.len() < 2 || 2 * kept.len() > grid.len() {
+            return Ok(None);
+        }
+        let lengths = |from: usize, to: usize| {
+            let mut rest = 0.0;
+            let step = |j: usize| {
+                let dt = grid.step(j);
+                rest += dt;
+                (dt, rest - dt)
+            };
+            (from..to).rev().map(step).collect()
+        };
+        Ok(Some(Self {
+            grid: grid.only(&kept),
+            values: kept.iter().map(|&j| spread[j]).collect(),
+            steps: kept.windows(2).map(|pair| lengths(pair[0], pair[1])).collect(),
+        }))
+    }
+
+    /// The reduced problem of a model with this `index`.
+    pub fn problem<'a>(&'a self, model: &'a Model, index: f64) -> Result<Problem<'a>> {
+        let mut problem = Problem::new(model, &self.grid, &self.values)?;
+        let drift = model.drift.as_ref();
+        problem.lengths = self
+            .steps
+            .iter()
+            .map(|steps| steps.iter().map(|&(dt, rest)| dt * multiplier(drift, rest).0.abs().powf(index)).sum())
+            .collect();
+        Ok(problem)
+    }
+
+    /// By key of the length of a step of `problem`: what that length owes to the parameters.
+    pub fn slopes(&self, problem: &Problem, index: f64) -> HashMap<u64, LengthSlope> {
+        let drift = problem.model.drift.as_ref();
+        let mut all = HashMap::new();
+        for (steps, &length) in self.steps.iter().zip(&problem.lengths) {
+            all.entry(length_key(length)).or_insert_with(|| {
+                let mut slope = LengthSlope { drift: vec![0.0; drift.parameter_count()], alpha: 0.0 };
+                for &(dt, rest) in steps {
+                    let (a, by_parameter) = multiplier(drift, rest);
+                    let share = dt * a.abs().powf(index) / length;
+                    slope.alpha += if a == 0.0 { 0.0 } else { share * a.abs().ln() };
+                    slope.drift.iter_mut().zip(by_parameter).for_each(|(sum, by)| *sum += share * index * by / a);
+                }
+                slope
+            });
+        }
+        all
+    }
+}
+
+/// What is left of a unit of the state after time `dt` under an affine drift, and its derivatives in the parameters.
+fn multiplier(drift: &dyn Drift, dt: f64) -> (f64, Vec<f64>) {
+    let p = drift.parameter_count();
+    let [(zero, at_zero), (one, at_one)] = [0.0, 1.0].map(|x| {
+        let (mut out, mut by_state, mut by_parameter) = ([0.0], [0.0], vec![0.0; p]);
+        drift.flow_jacobian(0.0, dt, &[x], &mut out, &mut by_state, &mut by_parameter);
+        (by_state[0], by_parameter)
+    });
+    // Affine: the slope in the state is the same everywhere.
+    debug_assert!((zero - one).abs() <= 1e-9 * zero.abs().max(1.0));
+    (zero, at_one.iter().zip(&at_zero).map(|(one, zero)| one - zero).collect())
+}

@@ -1,0 +1,178 @@
+//! Count pairs of states before and after a step by their distance: all that the noise's parameters can learn from.
+//!
+//! With masses f̂ before the noise of a step and the message b after it, C_m = Σ_i f̂_i b_{i+m} and Σ_m K_m C_m is the
+//! evidence, so ∂/∂p of its logarithm is Σ_m (∂K_m/∂p) C_m over the evidence. The kernel is symmetric: offsets m and −m are
+//! counted together. Steps of one length add up, and every parameter is served by one sum over nodes at the end.
+
+use super::convolve::{Convolver, Entry, KEPT_EACH, Rounding, TAPS, fft_cost, good_length, slide};
+use super::lagrange::REACH;
+use crate::Result;
+use realfft::RealFftPlanner;
+use realfft::num_complex::Complex;
+use std::collections::HashMap;
+
+/// The pairs of all steps of one length.
+#[derive(Debug, Default)]
+pub(super) struct Pairs {
+    /// C_0, C_1 + C_{−1}, …
+    near: Vec<f64>,
+    /// Spectra of C on circles, by length.
+    around: HashMap<usize, Vec<Complex<f64>>>,
+    /// Derivatives from offsets that are too far out to be kept.
+    far: Vec<f64>,
+    /// Entry i is added to C_m for all m ≥ i: pairs with states beyond the cells.
+    beyond: Vec<f64>,
+}
+
+impl Pairs {
+    /// Whether nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.near.is_empty() && self.around.is_empty() && self.far.is_empty() && self.beyond.is_empty()
+    }
+
+    fn add(&mut self, lowest: i64, values: &[f64]) {
+        let farthest = lowest.unsigned_abs().max((lowest + values.len() as i64 - 1).unsigned_abs()) as usize;
+        if self.near.len() <= farthest {
+            self.near.resize(farthest + 1, 0.0);
+        }
+        for (value, m) in values.iter().zip(lowest..) {
+            self.near[m.unsigned_abs() as usize] += value;
+        }
+    }
+}
+
+impl Convolver<'_> {
+    /// Count the pairs of `before` and `after` a step of length `dt`, divided by `evidence`.
+    pub fn pair(
+        &mut self,
+        dt: f64,
+        (first_before, before): (i64, &[f64]),
+        (first_after, after): (i64, &[f64]),
+        evidence: f64,
+    ) -> Result<()> {
+        let key = self.prepare(dt)?;
+        let entry = self.entries.get_mut(&key).expect("prepared above");
+        let lowest = first_after - (first_before + before.len() as i64 - 1);
+        let highest = first_after + after.len() as i64 - 1 - first_before;
+        let farthest = lowest.unsigned_abs().max(highest.unsigned_abs());
+        let direct = (before.len() * after.len()) as f64;
+        if self.rounding != Rounding::Careful && direct > fft_cost(farthest) && (farthest as usize) < KEPT_EACH {
+            let circle = good_length(2 * farthest as usize + 2);
+            let spectra = [(before, 0), (after, first_after - first_before)]
+                .map(|(values, shift)| transform(&mut self.planner, circle, values, shift));
+            let sum = entry.pairs.around.entry(circle).or_insert_with(|| vec![Complex::default(); spectra[0].len()]);
+            let scale = 1.0 / (evidence * circle as f64);
+            for ((sum, f), b) in sum.iter_mut().zip(&spectra[0]).zip(&spectra[1]) {
+                *sum += f.conj() * b * scale;
+            }
+            return Ok(());
+        }
+        // C_m = Σ_i f̂_i b_{i+m}; `slide` reads its source backwards.
+        let (n, scale) = (before.len(), 1.0 / evidence);
+        let source: Vec<f64> = before.iter().rev().map(|f| f * scale).collect();
+        let mut padded = vec![0.0; 2 * (n - 1) + after.len() + TAPS];
+        padded[n - 1..][..after.len()].copy_from_slice(after);
+        let mut counted = vec![0.0; n + after.len() - 1];
+        slide(&source, &padded, &mut counted);
+        entry.count(lowest, &counted, farthest as usize);
+        Ok(())
+    }
+
+    /// Count the pairs of `before` with all states below the first and from the second of `ends` on, where the message is
+    /// constant; its `values` there are divided by the evidence already.
+    pub fn pair_beyond(&mut self, dt: f64, before: (i64, &[f64]), ends: (i64, i64), values: [f64; 2]) -> Result<()> {
+        let key = self.prepare(dt)?;
+        let beyond = &mut self.entries.get_mut(&key).expect("prepared above").pairs.beyond;
+        let mut add = |distance: i64, mass: f64| {
+            // From beyond the end, one stays there unless one moves back: 1 − Σ_{m > −distance} K_m.
+            let (from, mass) = if distance >= 1 { (distance as usize, mass) } else { ((1 - distance) as usize, -mass) };
+            if beyond.len() <= from {
+                beyond.resize(from + 1, 0.0);
+            }
+            beyond[from] += mass;
+        };
+        for (cell, mass) in (before.0..).zip(before.1) {
+            add(cell - ends.0 + 1, mass * values[0]);
+            add(ends.1 - cell, mass * values[1]);
+        }
+        Ok(())
+    }
+
+    /// Per step length: its key and Σ_m (∂K_m/∂p) C_m for every parameter p of the noise.
+    pub fn contract(&mut self) -> Vec<(u64, Vec<f64>)> {
+        let planner = &mut self.planner;
+        let mut all: Vec<(u64, Vec<f64>)> = self
+            .entries
+            .iter_mut()
+            .filter(|(_, e)| !e.pairs.is_empty())
+            .map(|(&key, e)| (key, e.contract(planner)))
+            .collect();
+        all.sort_by_key(|(key, _)| *key);
+        all
+    }
+}
+
+impl Entry {
+    /// Add C_m for m = `lowest`, `lowest` + 1, …
+    fn count(&mut self, lowest: i64, counted: &[f64], farthest: usize) {
+        if farthest < KEPT_EACH {
+            self.pairs.add(lowest, counted);
+            return;
+        }
+        let highest = lowest + counted.len() as i64 - 1;
+        let mut folded = vec![0.0; farthest + 1 - nearest(lowest, highest)];
+        for (value, m) in counted.iter().zip(lowest..) {
+            folded[m.unsigned_abs() as usize - nearest(lowest, highest)] += value;
+        }
+        let push = self.kernel.contract(&self.nodes, nearest(lowest, highest) as u64, &folded, 0.0);
+        self.pairs.far.resize(push.len(), 0.0);
+        self.pairs.far.iter_mut().zip(push).for_each(|(sum, push)| *sum += push);
+    }
+
+    fn contract(&mut self, planner: &mut RealFftPlanner<f64>) -> Vec<f64> {
+        let mut circles: Vec<(usize, Vec<Complex<f64>>)> = self.pairs.around.drain().collect();
+        circles.sort_by_key(|(circle, _)| *circle);
+        for (circle, mut spectrum) in circles {
+            let inverse = planner.plan_fft_inverse(circle);
+            let mut values = inverse.make_output_vec();
+            // The first and the last number of a real signal's spectrum are real; rounding may say otherwise.
+            spectrum[0].im = 0.0;
+            spectrum[circle / 2].im = 0.0;
+            inverse.process(&mut spectrum, &mut values).expect("lengths of the plan");
+            let half = circle / 2;
+            self.pairs.add(0, &values[..half]);
+            self.pairs.add(half as i64 - circle as i64, &values[half..]);
+        }
+        let mut rest = 0.0;
+        let count = self.pairs.near.len().max(self.pairs.beyond.len() + REACH);
+        if !self.pairs.beyond.is_empty() {
+            self.pairs.near.resize(count, 0.0);
+            self.pairs.beyond.resize(count, 0.0);
+            for (near, beyond) in self.pairs.near.iter_mut().zip(&self.pairs.beyond) {
+                rest += beyond;
+                *near += rest;
+            }
+        }
+        let mut push = self.kernel.contract(&self.nodes, 0, &self.pairs.near, rest);
+        push.iter_mut().zip(&self.pairs.far).for_each(|(push, far)| *push += far);
+        self.pairs = Pairs::default();
+        push
+    }
+}
+
+/// Smallest magnitude of the offsets from `lowest` to `highest`.
+fn nearest(lowest: i64, highest: i64) -> usize {
+    if lowest <= 0 && highest >= 0 { 0 } else { lowest.unsigned_abs().min(highest.unsigned_abs()) as usize }
+}
+
+/// Spectrum of `values` placed `shift` cells along a circle.
+fn transform(planner: &mut RealFftPlanner<f64>, circle: usize, values: &[f64], shift: i64) -> Vec<Complex<f64>> {
+    let plan = planner.plan_fft_forward(circle);
+    let (mut buffer, mut spectrum) = (vec![0.0; circle], plan.make_output_vec());
+    let start = shift.rem_euclid(circle as i64) as usize;
+    let before_seam = values.len().min(circle - start);
+    buffer[start..start + before_seam].copy_from_slice(&values[..before_seam]);
+    buffer[..values.len() - before_seam].copy_from_slice(&values[before_seam..]);
+    plan.process(&mut buffer, &mut spectrum).expect("lengths of the plan");
+    spectrum
+}

@@ -1,0 +1,189 @@
+//! Follow the data: which states each time needs, and how finely they have to be told apart.
+//!
+//! At an observation these are the states within some standard deviations of its error. Between two observations they reach
+//! from one to the other and as far beyond as an excursion may lead that comes back in time: to where the noise of the whole
+//! gap goes with probability [`EXCURSION`], times a factor that grows until what lies beyond is measured to be negligible.
+
+use super::problem::Problem;
+use crate::noise::{NodeCache, Nodes};
+use crate::{Result, Start};
+use std::collections::HashMap;
+
+/// Standard deviations of the observation error kept to either side of an observation at first.
+const DEPTH: f64 = 7.0;
+/// The same where the law of the start is all that is known.
+const START: f64 = 8.0;
+/// Probability to go farther within a gap that decides how far the states of the gap reach.
+const EXCURSION: f64 = 1e-2;
+/// The same after the last observation, where nothing calls back.
+const OUTSIDE: f64 = 2e-5;
+
+/// How far the states of each time reach.
+#[derive(Debug, Clone)]
+pub(crate) struct Windows {
+    /// Standard deviations below and above the observation of each time.
+    sides: Vec<[f64; 2]>,
+    /// Factor of the reach within gaps.
+    reach: f64,
+}
+
+impl Windows {
+    /// First windows for `times` times.
+    pub fn new(times: usize) -> Self {
+        Self { sides: vec![[DEPTH; 2]; times], reach: 1.0 }
+    }
+
+    /// Move out the lower or upper side of the window of time `j`.
+    pub fn press(&mut self, j: usize, sides: [bool; 2]) {
+        for (side, _) in self.sides[j].iter_mut().zip(sides).filter(|(_, pressed)| *pressed) {
+            *side *= 1.6;
+        }
+    }
+
+    /// Reach farther within gaps.
+    pub fn reach_out(&mut self) {
+        self.reach *= 1.6;
+    }
+
+    /// Depth at the first time.
+    pub fn first(&self) -> [f64; 2] {
+        self.sides[0].map(|side| side.max(START))
+    }
+
+    /// Lowest and highest state of every time but the first.
+    pub fn ranges(&self, problem: &Problem) -> Result<Vec<(f64, f64)>> {
+        let mut reaches = Reaches { nodes: NodeCache::new(problem.dimension.noise.as_ref()), known: HashMap::new() };
+        let error = problem.dimension.observation_std;
+        let steps = problem.grid.steps();
+        let around = |j: usize, y: f64| (y - self.sides[j][0] * error, y + self.sides[j][1] * error);
+        let mut ranges = Vec::with_capacity(steps);
+        let mut past = Anchor::start(problem);
+        let mut j = 0;
+        while j < steps {
+            let next = (j + 1..=steps).find(|&k| !problem.values[k].is_nan());
+            let until = next.unwrap_or(steps + 1);
+            if until > j + 1 {
+                let trail = past.trail(problem, j, until - 1);
+                let lost = if next.is_some() { EXCURSION } else { OUTSIDE };
+                let reach = self.reach * reaches.of(trail.length, lost)? + past.margin;
+                let ahead = next.map(|k| around(k, problem.values[k]));
+                for &centre in &trail.centres {
+                    let own = self.sides[j].map(|side| (side * error).max(reach));
+                    let (lo, hi) = (centre - own[0], centre + own[1]);
+                    let reached = ahead.map(|(low, high)| {
+                        (low.min(low + DEPTH * error - reach), high.max(high - DEPTH * error + reach))
+                    });
+                    ranges.push(reached.map_or((lo, hi), |(low, high)| (lo.min(low), hi.max(high))));
+                }
+            }
+            if let Some(k) = next {
+                ranges.push(around(k, problem.values[k]));
+                past = Anchor { state: problem.values[k], margin: 0.0 };
+            }
+            j = until;
+        }
+        Ok(ranges)
+    }
+}
+
+/// Where a gap begins.
+struct Anchor {
+    state: f64,
+    /// How far from there the state may be already.
+    margin: f64,
+}
+
+/// The way of a state through a gap without noise, and the length of the gap for the noise that is left at its end.
+struct Trail {
+    centres: Vec<f64>,
+    length: f64,
+}
+
+impl Anchor {
+    fn start(problem: &Problem) -> Self {
+        match (problem.values[0], problem.dimension.start) {
+            (y, _) if !y.is_nan() => Self { state: y, margin: 0.0 },
+            (_, Start::Fixed(x0)) => Self { state: x0, margin: 0.0 },
+            (_, Start::Gaussian { mean, std }) => Self { state: mean, margin: START * std },
+        }
+    }
+
+    /// From time `from` over the times up to `to`.
+    fn trail(&self, problem: &Problem, from: usize, to: usize) -> Trail {
+        let (mut x, mut length) = (self.state, 0.0);
+        let mut centres = Vec::with_capacity(to - from);
+        for j in from..to {
+            let (next, slope) = flow(problem, j, x);
+            // A drift that calls back forgets what happened early in the gap.
+            length = length * slope.abs().min(1.0).powi(2) + problem.lengths[j];
+            x = next;
+            centres.push(x);
+        }
+        // The step to the next observation.
+        length += problem.lengths.get(to).copied().unwrap_or(0.0);
+        Trail { centres, length }
+    }
+}
+
+/// The flow of `x` over step `j`, and its slope.
+fn flow(problem: &Problem, j: usize, x: f64) -> (f64, f64) {
+    let delta = problem.dimension.observation_std;
+    let mut out = [0.0; 3];
+    let (t, dt) = (problem.grid.times()[j], problem.grid.step(j));
+    problem.model.drift.flow_many(t, dt, &[x - delta, x, x + delta], &mut out);
+    (out[1], (out[2] - out[0]) / (2.0 * delta))
+}
+
+/// Distances that increments over a length exceed with a given probability, by eighths of a doubling of the length.
+struct Reaches<'a> {
+    nodes: NodeCache<'a>,
+    known: HashMap<(i64, u64), f64>,
+}
+
+impl Reaches<'_> {
+    fn of(&mut self, length: f64, probability: f64) -> Result<f64> {
+        let eighth = (8.0 * length.log2()).ceil();
+        let key = (eighth as i64, probability.to_bits());
+        if let Some(reach) = self.known.get(&key) {
+            return Ok(*reach);
+        }
+        let nodes = self.nodes.nodes((eighth / 8.0).exp2())?;
+        let reach = upper(&nodes, probability);
+        self.known.insert(key, reach);
+        Ok(reach)
+    }
+}
+
+/// The distance that an increment exceeds, to either side, with this probability.
+fn upper(nodes: &Nodes, probability: f64) -> f64 {
+    let (mut low, mut high) = (-690.0f64, 345.0f64);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if 2.0 * (1.0 - nodes.cdf(middle.exp())) > probability { low = middle } else { high = middle }
+    }
+    high.exp()
+}
+
+/// The narrowest that past or future alone leave a state, as a standard deviation.
+///
+/// A filter of variances: a step takes P to 1/E[1/(a²P + S)], no more than the prediction's, and an observation adds its
+/// precision.
+pub(crate) fn narrowest(problem: &Problem) -> Result<f64> {
+    let mut cache = NodeCache::new(problem.dimension.noise.as_ref());
+    let error = problem.dimension.observation_std;
+    let (mut variance, mut least) = (error * error, error * error);
+    let mut x = problem.values[0];
+    for j in 0..problem.end {
+        let nodes = cache.nodes(problem.lengths[j])?;
+        let (next, slope) = if x.is_nan() { (x, 1.0) } else { flow(problem, j, x) };
+        let carried = slope * slope * variance;
+        let each = nodes.variances().iter().zip(nodes.weights());
+        let precision: f64 = each.map(|(s, w)| w / (carried + s)).sum();
+        let y = problem.values[j + 1];
+        x = if y.is_nan() { next } else { y };
+        let observed = if y.is_nan() { 0.0 } else { (error * error).recip() };
+        variance = 1.0 / (precision + observed);
+        least = if variance < least { variance } else { least };
+    }
+    Ok(least.sqrt())
+}

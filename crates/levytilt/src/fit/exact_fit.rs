@@ -1,0 +1,152 @@
+//! Fit one dimension exactly where a grid can be afforded: parameters on the exact evidence, marginals and paths from it.
+
+use super::find::Found;
+use super::judge::Judgement;
+use super::start::{Beginning, begin};
+use super::{Estimate, Fit, FitOptions, Solved, Spec};
+use crate::exact::follow::{Answer, Follower, answer};
+use crate::exact::problem::Problem;
+use crate::exact::sample::sample;
+use crate::posterior::{Evidence, Marginal, WeightSummary, marginals};
+use crate::series::TimeGrid;
+use crate::solve::{Choice, ExactLearned, Method, Parameter, ParameterPosterior, learn_exact};
+use crate::{Chain, Result};
+
+/// Most cells over all times that a pass of learning may have. A slope takes some 0.1 µs per cell and three numbers of memory,
+/// and a fit about twenty slopes: a minute and half a gigabyte at most.
+const MOST_LEARNING: usize = 20_000_000;
+
+/// Fit `spec` to one column exactly; if that cannot be done or costs too much, the reason, if it is worth saying.
+pub(super) fn fit_exact(
+    spec: &Spec,
+    (grid, values): (&TimeGrid, &[f64]),
+    options: &FitOptions,
+    seed: u64,
+) -> Result<std::result::Result<Solved, Option<String>>> {
+    if spec.dim() != 1 || spec.network.is_some() {
+        return Ok(Err(None));
+    }
+    let Beginning { model, parameters } = begin(spec, grid, &[values], options.priors)?;
+    if model.drift.is_affine() && model.dimensions[0].noise.nodes(grid.step(0))?.len() == 1 {
+        // Brownian motion: quadratic potentials are exact, and cost less.
+        return Ok(Err(None));
+    }
+    let cells = match Follower::new(&model, grid, values).and_then(|follower| follower.cells(&model)) {
+        Ok(cells) => cells,
+        Err(error) => return Ok(Err(Some(error.to_string()))),
+    };
+    if cells > MOST_LEARNING {
+        return Ok(Err(Some(format!("it would need {cells} cells"))));
+    }
+    let learned = match parameters.iter().all(|p| p.fixed) {
+        true => given(model, parameters),
+        false => match learn_exact(&model, &parameters, (grid, values), options.learn.iterations) {
+            Ok(learned) => learned,
+            Err(error) => return Ok(Err(Some(error.to_string()))),
+        },
+    };
+    solve(learned, (grid, values), options, seed)
+}
+
+fn given(model: crate::Model, parameters: Vec<Parameter>) -> ExactLearned {
+    let unknown = vec![f64::NAN; parameters.len()];
+    ExactLearned {
+        model,
+        parameters,
+        std_errors: unknown.clone(),
+        data_shares: unknown,
+        covariance: Vec::new(),
+        shift: Vec::new(),
+        iterations: 0,
+        warnings: Vec::new(),
+    }
+}
+
+/// Marginals and paths at the parameters found.
+fn solve(
+    learned: ExactLearned,
+    (grid, values): (&TimeGrid, &[f64]),
+    options: &FitOptions,
+    seed: u64,
+) -> Result<std::result::Result<Solved, Option<String>>> {
+    let problem = Problem::new(&learned.model, grid, values)?;
+    let solved = match answer(&problem, &options.quantiles) {
+        Ok(solved) => solved,
+        Err(error) => return Ok(Err(Some(error.to_string()))),
+    };
+    let chain = Chain::new(&learned.model, grid, &[values])?;
+    let paths = sample((&problem, &chain), (&solved.layout, solved.rounding), usize::MAX, options.paths, seed)?;
+    let summary = WeightSummary::new(&paths.log_weights());
+    let evidence = Evidence { log_evidence: solved.run.log_evidence, std_error: solved.error, resamplings: 0.0 };
+    let equal = vec![1.0 / options.paths as f64; options.paths];
+    let drawn = marginals(&paths, 0, &equal, &options.quantiles);
+    let marginals = exact_marginals(drawn, &solved);
+    drop(chain);
+    drop(problem);
+    let cells = solved.layout.total() / grid.len();
+    let why = format!(
+        "the exact posterior, on {cells} cells per time; the log evidence is known to {:.0e}",
+        solved.error.max(1e-6)
+    );
+    let judgement = Judgement { paths, summary, evidence, notes: Vec::new() };
+    let found = as_found(learned, why);
+    Ok(Ok(Solved { found, trained: None, judgement, marginals: Some(vec![marginals]) }))
+}
+
+/// The marginals of the grid, with the probabilities of jumps from paths. Where a moment or a quantile is not finite, or lies
+/// outside the grid, it is that of the paths.
+fn exact_marginals(drawn: Vec<Marginal>, solved: &Answer) -> Vec<Marginal> {
+    let run = &solved.run;
+    let finite = |exact: f64, drawn: f64| if exact.is_finite() { exact } else { drawn };
+    let one = |(j, drawn): (usize, Marginal)| Marginal {
+        mean: finite(run.mean[j], drawn.mean),
+        sd: finite(run.sd[j], drawn.sd),
+        quantiles: run.quantiles[j].iter().zip(&drawn.quantiles).map(|(&exact, &drawn)| finite(exact, drawn)).collect(),
+        jump_probability: drawn.jump_probability,
+    };
+    drawn.into_iter().enumerate().map(one).collect()
+}
+
+fn as_found(learned: ExactLearned, why: String) -> Found {
+    let ExactLearned { model, parameters, std_errors, data_shares, covariance, shift, iterations, warnings } = learned;
+    let judged = std_errors.iter().zip(&data_shares);
+    let estimate = |(p, (&error, &share)): (&Parameter, (&f64, &f64))| Estimate {
+        name: p.name.clone(),
+        value: p.value,
+        std_error: (!p.fixed && error.is_finite()).then_some(error),
+        fixed: p.fixed,
+        held_by_prior: !p.fixed && p.prior.is_some() && share < 0.5,
+    };
+    Found {
+        estimates: parameters.iter().zip(judged).map(estimate).collect(),
+        model,
+        covariance,
+        shift,
+        choices: vec![Choice { method: Method::Grid, why }],
+        potentials: vec![Vec::new()],
+        iterations,
+        noted: warnings,
+        network: None,
+    }
+}
+
+/// Draw from the posterior of the parameters that `fit` learned: see [`ParameterPosterior`]. `spec`, `grid`, `values` and
+/// `priors` are those of the fit.
+///
+/// # Errors
+/// Those of [`ParameterPosterior::new`]; a fit that does not know the covariance of its parameters.
+pub fn parameter_posterior(
+    fit: &Fit,
+    spec: &Spec,
+    (grid, values): (&TimeGrid, &[f64]),
+    priors: bool,
+    (count, seed): (usize, u64),
+) -> Result<ParameterPosterior> {
+    let Beginning { parameters, .. } = begin(spec, grid, &[values], priors)?;
+    let learned = |p: Parameter| match fit.parameter(&p.name) {
+        Some(estimate) => Parameter { value: estimate.value, ..p },
+        None => p,
+    };
+    let parameters: Vec<Parameter> = parameters.into_iter().map(learned).collect();
+    ParameterPosterior::new(&fit.model, &parameters, (&fit.covariance, &fit.shift), (grid, values), (count, seed))
+}
