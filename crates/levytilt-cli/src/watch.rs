@@ -91,7 +91,15 @@ mod tests {
 
     #[test]
     fn golden_line() {
-        let step = Progress { iteration: 3, most: 30, part: false, elbo: -12.0, elbo_std_error: 0.5, parameters: &[], values: &[] };
+        let step = Progress {
+            iteration: 3,
+            most: 30,
+            part: false,
+            elbo: -12.0,
+            elbo_std_error: 0.5,
+            parameters: &[],
+            values: &[],
+        };
         let said = text(&step, Duration::from_secs(8));
         let expected = "learning: step 3 of at most 30, bound -12.00 ± 0.50, 8.0 s, 2.0 s per step, 54 s more at most";
         assert_eq!(said, expected);

@@ -25,8 +25,8 @@ struct Record {
 
 fn records() -> Vec<Record> {
     let even: Vec<f64> = (0..=1000).map(|j| 0.01 * f64::from(j)).collect();
-    // Weyl's sequence shifts every time by up to 30% of the spacing.
-    let shift = |j: usize| 0.003 * (2.0 * (0.618_033_988_749_895 * j as f64).fract() - 1.0);
+    // Shift every time by up to 30% of the spacing. Squares, because multiples of one number would give two gaps only.
+    let shift = |j: usize| 0.003 * (2.0 * (0.618_033_988_749_895 * (j * j) as f64).fract() - 1.0);
     let mut jittered: Vec<f64> = even.iter().enumerate().map(|(j, t)| t + shift(j)).collect();
     jittered[0] = 0.0;
     let ou = |name, noise: (&'static str, Vec<f64>), times: &[f64], steps| Record {

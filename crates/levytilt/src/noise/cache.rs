@@ -40,7 +40,8 @@ impl<'a> NodeCache<'a> {
     ///
     /// If they are more than 64 different ones, and the noise knows [`Noise::lengthening`], nodes are computed at every
     /// 1/64 of ln Δ and moved from there to first order: a relative error of the density of h²/2 ≤ 3e-5 of its second
-    /// derivative in ln Δ, |h| ≤ 1/128, below the 1e-4 of the nodes.
+    /// derivative in ln Δ, |h| ≤ 1/128. Far out in the tails the nodes of one length and the next differ by more, up to the
+    /// 2e-3 that nodes promise there.
     pub fn of_lengths(noise: &'a dyn Noise, lengths: &[f64]) -> Self {
         let different: HashSet<u64> = lengths.iter().map(|&dt| length_key(dt)).collect();
         let lengthening = noise.lengthening().filter(|_| different.len() > MANY);
@@ -109,7 +110,8 @@ mod tests {
                 for i in 1..30 {
                     let r = 0.2 * unit * f64::from(i);
                     let (got, want) = (near.log_density_value(r), own.log_density_value(r));
-                    assert!((got - want).abs() < 3e-4, "{} {dt} {r}: {got} {want}", noise.family());
+                    let allowed = if want > own.log_density_value(0.0) - 8.0 { 3e-4 } else { 2e-3 };
+                    assert!((got - want).abs() < allowed, "{} {dt} {r}: {got} {want}", noise.family());
                 }
             }
         }

@@ -1,38 +1,20 @@
 //! Share score tables between steps of different lengths.
 //!
-//! | family | how |
-//! |---|---|
-//! | nodes of one length are those of another times a factor (stable, Student, Gaussian) | one table for all lengths, exactly |
-//! | other families, at most [`FEW`] lengths | a table per length |
-//! | other families, more lengths | tables on a lattice of ln Δ, linear between them |
-//!
-//! In the last case increments are compared in units of √Δ. The error is h²/8 of the second derivative in ln Δ, h = 1/16:
-//! 5e-4 of it, below the 1e-3 of the tables themselves.
+//! Where the nodes of one length are those of another times a factor (stable, Student, Gaussian noise), one table serves all
+//! lengths, exact up to its interpolation. Other noises have a table per length.
 
 use super::score_table::{ScoreTable, pairs};
-use super::{Nodes, Noise, length_key};
-use crate::Result;
+use super::{Nodes, length_key};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Lengths up to which every one has a table of its own.
-const FEW: usize = 24;
-/// Spacing of the lattice in ln Δ.
-const SPACING: f64 = 1.0 / 16.0;
 /// Relative error up to which nodes count as those of another length times a factor.
 const ROUNDING: f64 = 1e-12;
 
 /// Derivatives of ln p of the increment of one step, see [`ScoreTable`].
 #[derive(Debug, Clone)]
 pub struct StepScore {
-    parts: Vec<Part>,
-}
-
-/// One table seen from a step.
-#[derive(Debug, Clone)]
-struct Part {
     table: Arc<ScoreTable>,
-    share: f64,
     /// The increment of the table's step is that of this one times this.
     shrink: f64,
     /// Per parameter p: ∂ ln S/∂p here less that of the table; empty if there is none.
@@ -41,86 +23,23 @@ struct Part {
 
 impl StepScore {
     /// The scores of every step, given the length and nodes of each.
-    pub(crate) fn of_steps<'a>(
-        noise: &dyn Noise,
-        steps: impl Iterator<Item = (f64, &'a Arc<Nodes>)> + Clone,
-    ) -> Result<Vec<Arc<Self>>> {
+    pub(crate) fn of_steps<'a>(steps: impl Iterator<Item = (f64, &'a Arc<Nodes>)>) -> Vec<Arc<Self>> {
         let mut different: HashMap<u64, Arc<Self>> = HashMap::new();
-        let mut lattice: HashMap<i64, Arc<ScoreTable>> = HashMap::new();
         let mut shared: Option<(&Nodes, Arc<ScoreTable>)> = None;
-        let few = steps.clone().map(|(dt, _)| length_key(dt)).collect::<std::collections::HashSet<_>>().len() <= FEW;
-        steps
-            .map(|(dt, nodes)| {
-                let key = length_key(dt);
-                if let Some(known) = different.get(&key) {
-                    return Ok(known.clone());
-                }
-                let rescaled = shared.as_ref().and_then(|(base, table)| Part::rescaled(base, table, nodes));
-                let parts = match rescaled {
-                    Some(part) => vec![part],
-                    None if few || shared.is_none() => {
-                        let table = Arc::new(ScoreTable::new(nodes));
-                        shared = Some((nodes, table.clone()));
-                        vec![Part { table, share: 1.0, shrink: 1.0, slides: Vec::new() }]
-                    }
-                    None => between(noise, dt, &mut lattice)?,
-                };
-                let score = Arc::new(Self { parts });
-                different.insert(key, score.clone());
-                Ok(score)
-            })
-            .collect()
+        let mut score = |(dt, nodes): (f64, &'a Arc<Nodes>)| {
+            let known = different.entry(length_key(dt)).or_insert_with(|| {
+                let rescaled = shared.as_ref().and_then(|(base, table)| Self::rescaled(base, table, nodes));
+                Arc::new(rescaled.unwrap_or_else(|| {
+                    let table = Arc::new(ScoreTable::new(nodes));
+                    shared = Some((nodes, table.clone()));
+                    Self { table, shrink: 1.0, slides: Vec::new() }
+                }))
+            });
+            known.clone()
+        };
+        steps.map(&mut score).collect()
     }
 
-    /// ∂ ln p/∂r at `r`; the parameter derivatives go into `out`, unless it is empty.
-    pub fn evaluate(&self, r: f64, out: &mut [f64]) -> f64 {
-        if let [part] = &self.parts[..] {
-            return part.evaluate(r, out);
-        }
-        let mut more = [0.0; 8];
-        let more = &mut more[..out.len()];
-        out.fill(0.0);
-        let add = |part: &Part| {
-            let slope = part.evaluate(r, more);
-            out.iter_mut().zip(more.iter()).for_each(|(out, more)| *out += part.share * more);
-            part.share * slope
-        };
-        self.parts.iter().map(add).sum()
-    }
-
-    /// −∂² ln p/∂r² at `r`; −∂² ln p/∂p∂q goes into `out` for each pair p ≥ q, row by row of the lower triangle.
-    pub fn curvature(&self, r: f64, out: &mut [f64]) -> f64 {
-        if let [part] = &self.parts[..] {
-            return part.curvature(r, out);
-        }
-        let mut more = vec![0.0; out.len()];
-        out.fill(0.0);
-        let add = |part: &Part| {
-            let bend = part.curvature(r, &mut more);
-            out.iter_mut().zip(more.iter()).for_each(|(out, more)| *out += part.share * more);
-            part.share * bend
-        };
-        self.parts.iter().map(add).sum()
-    }
-}
-
-/// The two tables of the lattice around a length.
-fn between(noise: &dyn Noise, dt: f64, lattice: &mut HashMap<i64, Arc<ScoreTable>>) -> Result<Vec<Part>> {
-    let place = dt.ln() / SPACING;
-    let (below, along) = (place.floor(), place - place.floor());
-    let mut part = |index: f64, share: f64| {
-        let length = (index * SPACING).exp();
-        let table = match lattice.get(&(index as i64)) {
-            Some(table) => table.clone(),
-            None => Arc::new(ScoreTable::new(&noise.nodes(length)?)),
-        };
-        lattice.insert(index as i64, table.clone());
-        Ok(Part { table, share, shrink: (length / dt).sqrt(), slides: Vec::new() })
-    };
-    Ok(vec![part(below, 1.0 - along)?, part(below + 1.0, along)?])
-}
-
-impl Part {
     /// The table of `base` for `nodes`, if these are the same with all variances times a factor.
     fn rescaled(base: &Nodes, table: &Arc<ScoreTable>, nodes: &Nodes) -> Option<Self> {
         let close = |a: f64, b: f64| (a - b).abs() <= ROUNDING * a.abs().max(b.abs());
@@ -148,10 +67,11 @@ impl Part {
         if slides.iter().all(|slide| *slide == 0.0) {
             slides.clear();
         }
-        Some(Self { table: table.clone(), share: 1.0, shrink: factor.sqrt().recip(), slides })
+        Some(Self { table: table.clone(), shrink: factor.sqrt().recip(), slides })
     }
 
-    fn evaluate(&self, r: f64, out: &mut [f64]) -> f64 {
+    /// ∂ ln p/∂r at `r`; the parameter derivatives go into `out`, unless it is empty.
+    pub fn evaluate(&self, r: f64, out: &mut [f64]) -> f64 {
         let r = r * self.shrink;
         let slope = self.table.evaluate(r, out);
         // A stretch of ln S has the score (r²E[1/S | r] − 1)/2.
@@ -160,8 +80,10 @@ impl Part {
         slope * self.shrink
     }
 
+    /// −∂² ln p/∂r² at `r`; −∂² ln p/∂p∂q goes into `out` for each pair p ≥ q, row by row of the lower triangle.
+    ///
     /// Second derivatives are bilinear in the directions: a slide s_p along the stretch t adds s_q C_pt + s_p C_qt + s_p s_q C_tt.
-    fn curvature(&self, r: f64, out: &mut [f64]) -> f64 {
+    pub fn curvature(&self, r: f64, out: &mut [f64]) -> f64 {
         let r = r * self.shrink;
         let bend = self.table.curvature(r, out);
         if !self.slides.is_empty() {
@@ -182,18 +104,13 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::noise::{Nig, Stable, Student, TemperedStable, VarianceGamma};
-
-    fn scores(noise: &dyn Noise, lengths: &[f64]) -> (Vec<Arc<Nodes>>, Vec<Arc<StepScore>>) {
-        let nodes: Vec<Arc<Nodes>> = lengths.iter().map(|&dt| Arc::new(noise.nodes(dt).unwrap())).collect();
-        let scores = StepScore::of_steps(noise, lengths.iter().copied().zip(&nodes)).unwrap();
-        (nodes, scores)
-    }
+    use crate::noise::{Nig, Noise, Stable, Student};
 
     /// Largest difference from a table of the step's own, relative to the size of each derivative.
     fn largest_difference(noise: &dyn Noise) -> f64 {
         let lengths: Vec<f64> = (0..40).map(|j| 0.01 * 1.07f64.powi(j)).collect();
-        let (nodes, scores) = scores(noise, &lengths);
+        let nodes: Vec<Arc<Nodes>> = lengths.iter().map(|&dt| Arc::new(noise.nodes(dt).unwrap())).collect();
+        let scores = StepScore::of_steps(lengths.iter().copied().zip(&nodes));
         let count = noise.parameters().len();
         let (mut got, mut want) = (vec![0.0; count], vec![0.0; count]);
         let (mut bends, mut own_bends) = (vec![0.0; pairs(count).count()], vec![0.0; pairs(count).count()]);
@@ -214,25 +131,19 @@ mod tests {
     }
 
     #[test]
-    fn identity_steps_of_a_self_similar_noise_share_one_table_exactly() {
+    fn identity_steps_of_a_self_similar_noise_share_one_table() {
         let noises: [Box<dyn Noise>; 2] =
             [Box::new(Stable::new(1.5, 2.0).unwrap()), Box::new(Student::new(3.0, 0.7).unwrap())];
         for noise in noises {
             let difference = largest_difference(noise.as_ref());
-            assert!(difference < 1e-9, "{}: {difference}", noise.family());
+            // Products of interpolated values against interpolated products: 2e-6.
+            assert!(difference < 1e-5, "{}: {difference}", noise.family());
         }
     }
 
     #[test]
-    fn identity_steps_of_other_noises_interpolate_in_the_length() {
-        let noises: [Box<dyn Noise>; 3] = [
-            Box::new(Nig::new(1.0, 3.0).unwrap()),
-            Box::new(VarianceGamma::new(1.0, 0.5).unwrap()),
-            Box::new(TemperedStable::new(1.5, 1.0, 0.5).unwrap()),
-        ];
-        for noise in noises {
-            let difference = largest_difference(noise.as_ref());
-            assert!(difference < 2e-3, "{}: {difference}", noise.family());
-        }
+    fn identity_other_noises_have_a_table_per_length() {
+        let difference = largest_difference(&Nig::new(1.0, 3.0).unwrap());
+        assert!(difference == 0.0, "{difference}");
     }
 }

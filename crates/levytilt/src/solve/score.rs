@@ -32,7 +32,7 @@ pub struct Score {
 }
 
 /// Scores of the paths, each with its normalised weight, in the order of [`super::parameters`].
-pub fn score(chain: &Chain, paths: &Paths, weights: &[f64]) -> Result<Score> {
+pub fn score(chain: &Chain, paths: &Paths, weights: &[f64]) -> Score {
     score_from(0, chain, paths, weights)
 }
 
@@ -44,15 +44,15 @@ pub(super) fn score_of(chain: &Chain, parameters: &[Parameter], expected: &Expec
     // A drift that is held fixed (a network has thousands of weights) needs no score.
     let drift = chain.drift().parameter_count();
     let first = if parameters[..drift].iter().all(|p| p.fixed) { drift } else { 0 };
-    score_from(first, chain, &expected.paths, &expected.weights)
+    Ok(score_from(first, chain, &expected.paths, &expected.weights))
 }
 
 /// [`score`] of the parameters from number `first` on: 0, or the number of the drift's.
-fn score_from(first: usize, chain: &Chain, paths: &Paths, weights: &[f64]) -> Result<Score> {
+fn score_from(first: usize, chain: &Chain, paths: &Paths, weights: &[f64]) -> Score {
     let noise = |dimension: &crate::Dimension| dimension.noise.parameters().len() + 1;
     let drift = chain.drift().parameter_count() - first;
     let size = drift + chain.model().dimensions.iter().map(noise).sum::<usize>();
-    let tables = tables(chain)?;
+    let tables = tables(chain);
     let blocks: Vec<BlockScore> = paths
         .block_ranges()
         .into_par_iter()
@@ -69,16 +69,13 @@ fn score_from(first: usize, chain: &Chain, paths: &Paths, weights: &[f64]) -> Re
     let missing = several.iter().fold(zero(), |sum, b| sum + &b.missing) / weight.max(f64::MIN_POSITIVE);
     let BlockScore { complete, products, weight, .. } = &blocks[0];
     let (complete, products) = (complete / *weight, products / *weight);
-    Ok(Score { first, slope, complete, products, missing, paths: Some(paths.len()) })
+    Score { first, slope, complete, products, missing, paths: Some(paths.len()) }
 }
 
 /// Scores per dimension and step (the one that ends at time j is number j − 1); steps share tables where they can.
-pub(super) fn tables(chain: &Chain) -> Result<Vec<Vec<Arc<StepScore>>>> {
+pub(super) fn tables(chain: &Chain) -> Vec<Vec<Arc<StepScore>>> {
     (0..chain.dim())
-        .map(|i| {
-            let steps = (1..chain.len()).map(|j| (chain.length(j), chain.nodes(i, j)));
-            StepScore::of_steps(chain.model().dimensions[i].noise.as_ref(), steps)
-        })
+        .map(|i| StepScore::of_steps((1..chain.len()).map(|j| (chain.length(j), chain.nodes(i, j)))))
         .collect()
 }
 

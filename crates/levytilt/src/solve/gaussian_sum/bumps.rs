@@ -34,35 +34,15 @@ impl Bump {
     }
 }
 
-/// 2aS up to which nodes stand together with their mean variance.
-const STILL: f64 = 3e-4;
-
 /// The sum seen through the noise of a step: a node of variance S turns (π, a, c) into (π w √g, a g, c), g = 1/(1 + 2aS).
-///
-/// Nodes with 2aS ≤ 3e-4, which hardly widen a bump, are one node of their mean variance: an error of the logarithm of at
-/// most 1.2e-8·(1 + κ²) at κ = a(x − c)², half the largest variance of 2aS times the relative second derivative of √g e^{−κg}.
 pub(super) fn spread(bumps: &[Bump], nodes: &Nodes) -> Vec<Bump> {
     let mut out = Vec::with_capacity(bumps.len() * nodes.len());
-    let (mut weight, mut moment) = (0.0, 0.0);
-    let together: Vec<(f64, f64)> = nodes
-        .variances()
-        .iter()
-        .zip(nodes.weights())
-        .map(|(s, w)| {
-            weight += w;
-            moment += w * s;
-            (moment / weight, f64::ln(weight))
-        })
-        .collect();
     for bump in bumps {
         if bump.a == 0.0 {
             out.push(*bump);
             continue;
         }
-        let still = nodes.variances().partition_point(|s| 2.0 * bump.a * s <= STILL);
-        let group = still.checked_sub(1).map(|last| together[last]);
-        let others = nodes.variances()[still..].iter().copied().zip(nodes.log_weights()[still..].iter().copied());
-        for (s, log_w) in group.into_iter().chain(others) {
+        for (s, log_w) in nodes.variances().iter().zip(nodes.log_weights()) {
             let stretch = 2.0 * bump.a * s;
             out.push(Bump {
                 log_weight: bump.log_weight + log_w - 0.5 * stretch.ln_1p(),

@@ -29,7 +29,6 @@ use bumps::{Bump, log_sum, spread};
 use flow::OwnFlow;
 use merge::merge;
 use polish::polish;
-use rayon::prelude::*;
 use region::Regions;
 
 /// How to filter.
@@ -71,11 +70,6 @@ pub fn gaussian_sum(chain: &Chain, options: &GaussianSumOptions) -> Result<Poten
     if bound >= found.elbo { Ok(second) } else { rough(options) }
 }
 
-/// Nats of the bound that all messages of a filter together may lose where polishing could save them, and the mean square
-/// errors of one message between which that lies.
-const LOSS: f64 = 0.005;
-const LEAST_ERROR: f64 = 1e-7;
-const MOST_ERROR: f64 = 3e-6;
 /// Nats of the bound that are not worth a second filter.
 const CLOSE: f64 = 0.05;
 /// Paths sent ahead, and the seed of their random numbers.
@@ -87,9 +81,9 @@ fn filter<'a>(
     chain: &Chain,
     robust: &Robust,
     options: &GaussianSumOptions,
-    region: impl Fn(usize) -> Regions<'a> + Sync,
+    region: impl Fn(usize) -> Regions<'a>,
 ) -> Result<Potentials> {
-    (0..chain.dim()).into_par_iter().map(|i| filter_one(chain, i, robust, &region(i), options)).collect()
+    (0..chain.dim()).map(|i| filter_one(chain, i, robust, &region(i), options)).collect()
 }
 
 fn filter_one(
@@ -101,12 +95,10 @@ fn filter_one(
 ) -> Result<Vec<Potential>> {
     let mut message = vec![Bump { log_weight: 0.0, a: 0.0, c: 0.0 }];
     let mut potentials = Vec::with_capacity(chain.len());
-    // A mean square error e of the logarithm costs the bound e/2 nats.
-    let good = (2.0 * LOSS / chain.len() as f64).clamp(LEAST_ERROR, MOST_ERROR);
     for j in (0..chain.len()).rev() {
         if j + 1 < chain.len() {
             let wide = spread(&message, chain.nodes(i, j + 1));
-            message = pull_back(&wide, &mut OwnFlow::new(chain, i, j, robust), regions, j, (options, good));
+            message = pull_back(&wide, &mut OwnFlow::new(chain, i, j, robust), regions, j, options);
         }
         if let Some((firmness, y)) = chain.observation(i, j) {
             message.iter_mut().for_each(|bump| *bump = bump.times(firmness, y));
@@ -131,7 +123,7 @@ fn pull_back(
     flow: &mut OwnFlow,
     regions: &Regions,
     j: usize,
-    (options, good): (&GaussianSumOptions, f64),
+    options: &GaussianSumOptions,
 ) -> Vec<Bump> {
     let firmest = wide.iter().max_by(|x, y| x.a.total_cmp(&y.a)).expect("a message has at least one bump");
     if firmest.a == 0.0 {
@@ -146,7 +138,7 @@ fn pull_back(
     let mut log_message = |x: f64| log_sum(wide, flow.value(x), &mut space);
     lower(&mut few, &mut log_message);
     for _ in 0..ROUNDS {
-        polish(&mut few, &target, good);
+        polish(&mut few, &target);
         let broken = lower(&mut few, &mut log_message);
         if broken.is_empty() {
             break;

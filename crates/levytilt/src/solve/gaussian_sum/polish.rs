@@ -42,7 +42,8 @@ impl Target {
     }
 }
 
-/// Mean square error of the logarithm below which only a few steps are tried.
+/// Mean square error of the logarithm below which nothing is left to do, and below which only a few steps are tried.
+const GOOD: f64 = 1e-7;
 const FAIR: f64 = 3e-6;
 /// Logarithm of the factor by which a message can be missed at most.
 const LOST: f64 = 2.0;
@@ -51,25 +52,21 @@ const CEILING: f64 = 0.01;
 /// Most Gauss–Newton steps, from a poor start and from a fair one.
 const STEPS: usize = 30;
 const FEW_STEPS: usize = 5;
-/// Share of the error that a slow step leaves, and slow steps in a row after which there is no more to gain.
-const SLOW: f64 = 0.98;
-const SLOW_STEPS: usize = 3;
 /// Share of the message below which a bump is left as it is.
 const SILENT: f64 = 1e-9;
 
 /// Move weights, firmnesses and centres of `bumps` so that the logarithm of their sum comes closer to the target. Never
-/// makes the mean square error larger, and leaves one below `good` as it is.
-pub(super) fn polish(bumps: &mut Vec<Bump>, target: &Target, good: f64) {
+/// makes the mean square error larger.
+pub(super) fn polish(bumps: &mut Vec<Bump>, target: &Target) {
     let mut fit = Fit::new(bumps, target);
-    let (mut damping, mut slow) = (1e-4, 0);
+    let mut damping = 1e-4;
     for taken in 0..STEPS {
-        if slow >= SLOW_STEPS || fit.error < good || (fit.error < FAIR && taken >= FEW_STEPS) {
+        if fit.error < GOOD || (fit.error < FAIR && taken >= FEW_STEPS) {
             break;
         }
         let Some(moved) = fit.step(bumps, target, damping) else { break };
         let next = Fit::new(&moved, target);
         if next.error < fit.error {
-            slow = if next.error > SLOW * fit.error { slow + 1 } else { 0 };
             *bumps = moved;
             fit = next;
             damping *= 0.3;
@@ -111,27 +108,29 @@ impl Fit {
             .filter(|&m| bumps[m].a > 0.0 && self.shares.iter().skip(m).step_by(count).any(|&s| s > SILENT))
             .collect();
         let size = 3 * active.len();
-        let states = target.states.len();
-        // Rows by state, each times the root of its weight, so that their products are the normal equations.
-        let mut rows = DMatrix::zeros(states, size);
-        let roots: Vec<f64> = self.weights.iter().map(|w| w.sqrt()).collect();
-        for (place, &m) in active.iter().enumerate() {
-            let (firm, c) = ((2.0 * bumps[m].a).sqrt(), bumps[m].c);
-            let columns = &mut rows.as_mut_slice()[3 * place * states..3 * (place + 1) * states];
-            let (first, rest) = columns.split_at_mut(states);
-            let (second, third) = rest.split_at_mut(states);
-            for i in 0..states {
-                let share = roots[i] * self.shares[i * count + m];
+        let mut matrix = vec![0.0; size * size];
+        let mut right = DVector::zeros(size);
+        let mut row = vec![0.0; size];
+        for (i, &x) in target.states.iter().enumerate() {
+            for (place, &m) in active.iter().enumerate() {
+                let share = self.shares[i * count + m];
                 // (x − c)/width
-                let z = (target.states[i] - c) * firm;
-                first[i] = share;
-                second[i] = -0.5 * share * z * z;
-                third[i] = share * z;
+                let z = (x - bumps[m].c) * (2.0 * bumps[m].a).sqrt();
+                row[3 * place] = share;
+                row[3 * place + 1] = -0.5 * share * z * z;
+                row[3 * place + 2] = share * z;
+            }
+            let weight = self.weights[i];
+            for (k, &value) in row.iter().enumerate() {
+                let scaled = weight * value;
+                right[k] += scaled * self.residuals[i];
+                for (entry, other) in matrix[k * size..k * size + k + 1].iter_mut().zip(&row) {
+                    *entry += scaled * other;
+                }
             }
         }
-        let residuals = DVector::from_fn(states, |i, _| roots[i] * self.residuals[i]);
-        let right = rows.tr_mul(&residuals);
-        let mut matrix = rows.transpose() * &rows;
+        // Lower triangle of the transpose: column-major storage reads row k as column k.
+        let mut matrix = DMatrix::from_vec(size, size, matrix).transpose();
         (0..size).for_each(|k| matrix[(k, k)] += damping);
         let change = matrix.cholesky()?.solve(&right);
         let mut moved = bumps.to_vec();

@@ -52,7 +52,7 @@ impl<'a> Transitions<'a> {
             chain.nodes(i, n / copies + 1).log_density_value(to - from)
         });
         let still = still.collect();
-        Ok(Self { chain, tables: tables(chain)?, copies, from, to, still })
+        Ok(Self { chain, tables: tables(chain), copies, from, to, still })
     }
 
     pub fn dim(&self) -> usize {
