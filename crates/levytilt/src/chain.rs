@@ -49,7 +49,7 @@ impl<'a> Chain<'a> {
         }
         let mut nodes = Vec::with_capacity(model.dim());
         for dimension in &model.dimensions {
-            let mut cache = NodeCache::new(dimension.noise.as_ref());
+            let mut cache = NodeCache::of_lengths(dimension.noise.as_ref(), &lengths);
             let mut steps = vec![Arc::new(start_nodes(dimension.start)?)];
             for &dt in &lengths {
                 steps.push(cache.nodes(dt)?);

@@ -56,7 +56,9 @@ pub fn noted<T>(mut heed: Watcher, compute: impl FnOnce() -> T) -> (T, Vec<Segme
     let trace = Rc::new(RefCell::new(Vec::new()));
     let notes = trace.clone();
     let watcher = move |step: &Progress| {
-        Segment::note(&mut notes.borrow_mut(), step);
+        if !step.part {
+            Segment::note(&mut notes.borrow_mut(), step);
+        }
         heed(step)
     };
     let result = watched(Box::new(watcher), compute);
@@ -114,8 +116,9 @@ fn text(step: &Progress, passed: Duration) -> String {
     let seconds = passed.as_secs_f64();
     let each = seconds / (step.iteration + 1) as f64;
     let most = each * (step.most.saturating_sub(step.iteration)) as f64;
+    let what = if step.part { "learning from a first part" } else { "learning" };
     format!(
-        "learning: step {} of at most {}, bound {:.2} ± {:.2}, {seconds:.1} s, {each:.1} s per step, {most:.0} s more at most",
+        "{what}: step {} of at most {}, bound {:.2} ± {:.2}, {seconds:.1} s, {each:.1} s per step, {most:.0} s more at most",
         step.iteration, step.most, step.elbo, step.elbo_std_error
     )
 }
@@ -126,7 +129,15 @@ mod tests {
 
     #[test]
     fn golden_line() {
-        let step = Progress { iteration: 3, most: 30, elbo: -12.0, elbo_std_error: 0.5, parameters: &[], values: &[] };
+        let step = Progress {
+            iteration: 3,
+            most: 30,
+            part: false,
+            elbo: -12.0,
+            elbo_std_error: 0.5,
+            parameters: &[],
+            values: &[],
+        };
         let said = text(&step, Duration::from_secs(8));
         let expected = "learning: step 3 of at most 30, bound -12.00 ± 0.50, 8.0 s, 2.0 s per step, 54 s more at most";
         assert_eq!(said, expected);

@@ -129,17 +129,21 @@ impl Linear {
         (exponential, shift, sum)
     }
 
-    /// Gauss–Legendre times of a step; 16 of them integrate e^{A(Δ−s)} ⊗ e^{As} to rounding while ‖A‖Δ ≤ 8.
+    /// Gauss–Legendre times of a step: n of them integrate e^{A(Δ−s)} ⊗ e^{As} to rounding while
+    /// (2‖A‖Δ)^{2n} (n!)⁴/((2n+1)(2n)!³) is below 1e-15.
     fn stages(&self, dt: f64) -> Vec<Stage> {
-        if norm(&self.matrix) * dt > 8.0 {
-            return Vec::new();
-        }
-        let below = GAUSS.iter().rev().map(|&(node, weight)| (-node, weight));
+        let rule: &[(f64, f64)] = match norm(&self.matrix) * dt {
+            size if size <= 0.09 => &GAUSS_4,
+            size if size <= 1.5 => &GAUSS_8,
+            size if size <= 8.0 => &GAUSS_16,
+            _ => return Vec::new(),
+        };
+        let below = rule.iter().rev().map(|&(node, weight)| (-node, weight));
         let stage = |(node, weight): (f64, f64)| {
             let (exponential, shift, _) = self.parts(0.5 * dt * (1.0 + node));
             Stage { weight: 0.5 * dt * weight, exponential, shift }
         };
-        below.chain(GAUSS).map(stage).collect()
+        below.chain(rule.iter().copied()).map(stage).collect()
     }
 
     /// Add λᵀ∂flow/∂(A, b) to `sum`.
@@ -157,7 +161,7 @@ impl Linear {
             return self.add_matrix_pullback(dt, x, lambda, by_matrix);
         }
         let mut state = vec![0.0; dim];
-        // The times are symmetric in the step: the rest of the step after stage q is as long as stage 15 − q.
+        // The times are symmetric in the step: the rest of the step after stage q is as long as that stage counted from the end.
         for (stage, rest) in stages.iter().zip(stages.iter().rev()) {
             advance(&stage.exponential, &stage.shift, x, &mut state);
             for (row, column) in by_matrix.chunks_exact_mut(dim).zip(columns(&rest.exponential)) {
@@ -198,8 +202,15 @@ impl Linear {
     }
 }
 
-/// Positive nodes and weights of the 16-point Gauss–Legendre rule on (−1, 1).
-const GAUSS: [(f64, f64); 8] = [
+/// Positive nodes and weights of the Gauss–Legendre rules with 4, 8 and 16 points on (−1, 1).
+const GAUSS_4: [(f64, f64); 2] = [(0.3399810435848563, 0.6521451548625461), (0.8611363115940526, 0.3478548451374538)];
+const GAUSS_8: [(f64, f64); 4] = [
+    (0.1834346424956498, 0.362683783378362),
+    (0.525532409916329, 0.3137066458778873),
+    (0.7966664774136267, 0.2223810344533745),
+    (0.9602898564975363, 0.1012285362903763),
+];
+const GAUSS_16: [(f64, f64); 8] = [
     (0.09501250983763744, 0.1894506104550685),
     (0.2816035507792589, 0.18260341504492358),
     (0.45801677765722737, 0.16915651939500254),
@@ -314,6 +325,31 @@ impl Drift for Linear {
             *out = dot(column, lambda);
         }
         self.add_parameter_pullback(&step, dt, x, lambda, by_parameter);
+    }
+
+    fn pullback_many(
+        &self,
+        t: f64,
+        dt: f64,
+        states: &[f64],
+        lambda: &mut dyn FnMut(&[f64], &mut [f64]),
+        out: &mut [f64],
+        by_state: &mut [f64],
+        by_parameter: &mut [f64],
+    ) {
+        let (step, dim) = (self.step(dt), self.dim());
+        self.flow_many(t, dt, states, out);
+        let mut covectors = vec![0.0; states.len()];
+        lambda(out, &mut covectors);
+        for (lambda, by_state) in covectors.chunks_exact(dim).zip(by_state.chunks_exact_mut(dim)) {
+            for (out, column) in by_state.iter_mut().zip(columns(&step.exponential)) {
+                *out = dot(column, lambda);
+            }
+        }
+        let rows = by_parameter.chunks_exact_mut(dim * (dim + 1));
+        for ((x, lambda), row) in states.chunks_exact(dim).zip(covectors.chunks_exact(dim)).zip(rows) {
+            self.add_parameter_pullback(&step, dt, x, lambda, row);
+        }
     }
 }
 

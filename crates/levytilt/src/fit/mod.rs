@@ -321,7 +321,7 @@ fn train_networks(chain: &Chain, networks: Option<Trained>, options: &FitOptions
     };
     train(trainer, |iteration, summary| {
         let WeightSummary { elbo, elbo_std_error, .. } = *summary;
-        progress::tell(&Progress { iteration, most, elbo, elbo_std_error, parameters: &[], values: &[] })
+        progress::tell(&Progress { iteration, most, part: false, elbo, elbo_std_error, parameters: &[], values: &[] })
     })
 }
 

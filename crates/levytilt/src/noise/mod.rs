@@ -19,6 +19,7 @@ mod positive_stable;
 mod quadrature;
 mod score_table;
 mod stable;
+mod step_score;
 mod student;
 mod tempered_stable;
 mod truncated_stable;
@@ -39,6 +40,7 @@ pub(crate) use quadrature::panel_points;
 pub use score_table::ScoreTable;
 pub(crate) use score_table::pairs;
 pub use stable::Stable;
+pub use step_score::StepScore;
 pub use student::Student;
 pub use tempered_stable::TemperedStable;
 pub use truncated_stable::TruncatedStable;
@@ -76,6 +78,14 @@ pub trait Noise: std::fmt::Debug + Send + Sync {
         let family = Family::named(self.family());
         let domain = |name| family.and_then(|family| family.parameter(name)).map_or(Domain::POSITIVE, |p| p.domain);
         self.parameters().into_iter().map(|(name, _)| domain(name)).collect()
+    }
+
+    /// The change v of the parameters that acts on a step like a longer one: ∂/∂ ln Δ = Σ_p v_p ∂/∂p of the law.
+    ///
+    /// With it, nodes of many lengths are found from those of a few (see [`NodeCache::of_lengths`]). Nothing where no change
+    /// of the parameters does it, or where nodes of a length cost next to nothing.
+    fn lengthening(&self) -> Option<Vec<f64>> {
+        None
     }
 
     /// An exact draw of the increment over `dt`.

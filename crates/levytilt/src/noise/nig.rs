@@ -103,6 +103,10 @@ impl Noise for Nig {
         -dt * self.scale * u * u / (self.tempering.hypot(u) + self.tempering)
     }
 
+    fn lengthening(&self) -> Option<Vec<f64>> {
+        Some(vec![self.scale, 0.0])
+    }
+
     fn has_variance(&self) -> bool {
         true
     }

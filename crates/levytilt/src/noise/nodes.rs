@@ -97,6 +97,41 @@ impl Nodes {
         &self.derivatives
     }
 
+    /// The nodes after a change of the parameters by `amount`·v, with ln S_k and ln w_k linear in it and the weights
+    /// normalised again: right to first order, as are the derivatives to lowest.
+    pub(super) fn moved(&self, v: &[f64], amount: f64) -> Result<Self> {
+        let along = |of: &dyn Fn(&NodeDerivative) -> f64, value: f64| -> f64 {
+            let slope: f64 = self.derivatives.iter().zip(v).map(|(d, v)| v * of(d)).sum();
+            // An atom at S = 0 stays there.
+            if value > 0.0 { value * (amount * slope / value).exp() } else { value }
+        };
+        let count = self.len();
+        let variances: Vec<f64> = (0..count).map(|k| along(&|d| d.variances[k], self.variances[k])).collect();
+        let weights: Vec<f64> = (0..count).map(|k| along(&|d| d.weights[k], self.weights[k])).collect();
+        let mut moved = Self::new(variances, weights, Vec::new())?;
+        moved.derivatives = self.derivatives.iter().map(|d| moved.carried(self, d)).collect();
+        Ok(moved)
+    }
+
+    /// A derivative of `old` nodes, of which these are moved ones: ∂ ln S and ∂ ln w are the same.
+    fn carried(&self, old: &Self, derivative: &NodeDerivative) -> NodeDerivative {
+        let scaled = |new: &[f64], old: &[f64], by: &[f64]| -> Vec<f64> {
+            new.iter()
+                .zip(old)
+                .zip(by)
+                .map(|((new, old), by)| if *old > 0.0 { by * (new / old) } else { *by })
+                .collect()
+        };
+        let mut weights = scaled(&self.weights, &old.weights, &derivative.weights);
+        let excess: f64 = weights.iter().sum();
+        weights.iter_mut().zip(&self.weights).for_each(|(by, w)| *by -= excess * w);
+        NodeDerivative {
+            name: derivative.name,
+            variances: scaled(&self.variances, &old.variances, &derivative.variances),
+            weights,
+        }
+    }
+
     /// Number of nodes.
     pub fn len(&self) -> usize {
         self.variances.len()

@@ -114,6 +114,12 @@ impl Noise for PlusBrownian {
         self.inner.log_characteristic(dt, u) - 0.5 * dt * (self.sigma * u).powi(2)
     }
 
+    fn lengthening(&self) -> Option<Vec<f64>> {
+        let mut change = self.inner.lengthening()?;
+        change.push(0.5 * self.sigma);
+        Some(change)
+    }
+
     fn has_variance(&self) -> bool {
         self.inner.has_variance()
     }

@@ -4,16 +4,19 @@
 //! Along a scale that is exact on the logarithmic axis; elsewhere the part left out has mean zero under the model.
 
 use super::Nodes;
+use crate::tilt::fast_exp::exp_slice;
 
 /// Spacing of the table in y = ½ ln(1 + (r/unit)²): derivatives of a scale mixture are smooth on the scale of one in y.
 const SPACING: f64 = 0.04;
+/// Most parameters of a noise.
+const MOST_PARAMETERS: usize = 8;
 
 /// Derivatives of ln p of the increment r of one step, interpolated to 1e-3 or better, which is the accuracy of the nodes
 /// themselves.
 #[derive(Debug)]
 pub struct ScoreTable {
     unit: f64,
-    /// Rows as in [`row`].
+    /// Rows as in [`Live::row`].
     rows: Vec<f64>,
     width: usize,
     parameters: usize,
@@ -25,19 +28,21 @@ impl ScoreTable {
     /// The table of a step's nodes.
     pub fn new(nodes: &Nodes) -> Self {
         let parameters = nodes.derivatives().len();
-        let width = 2 + parameters + pairs(parameters).count();
-        let live = nodes.variances().iter().copied().filter(|s| *s > 0.0);
-        let least = live.clone().next().unwrap_or(1.0);
-        let most = live.max_by(f64::total_cmp).unwrap_or(1.0);
+        assert!(parameters <= MOST_PARAMETERS, "no family has as many as {parameters} parameters");
+        let width = row_width(parameters);
+        let moving = nodes.variances().iter().copied().filter(|s| *s >= f64::MIN_POSITIVE);
+        let least = moving.clone().next().unwrap_or(1.0);
+        let most = moving.max_by(f64::total_cmp).unwrap_or(1.0);
         let unit = least.sqrt();
         // Beyond ten times the largest node's deviation the last row is held.
         let reach = 0.5 * (100.0 * most / least).ln_1p();
         let count = (reach / SPACING).ceil() as usize + 4;
         let mut rows = Vec::with_capacity(count * width);
+        let mut live = Live::new(nodes);
         for i in 0..count {
             // The first row is at r = 0, where some quotients are limits: a thousandth of the unit is close enough.
             let r = unit * (2.0 * SPACING * i as f64).exp_m1().sqrt().max(1e-3);
-            row(nodes, r, &mut rows);
+            live.row(r, &mut rows);
         }
         let atom = (nodes.variances()[0] == 0.0).then(|| atom_row(nodes));
         Self { unit, rows, width, parameters, atom }
@@ -60,7 +65,7 @@ impl ScoreTable {
     pub fn curvature(&self, r: f64, out: &mut [f64]) -> f64 {
         let first = self.parameters + 2;
         if let (Some(atom), true) = (&self.atom, r == 0.0) {
-            out.copy_from_slice(&atom[first..]);
+            out.copy_from_slice(&atom[first..first + out.len()]);
             return 0.0;
         }
         let place = self.place(r);
@@ -68,6 +73,19 @@ impl ScoreTable {
             *out = self.value(&place, column + first);
         }
         self.value(&place, first - 1)
+    }
+
+    /// −∂² ln p/∂p∂t at `r` for each parameter p and a stretch t of ln S; 0 at an atom, which cannot be stretched.
+    pub(super) fn mixed(&self, r: f64, out: &mut [f64]) {
+        if self.atom.is_some() && r == 0.0 {
+            out.fill(0.0);
+            return;
+        }
+        let place = self.place(r);
+        let first = self.width - self.parameters;
+        for (column, out) in out.iter_mut().enumerate() {
+            *out = self.value(&place, column + first);
+        }
     }
 
     /// First of four rows, and the weights of a cubic through them.
@@ -101,42 +119,103 @@ pub(crate) fn pairs(parameters: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..parameters).flat_map(|p| (0..=p).map(move |q| (p, q)))
 }
 
-/// E[1/S | r] = −(∂ ln p/∂r)/r, the parameter derivatives, −∂²/∂r², and −∂²/∂p∂q for each pair; all even in r.
-fn row(nodes: &Nodes, r: f64, rows: &mut Vec<f64>) {
-    let derivatives = nodes.derivatives();
-    let square = r * r;
-    let logs: Vec<f64> = nodes
-        .variances()
-        .iter()
-        .zip(nodes.log_weights())
-        .map(|(&s, l)| if s > 0.0 { l - 0.5 * (square / s + s.ln()) } else { f64::NEG_INFINITY })
-        .collect();
-    let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if top == f64::NEG_INFINITY {
-        rows.resize(rows.len() + 2 + derivatives.len() + pairs(derivatives.len()).count(), 0.0);
-        return;
+/// What the rows of a table share: the nodes that have a density, and directions of change of ln S and ln w.
+struct Live {
+    /// ln w − ½ ln S and 1/S.
+    log_scales: Vec<f64>,
+    precisions: Vec<f64>,
+    /// ∂ ln S and ∂ ln w per parameter; the last direction stretches S and leaves w alone.
+    directions: Vec<(Vec<f64>, Vec<f64>)>,
+    /// Σ_k ∂w_k/∂p ∂w_k/∂q / w_k for each pair of parameters.
+    information: Vec<f64>,
+    /// Working space: r²/S, shares of the nodes in the density, and centred u_p of each direction.
+    squares: Vec<f64>,
+    shares: Vec<f64>,
+    centred: Vec<Vec<f64>>,
+}
+
+impl Live {
+    fn new(nodes: &Nodes) -> Self {
+        let live: Vec<usize> = (0..nodes.len()).filter(|&k| nodes.variances()[k] >= f64::MIN_POSITIVE).collect();
+        let (s, w) = (nodes.variances(), nodes.weights());
+        let pick = |f: &dyn Fn(usize) -> f64| live.iter().map(|&k| f(k)).collect::<Vec<f64>>();
+        let mut directions: Vec<(Vec<f64>, Vec<f64>)> = nodes
+            .derivatives()
+            .iter()
+            .map(|d| (pick(&|k| d.variances[k] / s[k]), pick(&|k| d.weights[k] / w[k])))
+            .collect();
+        directions.push((vec![1.0; live.len()], vec![0.0; live.len()]));
+        Self {
+            log_scales: pick(&|k| nodes.log_weights()[k] - 0.5 * s[k].ln()),
+            precisions: pick(&|k| 1.0 / s[k]),
+            information: pairs(nodes.derivatives().len()).map(|(p, q)| weight_information(nodes, p, q)).collect(),
+            squares: Vec::with_capacity(live.len()),
+            shares: Vec::with_capacity(live.len()),
+            centred: vec![Vec::with_capacity(live.len()); directions.len()],
+            directions,
+        }
     }
-    // Responsibility of each node for r, without the nodes that have none.
-    let terms: Vec<f64> = logs.iter().map(|l| (l - top).exp()).collect();
-    let total: f64 = terms.iter().sum();
-    let live: Vec<(usize, f64)> =
-        terms.iter().enumerate().filter(|(_, t)| **t > 0.0).map(|(k, t)| (k, t / total)).collect();
-    let mean = |f: &dyn Fn(usize) -> f64| live.iter().map(|&(k, share)| share * f(k)).sum::<f64>();
-    let precision = |k: usize| 1.0 / nodes.variances()[k];
-    // u_p = ∂ ln(w N(r; 0, S))/∂p, with ∂ ln N/∂ ln S = (r²/S − 1)/2.
-    let log_s = |p: usize, k: usize| derivatives[p].variances[k] * precision(k);
-    let log_w = |p: usize, k: usize| derivatives[p].weights[k] / nodes.weights()[k];
-    let u = |p: usize, k: usize| log_w(p, k) + 0.5 * log_s(p, k) * (square * precision(k) - 1.0);
-    let first = mean(&precision);
-    let scores: Vec<f64> = (0..derivatives.len()).map(|p| mean(&|k| u(p, k))).collect();
-    rows.push(first);
-    rows.extend_from_slice(&scores);
-    rows.push(first - square * mean(&|k| (precision(k) - first).powi(2)));
-    for (p, q) in pairs(derivatives.len()) {
-        let spread = mean(&|k| (u(p, k) - scores[p]) * (u(q, k) - scores[q]));
-        let bend = mean(&|k| 0.5 * log_s(p, k) * log_s(q, k) * square * precision(k));
-        rows.push(bend - spread + weight_information(nodes, p, q));
+
+    /// E[1/S | r] = −(∂ ln p/∂r)/r, the parameter derivatives, −∂²/∂r², −∂²/∂p∂q for each pair of parameters, and
+    /// −∂²/∂p∂t for each of them with a stretch t of ln S; all even in r.
+    fn row(&mut self, r: f64, rows: &mut Vec<f64>) {
+        let Self { log_scales, precisions, directions, information, squares, shares, centred } = self;
+        let parameters = directions.len() - 1;
+        if log_scales.is_empty() {
+            rows.resize(rows.len() + row_width(parameters), 0.0);
+            return;
+        }
+        let square = r * r;
+        // Beyond 10⁴ a node has no share in the density whatever its weight, and infinity times nothing is no number.
+        squares.clear();
+        squares.extend(precisions.iter().map(|p| (square * p).min(1e4)));
+        shares.clear();
+        shares.extend(log_scales.iter().zip(squares.iter()).map(|(l, z)| l - 0.5 * z));
+        let top = shares.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        shares.iter_mut().for_each(|l| *l -= top);
+        exp_slice(shares);
+        let scale = 1.0 / lane_sum(shares, |_| 1.0);
+        shares.iter_mut().for_each(|share| *share *= scale);
+        let first = lane_sum(shares, |k| precisions[k]);
+        // u_p = ∂ ln(w N(r; 0, S))/∂p, with ∂ ln N/∂ ln S = (r²/S − 1)/2.
+        let mut scores = [0.0; MOST_PARAMETERS + 1];
+        for ((u, (log_s, log_w)), score) in centred.iter_mut().zip(directions.iter()).zip(&mut scores) {
+            let terms = log_s.iter().zip(log_w).zip(squares.iter());
+            u.clear();
+            u.extend(terms.map(|((s, w), z)| w + 0.5 * s * (z - 1.0)));
+            *score = lane_sum(shares, |k| u[k]);
+            u.iter_mut().for_each(|u| *u -= *score);
+        }
+        // In units of the mean precision, whose square may overflow.
+        let spread = lane_sum(shares, |k| (precisions[k] / first - 1.0).min(1e100).powi(2));
+        rows.push(first);
+        rows.extend_from_slice(&scores[..parameters]);
+        rows.push(first - square * first * first * spread);
+        let curvature = |p: usize, q: usize| {
+            let ((u, (a, _)), (v, (b, _))) = ((&centred[p], &directions[p]), (&centred[q], &directions[q]));
+            lane_sum(shares, |k| 0.5 * a[k] * b[k] * squares[k] - u[k] * v[k])
+        };
+        rows.extend(pairs(parameters).zip(information.iter()).map(|((p, q), more)| curvature(p, q) + more));
+        rows.extend((0..parameters).map(|p| curvature(p, parameters)));
     }
+}
+
+/// Numbers in a row.
+fn row_width(parameters: usize) -> usize {
+    2 + 2 * parameters + pairs(parameters).count()
+}
+
+/// Σ_k share_k·f(k) in four lanes.
+fn lane_sum(shares: &[f64], f: impl Fn(usize) -> f64) -> f64 {
+    let mut lanes = [0.0; 4];
+    let whole = shares.len() / 4 * 4;
+    for first in (0..whole).step_by(4) {
+        for lane in 0..4 {
+            lanes[lane] += shares[first + lane] * f(first + lane);
+        }
+    }
+    let rest: f64 = (whole..shares.len()).map(|k| shares[k] * f(k)).sum();
+    (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]) + rest
 }
 
 /// Σ_k ∂w_k/∂p ∂w_k/∂q / w_k: what keeping the weights normalised adds.
@@ -152,6 +231,7 @@ fn atom_row(nodes: &Nodes) -> Vec<f64> {
     row.extend(nodes.derivatives().iter().map(|d| d.weights[0] / nodes.weights()[0]));
     row.push(0.0);
     row.extend(pairs(count).map(|(p, q)| weight_information(nodes, p, q)));
+    row.extend(std::iter::repeat_n(0.0, count));
     row
 }
 

@@ -157,6 +157,10 @@ impl Noise for TemperedStable {
         -self.tilt(dt) * (0.5 * self.alpha * log_growth).exp_m1()
     }
 
+    fn lengthening(&self) -> Option<Vec<f64>> {
+        Some(vec![0.0, self.scale / self.alpha, 0.0])
+    }
+
     fn has_variance(&self) -> bool {
         true
     }

@@ -100,6 +100,10 @@ impl Noise for VarianceGamma {
         -dt / self.nu * (0.5 * self.nu * (self.scale * u).powi(2)).ln_1p()
     }
 
+    fn lengthening(&self) -> Option<Vec<f64>> {
+        Some(vec![0.5 * self.scale, -self.nu])
+    }
+
     fn has_variance(&self) -> bool {
         true
     }

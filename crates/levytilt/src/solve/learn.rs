@@ -10,7 +10,7 @@ use super::parameters::{Parameter, rebuild};
 use super::score::{Score, score_of};
 use super::sweep::SweepOptions;
 use crate::posterior::{Potentials, WeightSummary};
-use crate::progress::{self, Progress, unwatched};
+use crate::progress::{self, Progress};
 use crate::series::TimeGrid;
 use crate::{Chain, Model, Result, stream};
 use rand::Rng;
@@ -77,6 +77,8 @@ struct Task<'a> {
     columns: &'a [&'a [f64]],
     options: &'a LearnOptions,
     expect: &'a Expect<'a>,
+    /// Whether this is the first part of a longer record.
+    part: bool,
 }
 
 /// A state of the search. The paths behind the score are not kept: two sets of them may not fit into memory.
@@ -122,11 +124,11 @@ pub fn learn_from(
     options: &LearnOptions,
     before: Option<&Potentials>,
 ) -> Result<Learned> {
-    let task = Task { parameters, grid, columns, options, expect: &expect };
+    let task = Task { parameters, grid, columns, options, expect: &expect, part: false };
     let mut values: Vec<f64> = parameters.iter().map(|p| p.value).collect();
     if before.is_none() && grid.len() > LONG {
         // Only a start: if the part cannot be learned from, the whole begins where it would have without it.
-        values = unwatched(|| task.learn_part(&model)).unwrap_or(values);
+        values = task.learn_part(&model).unwrap_or(values);
     }
     task.learn(&model, values, before)
 }
@@ -139,7 +141,7 @@ pub(super) fn learn_by(
     (grid, columns): (&TimeGrid, &[&[f64]]),
     options: &LearnOptions,
 ) -> Result<Learned> {
-    let task = Task { parameters, grid, columns, options, expect };
+    let task = Task { parameters, grid, columns, options, expect, part: false };
     task.learn(model, parameters.iter().map(|p| p.value).collect(), None)
 }
 
@@ -250,7 +252,7 @@ impl Task<'_> {
         let values: Vec<f64> = self.parameters.iter().map(|p| p.value).collect();
         let grid = self.grid.head(PART);
         let columns: Vec<&[f64]> = self.columns.iter().map(|column| &column[..grid.rows()]).collect();
-        let learned = Task { grid: &grid, columns: &columns, ..*self }.learn(model, values, None)?;
+        let learned = Task { grid: &grid, columns: &columns, part: true, ..*self }.learn(model, values, None)?;
         Ok(learned.parameters.iter().map(|p| p.value).collect())
     }
 
@@ -285,6 +287,7 @@ impl Task<'_> {
         let goes_on = progress::tell(&Progress {
             iteration: search.iterations,
             most: self.options.iterations,
+            part: self.part,
             elbo: summary.elbo,
             elbo_std_error: summary.elbo_std_error,
             parameters: self.parameters,

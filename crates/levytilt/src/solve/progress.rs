@@ -13,6 +13,8 @@ pub struct Progress<'a> {
     pub iteration: usize,
     /// Most Newton steps allowed.
     pub most: usize,
+    /// Whether these are steps on the first part of a long record, which lead to a start for the whole.
+    pub part: bool,
     /// Bound of the log evidence at these values.
     pub elbo: f64,
     /// Its standard error.
@@ -68,7 +70,7 @@ mod tests {
     use std::{cell::Cell, rc::Rc};
 
     fn step(iteration: usize) -> Progress<'static> {
-        Progress { iteration, most: 9, elbo: -1.0, elbo_std_error: 0.1, parameters: &[], values: &[] }
+        Progress { iteration, most: 9, part: false, elbo: -1.0, elbo_std_error: 0.1, parameters: &[], values: &[] }
     }
 
     #[test]

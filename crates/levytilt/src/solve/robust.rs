@@ -7,7 +7,10 @@ use crate::exact::kalman::{self, Step};
 use crate::noise::Nodes;
 use crate::posterior::Potentials;
 use crate::potential::{Potential, Quadratic};
+use crate::tilt::fast_exp::exp_slice;
 use crate::{Chain, Result};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 const ITERATIONS: usize = 25;
 
@@ -39,16 +42,16 @@ pub(super) fn robust_smooth(chain: &Chain) -> Result<Robust> {
     }
     let mut steps: Vec<Vec<Step>> = vec![Vec::new(); dim];
     let mut sds = vec![Vec::new(); dim];
+    let mut harmonics: Vec<HarmonicMeans> = (0..dim).map(|i| HarmonicMeans::new(chain, i)).collect();
     for _ in 0..ITERATIONS {
         for i in 0..dim {
             let dimension = &chain.model().dimensions[i];
-            let floor = (1e-3 * dimension.observation_std).powi(2);
             let lines = linear_steps(chain, &means, i);
             steps[i] = (1..times)
                 .map(|j| Step {
                     slope: lines[j - 1].slope,
                     offset: lines[j - 1].offset,
-                    variance: harmonic_variance(chain.nodes(i, j), residuals[i][j], floor),
+                    variance: harmonics[i].variance(j, residuals[i][j]),
                 })
                 .collect();
             let smoothed = kalman::smooth(dimension.start, &steps[i], chain.values(i), dimension.observation_std)?;
@@ -80,37 +83,62 @@ impl Line {
 
 fn linear_steps(chain: &Chain, means: &[Vec<f64>], i: usize) -> Vec<Line> {
     let dim = chain.dim();
-    let parameters = chain.drift().parameter_count();
     let (mut out, mut by_state) = (vec![0.0; dim], vec![0.0; dim]);
-    let mut unused = vec![0.0; parameters];
-    let mut pick = vec![0.0; dim];
-    pick[i] = 1.0;
+    let mut pick = |_: &[f64], pick: &mut [f64]| pick[i] = 1.0;
     (1..chain.len())
         .map(|j| {
             let x: Vec<f64> = means.iter().map(|m| m[j - 1]).collect();
-            let t = chain.times()[j - 1];
-            chain.drift().pullback(t, chain.length(j), &x, &pick, &mut out, &mut by_state, &mut unused);
+            let (t, dt) = (chain.times()[j - 1], chain.length(j));
+            chain.drift().pullback_many(t, dt, &x, &mut pick, &mut out, &mut by_state, &mut []);
             Line { slope: by_state[i], offset: out[i] - by_state[i] * x[i] }
         })
         .collect()
 }
 
-/// 1/E[1/S | residual² = `square`], with every S at least `floor` so that a node that cannot move does not freeze it.
-fn harmonic_variance(nodes: &Nodes, square: f64, floor: f64) -> f64 {
-    let logs: Vec<f64> = nodes
-        .variances()
-        .iter()
-        .zip(nodes.log_weights())
-        .map(|(s, l)| l - 0.5 * (s.max(floor).ln() + square / s.max(floor)))
-        .collect();
-    let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let (mut total, mut precision) = (0.0, 0.0);
-    for (l, s) in logs.iter().zip(nodes.variances()) {
-        let w = (l - top).exp();
-        total += w;
-        precision += w / s.max(floor);
+/// 1/E[1/S | residual²] of the steps of one dimension, with every S at least a floor so that a node that cannot move does
+/// not freeze them.
+struct HarmonicMeans {
+    /// Per step, the number of its kind.
+    kinds: Vec<usize>,
+    /// Per kind, ln w − ½ ln S and 1/S of every node.
+    nodes: Vec<(Vec<f64>, Vec<f64>)>,
+    space: Vec<f64>,
+}
+
+impl HarmonicMeans {
+    fn new(chain: &Chain, i: usize) -> Self {
+        let floor = (1e-3 * chain.model().dimensions[i].observation_std).powi(2);
+        let mut nodes = Vec::new();
+        let mut known = HashMap::new();
+        let kind = |j: usize| {
+            *known.entry(Arc::as_ptr(chain.nodes(i, j))).or_insert_with(|| {
+                nodes.push(floored(chain.nodes(i, j), floor));
+                nodes.len() - 1
+            })
+        };
+        Self { kinds: (0..chain.len()).map(kind).collect(), nodes, space: Vec::new() }
     }
-    total / precision
+
+    /// For the step that ends at time `j`.
+    fn variance(&mut self, j: usize, square: f64) -> f64 {
+        let (logs, precisions) = &self.nodes[self.kinds[j]];
+        let shares = &mut self.space;
+        shares.clear();
+        shares.extend(logs.iter().zip(precisions).map(|(l, p)| l - 0.5 * square * p));
+        let top = shares.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        shares.iter_mut().for_each(|l| *l -= top);
+        exp_slice(shares);
+        let (total, precision) =
+            shares.iter().zip(precisions).fold((0.0, 0.0), |(total, sum), (w, p)| (total + w, sum + w * p));
+        total / precision
+    }
+}
+
+/// ln w − ½ ln S and 1/S of every node, S at least `floor`.
+fn floored(nodes: &Nodes, floor: f64) -> (Vec<f64>, Vec<f64>) {
+    let variances = || nodes.variances().iter().map(|s| s.max(floor));
+    let logs = nodes.log_weights().iter().zip(variances()).map(|(l, s)| l - 0.5 * s.ln()).collect();
+    (logs, variances().map(|s| 1.0 / s).collect())
 }
 
 /// Messages of a linear Gaussian model: through a step, a' = slope²·a/(1 + 2a·variance) and c' = (c − offset)/slope.

@@ -7,12 +7,11 @@
 use super::expect::Expected;
 use super::linear_gaussian;
 use super::parameters::Parameter;
-use crate::noise::{ScoreTable, length_key, pairs};
+use crate::noise::{StepScore, pairs};
 use crate::posterior::Paths;
 use crate::{Chain, Result};
-use nalgebra::{DMatrix, DVector};
+use nalgebra::{DMatrix, DVector, Dyn, Matrix, StorageMut};
 use rayon::prelude::*;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Slope and information of the log evidence in all parameters of the model, as they stand (not on the free scale).
@@ -73,17 +72,10 @@ fn score_from(first: usize, chain: &Chain, paths: &Paths, weights: &[f64]) -> Sc
     Score { first, slope, complete, products, missing, paths: Some(paths.len()) }
 }
 
-/// A score table per dimension and step (the one that ends at time j is number j − 1); steps of one length share theirs.
-pub(super) fn tables(chain: &Chain) -> Vec<Vec<Arc<ScoreTable>>> {
+/// Scores per dimension and step (the one that ends at time j is number j − 1); steps share tables where they can.
+pub(super) fn tables(chain: &Chain) -> Vec<Vec<Arc<StepScore>>> {
     (0..chain.dim())
-        .map(|i| {
-            let mut by_length: HashMap<u64, Arc<ScoreTable>> = HashMap::new();
-            let mut table = |j: usize| {
-                let shared = by_length.entry(length_key(chain.length(j)));
-                shared.or_insert_with(|| Arc::new(ScoreTable::new(chain.nodes(i, j)))).clone()
-            };
-            (1..chain.len()).map(&mut table).collect()
-        })
+        .map(|i| StepScore::of_steps((1..chain.len()).map(|j| (chain.length(j), chain.nodes(i, j)))))
         .collect()
 }
 
@@ -108,7 +100,7 @@ const WINDOW: (usize, usize) = (8, 4);
 struct Worker<'a> {
     chain: &'a Chain<'a>,
     paths: &'a Paths,
-    tables: &'a [Vec<Arc<ScoreTable>>],
+    tables: &'a [Vec<Arc<StepScore>>],
     block: usize,
     size: usize,
     drift_size: usize,
@@ -138,7 +130,7 @@ impl<'a> Worker<'a> {
     fn new(
         chain: &'a Chain<'a>,
         paths: &'a Paths,
-        tables: &'a [Vec<Arc<ScoreTable>>],
+        tables: &'a [Vec<Arc<StepScore>>],
         (block, count): (usize, usize),
         size: usize,
         drift_size: usize,
@@ -194,9 +186,7 @@ impl<'a> Worker<'a> {
             self.step(j);
             self.window += &self.scores;
             if curved {
-                for (column, &weight) in self.scores.column_iter().zip(weights) {
-                    sums.products.ger(weight, &column, &column, 1.0);
-                }
+                add_products(weights, &self.scores, &self.scores, &mut sums.products);
                 self.curve(j, weights, &mut sums.complete);
             }
             times += 1;
@@ -222,12 +212,10 @@ impl<'a> Worker<'a> {
         for mut column in self.window.column_iter_mut() {
             column -= &mean;
         }
-        for (path, &weight) in weights.iter().enumerate() {
-            let (now, before) = (self.window.column(path), self.before.column(path));
-            sums.missing.ger(weight, &now, &now, 1.0);
-            sums.missing.ger(weight, &now, &before, 1.0);
-            sums.missing.ger(weight, &before, &now, 1.0);
-        }
+        add_products(weights.as_slice(), &self.window, &self.window, &mut sums.missing);
+        let mut across = DMatrix::zeros(self.size, self.size);
+        add_products(weights.as_slice(), &self.window, &self.before, &mut across);
+        sums.missing += across.transpose() + across;
         std::mem::swap(&mut self.window, &mut self.before);
         self.window.fill(0.0);
     }
@@ -318,6 +306,7 @@ impl<'a> Worker<'a> {
             chain.drift().pullback_many(t, dt, before, &mut unit, ahead, by_state, by_drift);
         }
         let curvature = &mut curvature[..pairs(last - first).count()];
+        let mut stiffnesses = Vec::with_capacity(weights.len());
         for (path, weight) in weights.iter().enumerate() {
             let stiffness = tables[i][j - 1].curvature(increments[path * dim + i], curvature);
             for ((p, q), c) in pairs(last - first).zip(curvature.iter()) {
@@ -326,16 +315,19 @@ impl<'a> Worker<'a> {
                     sum[(first + q, first + p)] += weight * c;
                 }
             }
-            add_product(weight * stiffness, &by_drift[path * *drift_size..(path + 1) * *drift_size], sum);
+            stiffnesses.push(weight * stiffness);
         }
+        let slopes = DMatrix::from_column_slice(*drift_size, weights.len(), by_drift);
+        add_products(&stiffnesses, &slopes, &slopes, &mut sum.view_mut((0, 0), (*drift_size, *drift_size)));
     }
 }
 
-/// `sum` += `weight`·v vᵀ in the leading rows and columns.
-fn add_product(weight: f64, v: &[f64], sum: &mut DMatrix<f64>) {
-    for (q, b) in v.iter().enumerate() {
-        for (p, a) in v.iter().enumerate() {
-            sum[(p, q)] += weight * a * b;
-        }
-    }
+/// `sum` += Σ_p weight_p·a_p b_pᵀ over the columns p of two matrices.
+fn add_products<S>(weights: &[f64], a: &DMatrix<f64>, b: &DMatrix<f64>, sum: &mut Matrix<f64, Dyn, Dyn, S>)
+where
+    S: StorageMut<f64, Dyn, Dyn>,
+{
+    let mut scaled = a.clone();
+    scaled.column_iter_mut().zip(weights).for_each(|(mut column, weight)| column *= *weight);
+    sum.gemm(1.0, &scaled, &b.transpose(), 1.0);
 }
