@@ -186,10 +186,12 @@ fn pullbacks_together_are_pullbacks_alone(drift: &dyn Drift, all: &[f64]) {
 #[test]
 fn identities_two_steps_are_one() {
     for (drift, _) in exact() {
+        // The flow of a formula is tabulated or integrated, not in closed form.
+        let tolerance = if drift.kind() == "formula" { 1e-9 } else { 4e-14 };
         for x in states(drift.dim()) {
             for (first, second) in [(0.1, 0.25), (1e-6, 1.0), (2.0, 3.0)] {
                 let twice = flow(&*drift, first, second, &flow(&*drift, 0.0, first, &x));
-                close(&flow(&*drift, 0.0, first + second, &x), &twice, 4e-14, &format!("{drift:?}"));
+                close(&flow(&*drift, 0.0, first + second, &x), &twice, tolerance, drift.kind());
             }
         }
     }

@@ -6,7 +6,7 @@
 
 use super::parameters::{Parameter, Transform, rebuild};
 use crate::exact::follow::{Follower, Memory};
-use crate::progress::{self, Progress, unwatched};
+use crate::progress::{self, Progress};
 use crate::series::TimeGrid;
 use crate::{Error, Model, Result};
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
@@ -61,6 +61,8 @@ struct Search<'a> {
     follower: Follower<'a>,
     memory: Memory,
     most: usize,
+    /// Whether this is a part of a longer series.
+    part: bool,
     iterations: usize,
     stopped: bool,
 }
@@ -77,10 +79,8 @@ pub(crate) fn learn_exact(
     for count in parts(observed(values)) {
         let (part, rows) = head(grid, values, count);
         // Only a start: if a part cannot be learned from, the next begins where it would have without it.
-        let found = unwatched(|| {
-            let mut search = Search::new(model, parameters, &part, &values[..rows], most)?;
-            search.climb(begin.0.clone(), begin.1.clone())
-        });
+        let found = Search::new(model, parameters, &part, &values[..rows], most)
+            .and_then(|search| Search { part: true, ..search }.climb(begin.0.clone(), begin.1.clone()));
         if let Ok((point, known)) = found {
             let next = (count * GROWTH).min(observed(values));
             let more = if 2 * next > observed(values) { observed(values) } else { next } as f64 / count as f64;
@@ -122,7 +122,7 @@ impl<'a> Search<'a> {
         let moving = (0..parameters.len()).filter(|&i| !parameters[i].fixed).collect();
         let follower = Follower::new(model, grid, values)?;
         let memory = Memory::default();
-        Ok(Self { model, parameters, moving, follower, memory, most, iterations: 0, stopped: false })
+        Ok(Self { model, parameters, moving, follower, memory, most, part: false, iterations: 0, stopped: false })
     }
 
     fn first(&self) -> DVector<f64> {
@@ -259,6 +259,7 @@ impl<'a> Search<'a> {
         self.stopped |= !progress::tell(&Progress {
             iteration: self.iterations,
             most: self.most,
+            part: self.part,
             elbo: point.log_evidence,
             elbo_std_error: 0.0,
             parameters: self.parameters,

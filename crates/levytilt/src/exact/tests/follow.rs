@@ -79,8 +79,9 @@ fn identity_slopes_are_those_of_the_evidence() {
                     });
                     let expected = (high - low) / (2.0 * step);
                     let error = (score.slope[i] - expected).abs() * step;
+                    // Windows leave out what changes a slope by less than a hundredth.
                     assert!(
-                        error < 1e-4,
+                        error < 3e-4,
                         "{} {family:?} every {every} {}: {} {expected}",
                         model.drift.kind(),
                         p.name,
