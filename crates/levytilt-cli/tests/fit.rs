@@ -16,7 +16,8 @@ fn simulated() -> Sandbox {
 
 /// What may be missing in a summary: the shape of weights without a tail, the spread of a start that is known, the error of
 /// a parameter that was given, the penalty of a network that is held still.
-const MAY_BE_MISSING: [&str; 4] = ["k_hat", "x0_std", "std_error", "regularisation"];
+/// A missing observation is null in the history of a run.
+const MAY_BE_MISSING: [&str; 5] = ["k_hat", "x0_std", "std_error", "regularisation", "values"];
 
 /// Every figure in the files of a result is a number; JSON and our tables would leave out one that is none.
 fn no_nan(at: &Sandbox, dir: &str) {

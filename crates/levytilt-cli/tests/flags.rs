@@ -38,6 +38,8 @@ fn tour(at: &Sandbox, command: &str, tried: &[(&str, &str)], others: &[&str]) {
         // What is always given would be missed if it were not there.
         known.extend(base.split_whitespace().filter(|word| word.starts_with("--")).map(String::from));
     }
+    // The flag of the example family, which new_family.rs tries.
+    known.extend(cfg!(feature = "two-speed").then(|| "--calm".to_string()));
     let missed: Vec<String> = flags(at, command).difference(&known).cloned().collect();
     assert!(missed.is_empty(), "{command} --help has flags that no test tries: {missed:?}");
 }

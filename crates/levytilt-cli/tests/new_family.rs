@@ -16,7 +16,7 @@ fn identity_a_new_family_appears_everywhere() {
     // Help and init.
     let help = at.ok("fit --help").out;
     assert!(help.contains("--calm") && help.contains("calm motion per square root of time"), "{help}");
-    assert!(help.contains("two-speed: Calm steps"), "{help}");
+    assert!(help.contains("- two-speed:") && help.contains("Calm steps, and now and then"), "{help}");
     assert!(at.ok("--help").out.contains(" calm "));
     let template = at.ok("init -").out;
     assert!(template.contains("#calm = 1.0") && template.contains("| two-speed"), "{template}");

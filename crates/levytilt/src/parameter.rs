@@ -173,6 +173,15 @@ impl std::fmt::Display for Domain {
     }
 }
 
+/// A Gaussian prior on the free scale.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Prior {
+    /// Mean on the free scale.
+    pub mean: f64,
+    /// Standard deviation on the free scale.
+    pub std: f64,
+}
+
 /// The scale on which a parameter takes any real value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Transform {

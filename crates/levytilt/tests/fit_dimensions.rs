@@ -5,7 +5,6 @@ use levytilt::exact;
 use levytilt::fit::{Fit, FitOptions, Spec, fit};
 use levytilt::noise::{Family, Gaussian};
 use levytilt::series::TimeGrid;
-use levytilt::solve::{LearnOptions, Method};
 use levytilt::{Dimension, Model, Start, simulate};
 use nalgebra::{DMatrix, DVector};
 
@@ -29,21 +28,19 @@ fn two_processes(times: &[f64]) -> [Vec<f64>; 2] {
 
 const OPTIONS: fn() -> FitOptions = || FitOptions { paths: 100, ..FitOptions::default() };
 
-/// Dimensions that do not act on each other are learned by sweeps as they would be alone, digit by digit; the evidence of
-/// both is the sum of the two exact ones, within four standard errors of the particles.
+/// Dimensions that do not act on each other are learned as they would be alone, digit by digit; the evidence of both
+/// is the sum of the two exact ones, within four standard errors of the particles.
 #[test]
 fn identity_strangers_are_learned_as_if_alone() {
     let times = even_times(200, 0.02);
     let grid = TimeGrid::new(&times, Some(200)).unwrap();
     let [a, mut b] = two_processes(&times);
     b[17] = f64::NAN;
-    let learn = LearnOptions { method: Method::Sweep, ..LearnOptions::default() };
-    let options = FitOptions { learn, ..OPTIONS() };
     let both = spec("ou", "stable").named(&["A", "B"]).fix("alpha[B]", 1.8);
-    let both = fit(&both, &grid, &[&a, &b], &options).unwrap();
+    let both = fit(&both, &grid, &[&a, &b], &OPTIONS()).unwrap();
     let alone = [
-        fit(&spec("ou", "stable"), &grid, &[&a], &options).unwrap(),
-        fit(&spec("ou", "stable").fix("alpha", 1.8), &grid, &[&b], &options).unwrap(),
+        fit(&spec("ou", "stable"), &grid, &[&a], &OPTIONS()).unwrap(),
+        fit(&spec("ou", "stable").fix("alpha", 1.8), &grid, &[&b], &OPTIONS()).unwrap(),
     ];
     let mut exact = 0.0;
     for ((one, name), y) in alone.iter().zip(["A", "B"]).zip([&a, &b]) {

@@ -3,7 +3,7 @@
 use super::lagrange::{LEFT, POINTS, weights};
 use super::layout::Layout;
 use super::problem::Problem;
-use crate::noise::length_key;
+use crate::series::length_key;
 use std::collections::HashMap;
 
 /// Cells of a table, and step lengths that have one; without a table, places are computed again for every step.

@@ -7,8 +7,8 @@
 
 use super::problem::Problem;
 use crate::drift::Drift;
-use crate::noise::length_key;
 use crate::series::TimeGrid;
+use crate::series::length_key;
 use crate::{Model, Result};
 use std::collections::HashMap;
 

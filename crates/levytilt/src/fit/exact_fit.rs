@@ -1,13 +1,14 @@
-//! Fit one dimension exactly where a grid can be afforded: parameters on the exact evidence, marginals and paths from it.
+//! Fit dimensions that do not act on each other exactly, where a grid can be afforded: parameters on the exact evidence,
+//! marginals and paths from it.
 
-use super::find::Found;
+use super::find::{Found, in_dimension, join};
 use super::judge::Judgement;
 use super::start::{Beginning, begin};
 use super::{Estimate, Fit, FitOptions, Solved, Spec};
 use crate::exact::follow::{Answer, Follower, answer};
 use crate::exact::problem::Problem;
 use crate::exact::sample::sample;
-use crate::posterior::{Evidence, Marginal, WeightSummary, marginals};
+use crate::posterior::{Evidence, Marginal, Paths, WeightSummary, marginals};
 use crate::series::TimeGrid;
 use crate::solve::{Choice, ExactLearned, Method, Parameter, ParameterPosterior, learn_exact};
 use crate::{Chain, Result};
@@ -16,16 +17,52 @@ use crate::{Chain, Result};
 /// and a fit about twenty slopes: a minute and half a gigabyte at most.
 const MOST_LEARNING: usize = 20_000_000;
 
-/// Fit `spec` to one column exactly; if that cannot be done or costs too much, the reason, if it is worth saying.
+/// What an exact fit gave, or why there is none, if that is worth saying.
+type Attempt = std::result::Result<Solved, Option<String>>;
+
+/// Fit `spec` exactly: one dimension, or several that do not act on each other, one by one.
 pub(super) fn fit_exact(
     spec: &Spec,
-    (grid, values): (&TimeGrid, &[f64]),
+    (grid, columns): (&TimeGrid, &[&[f64]]),
     options: &FitOptions,
     seed: u64,
-) -> Result<std::result::Result<Solved, Option<String>>> {
-    if spec.dim() != 1 || spec.network.is_some() {
+) -> Result<Attempt> {
+    if spec.network.is_some() || (spec.dim() > 1 && spec.drift.coupled) {
         return Ok(Err(None));
     }
+    if spec.dim() == 1 {
+        return fit_one(spec, (grid, columns[0]), options, seed);
+    }
+    let mut all = Vec::with_capacity(spec.dim());
+    for (i, (name, column)) in spec.names.iter().zip(columns).enumerate() {
+        let fitted = fit_one(&spec.only(i), (grid, column), options, seed ^ i as u64);
+        match fitted.map_err(|error| in_dimension(error, name))? {
+            Ok(solved) => all.push(solved),
+            Err(why_not) => return Ok(Err(why_not.map(|why_not| format!("for {name}, {why_not}")))),
+        }
+    }
+    Ok(Ok(together(spec, all)?))
+}
+
+/// Independent dimensions as one: evidences and log-weights add up.
+fn together(spec: &Spec, all: Vec<Solved>) -> Result<Solved> {
+    let (mut found, mut paths, mut marginals) = (Vec::new(), Vec::new(), Vec::new());
+    let mut evidence = Evidence { log_evidence: 0.0, std_error: 0.0, resamplings: 0.0 };
+    for one in all {
+        evidence.log_evidence += one.judgement.evidence.log_evidence;
+        evidence.std_error += one.judgement.evidence.std_error;
+        found.push(one.found);
+        paths.push(one.judgement.paths);
+        marginals.extend(one.marginals.into_iter().flatten());
+    }
+    let paths = Paths::join(&paths);
+    let summary = WeightSummary::new(&paths.log_weights());
+    let judgement = Judgement { paths, summary, evidence, notes: Vec::new() };
+    Ok(Solved { found: join(spec, found)?, trained: None, judgement, marginals: Some(marginals) })
+}
+
+/// Fit `spec` to one column exactly, unless that cannot be done or costs too much.
+fn fit_one(spec: &Spec, (grid, values): (&TimeGrid, &[f64]), options: &FitOptions, seed: u64) -> Result<Attempt> {
     let Beginning { model, parameters } = begin(spec, grid, &[values], options.priors)?;
     if model.drift.is_affine() && model.dimensions[0].noise.nodes(grid.step(0))?.len() == 1 {
         // Brownian motion: quadratic potentials are exact, and cost less.
@@ -68,7 +105,7 @@ fn solve(
     (grid, values): (&TimeGrid, &[f64]),
     options: &FitOptions,
     seed: u64,
-) -> Result<std::result::Result<Solved, Option<String>>> {
+) -> Result<Attempt> {
     let problem = Problem::new(&learned.model, grid, values)?;
     let solved = match answer(&problem, &options.quantiles) {
         Ok(solved) => solved,

@@ -58,7 +58,7 @@ pub(super) fn find(
 }
 
 /// Say in which dimension values are at fault.
-fn in_dimension(error: Error, name: &str) -> Error {
+pub(super) fn in_dimension(error: Error, name: &str) -> Error {
     match error {
         Error::Series { place, problem } => Error::Series { place: format!("{place} of {name}"), problem },
         other => other,
@@ -66,7 +66,7 @@ fn in_dimension(error: Error, name: &str) -> Error {
 }
 
 /// Dimensions that do not act on each other are as many models of one dimension: put what was found together.
-fn join(spec: &Spec, found: Vec<Found>) -> Result<Found> {
+pub(super) fn join(spec: &Spec, found: Vec<Found>) -> Result<Found> {
     let starts = found.iter().map(|found| found.model.dimensions[0].start).collect();
     let estimate = |place: &Place| {
         let own = found[place.dimension].estimates.iter().find(|p| p.name == place.entry.name);

@@ -183,7 +183,7 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
     }
     let learn = LearnOptions { sweep, ..options.learn };
     let exact = match options.learn.method {
-        Method::Auto => exact_fit::fit_exact(spec, (grid, columns[0]), options, fresh)?,
+        Method::Auto => exact_fit::fit_exact(spec, (grid, columns), options, fresh)?,
         _ => Err(None),
     };
     let solved = match exact {

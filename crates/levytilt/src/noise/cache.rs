@@ -3,6 +3,7 @@
 use super::{Nodes, Noise};
 use crate::Result;
 use crate::error::positive;
+use crate::series::length_key;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -80,11 +81,6 @@ impl Lattice {
         };
         nearest.moved(&self.lengthening, dt.ln() - place / PLACES)
     }
-}
-
-/// The bits of a positive length rounded to 40 of its 52 digits: equal for lengths equal to about 1e-12.
-pub(crate) fn length_key(dt: f64) -> u64 {
-    dt.to_bits().wrapping_add(1 << 11) >> 12
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod compound_poisson;
 mod condense;
 mod convolution;
 mod families;
+pub(crate) mod fast_exp;
 mod gamma;
 mod gauss;
 mod gaussian;
@@ -28,7 +29,6 @@ mod two_speed;
 mod variance_gamma;
 
 pub use cache::NodeCache;
-pub(crate) use cache::length_key;
 pub use compound_poisson::CompoundPoisson;
 pub use families::{FAMILIES, Family};
 pub use gaussian::Gaussian;

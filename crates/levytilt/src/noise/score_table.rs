@@ -4,7 +4,7 @@
 //! Along a scale that is exact on the logarithmic axis; elsewhere the part left out has mean zero under the model.
 
 use super::Nodes;
-use crate::tilt::fast_exp::exp_slice;
+use super::fast_exp::exp_slice;
 
 /// Spacing of the table in y = ½ ln(1 + (r/unit)²): derivatives of a scale mixture are smooth on the scale of one in y.
 const SPACING: f64 = 0.04;

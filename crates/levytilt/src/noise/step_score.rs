@@ -3,8 +3,9 @@
 //! Where the nodes of one length are those of another times a factor (stable, Student, Gaussian noise), one table serves all
 //! lengths, exact up to its interpolation. Other noises have a table per length.
 
+use super::Nodes;
 use super::score_table::{ScoreTable, pairs};
-use super::{Nodes, length_key};
+use crate::series::length_key;
 use std::collections::HashMap;
 use std::sync::Arc;
 

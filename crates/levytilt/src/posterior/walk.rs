@@ -45,6 +45,26 @@ impl Paths {
         Self { dim: 1, times, blocks: blocks.into_iter().map(block).collect() }
     }
 
+    /// Paths of several dimensions from as many of one, which were drawn independently; at least one, all of one shape.
+    pub(crate) fn join(dimensions: &[Self]) -> Self {
+        let blocks = (0..dimensions[0].blocks.len()).map(|b| {
+            let parts: Vec<&Block> = dimensions.iter().map(|paths| &paths.blocks[b]).collect();
+            let log_weight = |path: usize| {
+                let mut sum = LogSum::default();
+                parts.iter().for_each(|part| sum.add(part.sums[path].value()));
+                sum
+            };
+            let size = parts[0].states.len();
+            Block {
+                rngs: parts[0].rngs.clone(),
+                sums: (0..parts[0].sums.len()).map(log_weight).collect(),
+                states: (0..size).flat_map(|k| parts.iter().map(move |part| part.states[k])).collect(),
+                jumps: (0..size).flat_map(|k| parts.iter().map(move |part| part.jumps[k])).collect(),
+            }
+        });
+        Self { dim: dimensions.len(), times: dimensions[0].times, blocks: blocks.collect() }
+    }
+
     /// Number of paths.
     pub fn len(&self) -> usize {
         self.blocks.iter().map(|b| b.sums.len()).sum()

@@ -2,6 +2,7 @@
 
 mod clock;
 mod grid;
+mod length;
 mod observations;
 mod returns;
 mod scales;
@@ -11,6 +12,7 @@ mod windows;
 
 pub use clock::{Clock, ClockOptions, ClockPrior};
 pub use grid::TimeGrid;
+pub(crate) use length::length_key;
 pub use observations::Observations;
 pub use returns::{Scaled, cumulative_log_returns};
 pub use scales::Scales;

@@ -1,17 +1,8 @@
 //! Line up all parameters of a model, each with the scale on which it is free, and build the model back from them.
 
 use crate::model::OBSERVATION_STD;
-pub use crate::parameter::Transform;
+pub use crate::parameter::{Prior, Transform};
 use crate::{Dimension, Model, Result};
-
-/// A Gaussian prior on the free scale.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Prior {
-    /// Mean on the free scale.
-    pub mean: f64,
-    /// Standard deviation on the free scale.
-    pub std: f64,
-}
 
 /// One parameter of a model.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,9 +5,9 @@
 
 use crate::exact::kalman::{self, Step};
 use crate::noise::Nodes;
+use crate::noise::fast_exp::exp_slice;
 use crate::posterior::Potentials;
 use crate::potential::{Potential, Quadratic};
-use crate::tilt::fast_exp::exp_slice;
 use crate::{Chain, Result};
 use std::collections::HashMap;
 use std::sync::Arc;

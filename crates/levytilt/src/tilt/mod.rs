@@ -16,7 +16,6 @@
 mod alias;
 pub mod continuous;
 mod derivatives;
-pub(crate) mod fast_exp;
 mod log_sum;
 mod series;
 mod step;

@@ -1,11 +1,11 @@
 //! Tilt one step by a Gaussian sum for many paths: a table per bump, and only the bumps that can matter.
 
-use super::fast_exp::exp_slice;
 use super::log_sum::LogSum;
 use super::step::Draw;
 use super::table::TiltTable;
 use crate::StreamRng;
 use crate::noise::Nodes;
+use crate::noise::fast_exp::exp_slice;
 use crate::potential::GaussianSum;
 use rand::RngExt;
 use std::cell::RefCell;

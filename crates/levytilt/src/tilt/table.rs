@@ -12,12 +12,12 @@
 //! A table belongs to one thread; its intervals are pure functions of the step, so every thread builds the same ones.
 
 use super::alias::{self, AliasTable};
-use super::fast_exp::exp_slice;
 use super::log_sum::LogSum;
 use super::series::{Series, Space, lane_sum};
 use super::step::{Draw, Moments, TiltedStep, pick};
 use crate::StreamRng;
 use crate::noise::Nodes;
+use crate::noise::fast_exp::exp_slice;
 use crate::potential::Quadratic;
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};

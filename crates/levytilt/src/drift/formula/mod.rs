@@ -29,7 +29,7 @@ pub use inputs::{Between, Inputs};
 pub use motion::FormulaDrift;
 
 use crate::error::expect_length;
-use crate::solve::{Prior, Transform};
+use crate::parameter::{Prior, Transform};
 use crate::{Error, Result};
 use parse::{Expression, is_reserved, parse};
 use program::{Names, Program};

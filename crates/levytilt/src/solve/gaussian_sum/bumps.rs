@@ -1,7 +1,7 @@
 //! What a backward filter does to a sum of bumps: weigh by an observation, spread by the noise of a step.
 
 use crate::noise::Nodes;
-use crate::tilt::fast_exp::exp_slice;
+use crate::noise::fast_exp::exp_slice;
 
 /// π exp(−a(x − c)²).
 #[derive(Debug, Clone, Copy, PartialEq)]

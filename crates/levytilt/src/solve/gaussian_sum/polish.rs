@@ -1,7 +1,7 @@
 //! Fit a sum of bumps to a message known at some states: Gauss–Newton steps on its logarithm.
 
 use super::bumps::Bump;
-use crate::tilt::fast_exp::exp_slice;
+use crate::noise::fast_exp::exp_slice;
 use nalgebra::{DMatrix, DVector};
 
 /// States with the logarithm of the message wanted there; weights and ceilings sum to about one.
