@@ -32,7 +32,7 @@ fn tables(directory: &str) -> Result<(), Box<dyn Error>> {
             errors.extend(pairs.into_iter().map(|(got, want)| ((got / want - 1.0).abs(), line.to_string())));
         }
         errors.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let over = |limit: f64| errors.iter().filter(|error| !(error.0 <= limit)).count();
+        let over = |limit: f64| errors.iter().filter(|error| error.0.is_nan() || error.0 > limit).count();
         println!("{file}: {} values, {} off by over 1e-8, {} by over 1e-11", errors.len(), over(1e-8), over(1e-11));
         for (error, line) in errors.iter().take(8) {
             println!("  {error:.1e}  {line}");

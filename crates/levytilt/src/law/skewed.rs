@@ -113,12 +113,12 @@ impl Skewed {
     }
 
     /// The place with this x of S0.
-    pub fn from_s0(&self, x: f64) -> Place {
+    pub fn at_s0(&self, x: f64) -> Place {
         Place { s0: x, s1: x + self.shift() }
     }
 
     /// The place with this x of S1.
-    pub fn from_s1(&self, x: f64) -> Place {
+    pub fn at_s1(&self, x: f64) -> Place {
         Place { s0: x - self.shift(), s1: x }
     }
 }

@@ -21,8 +21,8 @@ enum Search {
 impl Search {
     fn place(self, law: &Skewed, y: f64) -> Place {
         match self {
-            Self::Around => law.from_s0(y.sinh()),
-            Self::Side(sign) => law.from_s1(sign * y.exp()),
+            Self::Around => law.at_s0(y.sinh()),
+            Self::Side(sign) => law.at_s1(sign * y.exp()),
         }
     }
 

@@ -276,8 +276,8 @@ impl StableLaw {
     fn place(&self, skewed: &Skewed, x: f64) -> Place {
         let z = (x - self.location) / self.scale - self.drift();
         match self.parametrization {
-            Parametrization::S0 => skewed.from_s0(z),
-            Parametrization::S1 => skewed.from_s1(z),
+            Parametrization::S0 => skewed.at_s0(z),
+            Parametrization::S1 => skewed.at_s1(z),
         }
     }
 

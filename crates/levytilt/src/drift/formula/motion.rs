@@ -265,7 +265,7 @@ impl Drift for FormulaDrift {
 
     fn domains(&self) -> Vec<Domain> {
         let domain = |parameter: &FormulaParameter| match (parameter.low, parameter.high) {
-            (Some(low), None) if low == 0.0 => Domain::POSITIVE,
+            (Some(0.0), None) => Domain::POSITIVE,
             (low, high) => Domain {
                 low: low.unwrap_or(f64::NEG_INFINITY),
                 high: high.unwrap_or(f64::INFINITY),
