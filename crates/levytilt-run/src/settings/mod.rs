@@ -294,7 +294,7 @@ fn is_of_noise(name: &str) -> bool {
     FAMILIES.iter().any(|family| family.parameter(name).is_some())
 }
 
-/// Read NAME[DIMENSION]=VALUE.
+/// Read `NAME[DIMENSION]=VALUE`.
 pub fn parse_parameter(text: &str) -> Result<(String, f64), String> {
     let (name, value) = text.rsplit_once('=').ok_or("expected NAME[DIMENSION]=VALUE, such as theta[NVDA]=3")?;
     let value = value.trim().parse::<f64>().map_err(|_| format!("{value} is not a number"))?;
