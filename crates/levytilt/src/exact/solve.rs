@@ -64,7 +64,8 @@ impl<'a> Search<'a> {
         let spacing = options.spacing.unwrap_or(resolving);
         let mut notes = Vec::new();
         if spacing > 2.0 * resolving {
-            notes.push(format!("the given spacing {spacing:.3e} is wide: {resolving:.3e} would resolve the posterior"));
+            notes
+                .push(format!("the given spacing {spacing:.3e} is wide: use {resolving:.3e} to resolve the posterior"));
         }
         let domain = match options.domain {
             Some(domain) => domain,
@@ -174,18 +175,19 @@ impl<'a> Search<'a> {
             .sum();
         if cost < DEAREST {
             self.careful = true;
-            self.notes
-                .push("convolved without FFTs, because the data lie so far out that their rounding mattered".into());
+            self.notes.push(
+                "convolved directly, because the data lie so far in the tails that FFT rounding would matter".into(),
+            );
             return run(Rounding::Careful);
         }
         if fast.loss < 1e-3 {
-            self.notes.push(format!("rounding of FFTs may change the log evidence by {:.1e}", fast.loss));
+            self.notes.push(format!("FFT rounding may change the log evidence by {:.1e}", fast.loss));
             return Ok(fast);
         }
         Err(Error::Numerical {
             what: "exact reference",
-            why: "the model gives the data so little probability that it drowns in rounding; use a noise with heavier \
-                  tails, a larger observation_std, or a wider spacing"
+            why: "the model gives the data so little probability that rounding errors dominate; use a noise with \
+                  heavier tails, a larger observation_std, or a wider spacing"
                 .into(),
         })
     }
@@ -225,8 +227,8 @@ impl<'a> Search<'a> {
         let infinite = run.sd[..until].iter().filter(|sd| sd.is_infinite()).count();
         if infinite > 0 {
             self.notes.push(format!(
-                "sd is infinite at {infinite} times without an observation: the drift brings states back from so far out \
-                 that the tails of the posterior are those of a jump; read the quantiles there"
+                "sd is infinite at {infinite} times without an observation: there the posterior has tails as heavy \
+                 as a jump's; use the quantiles instead"
             ));
         }
         let share = run.edges[0].variance.max(run.edges[1].variance);

@@ -36,8 +36,8 @@ pub(super) fn judge(
         true if options.learn.method == Method::Auto && chain.dim() == 1 && chain.len() <= SHORT => {
             drop(paths);
             let why = format!(
-                "exact paths, because the bound of {} was {:.1} nats below the evidence; parameters were learned with \
-                 the latter",
+                "exact paths on a grid, because the ELBO of {} was {:.1} nats below the log evidence; the parameters \
+                 were learned with the approximation",
                 choices[0].method, gap.nats
             );
             *choices = vec![Choice { method: Method::Grid, why }];

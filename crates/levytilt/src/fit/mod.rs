@@ -368,8 +368,8 @@ fn check_finite(summary: &WeightSummary, evidence: &Evidence, parameters: &[Esti
     }
     Err(Error::Numerical {
         what: "fit",
-        why: "the model gives the data essentially zero probability at the parameters found; use a noise with heavier \
-              tails, a larger observation_std, or leave more parameters open"
+        why: "the model gives the data essentially zero probability at the fitted parameters; use a noise with \
+              heavier tails or a larger observation_std, or fix fewer parameters"
             .into(),
     })
 }

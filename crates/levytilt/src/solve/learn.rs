@@ -295,7 +295,10 @@ impl Task<'_> {
         });
         if !goes_on && !search.stopped {
             search.stopped = true;
-            search.warnings.push(format!("stopped on request after {} iterations", search.iterations));
+            search.warnings.push(format!(
+                "stopped on request after {} iterations: the parameters may not have converged",
+                search.iterations
+            ));
         }
     }
 
@@ -313,7 +316,8 @@ impl Task<'_> {
             }
             if search.iterations == self.options.iterations {
                 search.warnings.push(format!(
-                    "stopped after {} iterations with {:.2} standard errors to go; allow more iterations",
+                    "not converged after {} iterations: the optimum is about {:.2} standard errors away; allow more \
+                     iterations",
                     search.iterations,
                     system.length()
                 ));
@@ -323,7 +327,8 @@ impl Task<'_> {
                 // Often the bound is as flat as its noise, and fresh paths will tell more.
                 if system.length() > LOST.max(HIDDEN * system.noise()) {
                     search.warnings.push(format!(
-                        "no step raises the bound, with {:.1} standard errors to go by its slope: try another start",
+                        "no step raises the ELBO, although its gradient puts the optimum {:.1} standard errors away; \
+                         try other starting values",
                         system.length()
                     ));
                 }
@@ -383,7 +388,8 @@ impl Task<'_> {
             let (start, best, noise) = first.get_or_insert((values.clone(), *objective, summary.elbo_std_error));
             let fell = *objective < *best - 2.0 * noise.hypot(summary.elbo_std_error);
             if fell {
-                let note = "steps with fresh paths lowered the bound; the parameters are those before them";
+                let note = "the final refinement with new paths lowered the ELBO, so the parameters from before it \
+                            are reported; use more paths";
                 search.warnings.push(note.into());
                 self.move_to(search, start.clone())?;
                 self.refresh(search, seeds.next_u64())?;
@@ -400,7 +406,8 @@ impl Task<'_> {
             let step = system.step(search.damping);
             let values = system.moved(self.parameters, &search.place.values, &step, 1.0 / sets as f64);
             if self.move_to(search, values).is_err() {
-                let note = "the last step led to a model that cannot be computed; the parameters are those before it";
+                let note = "the last step led to parameters at which the model cannot be computed, so the parameters \
+                            from before it are reported";
                 search.warnings.push(note.into());
                 return Ok(());
             }
@@ -442,7 +449,7 @@ fn vague(parameters: &[Parameter], which: &[usize]) -> Option<String> {
     names.dedup();
     (!names.is_empty()).then(|| {
         format!(
-            "the paths cannot tell how well {} is determined: read the standard error as a lower limit",
+            "the standard error of {} is probably too small: Monte Carlo noise hides the information; use more paths",
             names.join(", ")
         )
     })
