@@ -233,7 +233,8 @@ impl<'a> Search<'a> {
         }
         let share = run.edges[0].variance.max(run.edges[1].variance);
         if share > 0.02 {
-            self.notes.push(format!("a share of about {share:.1e} of some variance lies outside the domain"));
+            self.notes
+                .push(format!("at some time a share of about {share:.1e} of the variance lies outside the domain"));
         }
     }
 
@@ -245,15 +246,15 @@ impl<'a> Search<'a> {
         let time = grid.times()[end];
         if !self.problem.dimension.noise.has_variance() {
             self.notes.push(format!(
-                "after the last observation, at time {time}, the prediction has no variance: sd is infinite there and \
-                 the mean is taken symmetrically about the median"
+                "after the last observation, at time {time}, the prediction has no finite variance: sd is infinite \
+                 there, and the mean is computed symmetrically about the median"
             ));
         }
         let outside = run.edges[0].outside + run.edges[1].outside;
         if outside > 1e-6 {
             self.notes.push(format!(
                 "after the last observation, at time {time}, up to {outside:.1e} of the predicted mass lies outside \
-                 the domain and counts as tails of the quantiles"
+                 the domain; the quantiles count it as tails"
             ));
         }
     }

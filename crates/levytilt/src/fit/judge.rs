@@ -16,7 +16,7 @@ pub(super) struct Judgement {
 /// Latent times up to which a posterior that sweeps and Gaussian sums miss is drawn from the grid without being asked.
 const SHORT: usize = 20_000;
 
-/// Draw fresh paths with the method chosen. Where the choice was left open and the bound is far from the evidence, the
+/// Draw fresh paths with the method chosen. Where the choice was left open and the ELBO is far from the log evidence, the
 /// grid takes over, if there is one dimension and not too many times; `choices` then says so.
 pub(super) fn judge(
     chain: &Chain,

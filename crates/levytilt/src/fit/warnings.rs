@@ -16,15 +16,15 @@ pub(super) struct Judged<'a> {
     /// Time from the first observation to the last.
     pub span: f64,
     pub paths: usize,
-    /// Distance of a known first state from the value observed there, in errors of observation.
+    /// Distance of a known first state from the value observed there, in observation standard deviations.
     pub start_miss: f64,
     /// What the solver noted.
     pub noted: Vec<String>,
 }
 
-/// A first value further than this many errors of observation from a known first state contradicts it.
+/// A first value further than this many observation standard deviations from a known first state contradicts it.
 const WORST_START: f64 = 6.0;
-/// Observations per learned parameter below which standard errors are a hope.
+/// Observations per learned parameter below which standard errors are too small.
 const FEWEST: usize = 20;
 /// The sentences.
 pub(super) fn warnings(judged: &Judged) -> Vec<String> {

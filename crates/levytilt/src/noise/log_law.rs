@@ -61,7 +61,7 @@ impl Range {
         let why = match self.high - self.low {
             width if width > WIDEST => "it spans more orders of magnitude than floating-point numbers do",
             width if width < NARROWEST => "it is constant up to rounding: use gaussian noise",
-            width if width.is_nan() => "it is not a number",
+            width if width.is_nan() => "it is NaN",
             _ => return Ok(self),
         };
         Err(Error::Numerical {

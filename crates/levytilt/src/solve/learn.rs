@@ -1,4 +1,4 @@
-//! Learn parameters by Newton steps on the bound, with the information of the sampled paths: first guarded ones with few
+//! Learn parameters by Newton steps on the ELBO, with the information of the sampled paths: first guarded ones with few
 //! paths that share their random numbers, then an average over fresh sets of all paths.
 
 use super::carry::{carry, observation_stds};
@@ -87,7 +87,7 @@ struct Place {
     values: Vec<f64>,
     choice: Choice,
     potentials: Potentials,
-    /// Errors of observation that the potentials belong to.
+    /// Observation standard deviations that the potentials belong to.
     stds: Vec<f64>,
     summary: WeightSummary,
     score: Score,
@@ -225,7 +225,7 @@ impl Task<'_> {
         if close.is_some() { Ok(swept) } else { at(Method::Auto) }
     }
 
-    /// Nats that a Gaussian sum must add to the bound.
+    /// Nats that a Gaussian sum must add to the ELBO.
     fn worth(&self) -> f64 {
         worth(self.columns.iter().flat_map(|column| column.iter()).filter(|value| !value.is_nan()).count())
     }
@@ -261,7 +261,7 @@ impl Task<'_> {
         SweepOptions { paths: paths.min(EARLY_PATHS), sweeps: sweeps.min(EARLY_SWEEPS), ..self.options.sweep }
     }
 
-    /// The place at these values; `before` are potentials of a place nearby and the errors of observation there.
+    /// The place at these values; `before` are potentials of a place nearby and the observation standard deviations there.
     fn place(
         &self,
         model: Model,
@@ -324,7 +324,7 @@ impl Task<'_> {
                 return Ok(());
             }
             let Some(next) = self.advance(&search.place, &system, &mut search.damping) else {
-                // Often the bound is as flat as its noise, and fresh paths will tell more.
+                // Often the ELBO is as flat as its noise, and new paths will tell more.
                 if system.length() > LOST.max(HIDDEN * system.noise()) {
                     search.warnings.push(format!(
                         "no step raises the ELBO, although its gradient puts the optimum {:.1} standard errors away; \
@@ -369,7 +369,7 @@ impl Task<'_> {
     }
 
     /// Newton steps of 1, 1/2, 1/3, … of their length, each with a fresh set of all paths: the average of what every
-    /// set would have found by itself. Ends with a set at the last parameters, from which no step is taken; if the bound
+    /// set would have found by itself. Ends with a set at the last parameters, from which no step is taken; if the ELBO
     /// is lower there than at the first, with one at those.
     fn average(&self, search: &mut Search) -> Result<()> {
         if search.iterations >= self.options.iterations && self.options.sweep.paths <= EARLY_PATHS {
@@ -443,7 +443,7 @@ fn less(damping: f64) -> f64 {
     if damping > DAMPING { damping / DAMPING_FACTOR } else { 0.0 }
 }
 
-/// What to say about parameters whose information drowns in the noise of the paths.
+/// What to say about parameters whose information is hidden by the noise of the paths.
 fn vague(parameters: &[Parameter], which: &[usize]) -> Option<String> {
     let mut names: Vec<&str> = which.iter().map(|&i| parameters[i].name.as_str()).collect();
     names.dedup();

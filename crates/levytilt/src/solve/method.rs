@@ -7,7 +7,7 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// The cheapest one that serves the data: sweeps, unless a Gaussian sum raises the bound by more than two nats
+    /// The cheapest one that serves the data: sweeps, unless a Gaussian sum raises the ELBO by more than two nats
     /// per thousand observations.
     #[default]
     Auto,
@@ -17,7 +17,7 @@ pub enum Method {
     Sweep,
     /// A sum of Gaussians per time from one backward pass: sparse data.
     GaussianSum,
-    /// Potentials from networks of time, trained on the bound; parameters are learned along sweeps before.
+    /// Potentials from networks of time, trained on the ELBO; parameters are learned along sweeps before.
     Neural,
 }
 

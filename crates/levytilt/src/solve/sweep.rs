@@ -133,7 +133,7 @@ fn quadratic(potential: &Potential) -> Result<Quadratic> {
         Potential::Quadratic(quadratic) => Ok(*quadratic),
         Potential::Sum(sum) => Err(Error::Shape {
             what: "potential of a sweep",
-            got: format!("{} bumps", sum.components().len()),
+            got: format!("{} components", sum.components().len()),
             expected: "1; begin the sweeps with robust_start".into(),
         }),
     }
