@@ -64,8 +64,7 @@ pub(super) fn warnings(judged: &Judged) -> Vec<String> {
     let held: Vec<&str> = parameters.iter().filter(|p| p.held_by_prior).map(|p| p.name.as_str()).collect();
     if !held.is_empty() {
         all.push(format!(
-            "the data say little about {}: the estimate rests mainly on a weak prior around a rough guess; fix it or \
-             use more data",
+            "the data say little about {}, which a weak prior holds near a rough guess; fix a value or use more data",
             held.join(", ")
         ));
     }

@@ -293,7 +293,10 @@ impl<'a> Search<'a> {
                 self.iterations
             ));
         } else if self.iterations == self.most {
-            warnings.push(format!("not converged after {} iterations; allow more iterations", self.iterations));
+            warnings.push(format!(
+                "stopped after {} iterations, possibly before convergence; allow more iterations",
+                self.iterations
+            ));
         }
         let (mut top, information, bend) = self.information(top, information, &mut warnings)?;
         let covariance = definite(&information).try_inverse().unwrap_or_else(|| DMatrix::zeros(n, n));
