@@ -89,7 +89,7 @@ Examples:
 pub const FIT_HELP: &str = "\
 Finds the law of motion of a noisy record and the path behind it. A parameter given a value (by flag or in the settings
 file) is held there; every other parameter of the chosen drift and noise, and --observation-std, is learned, with a
-standard error. What the data do not determine is held by a weak prior around a rough guess, and the summary says so.
+standard error. What the data do not determine rests on a weak prior around a rough guess, and the summary says so.
 --brownian adds a diffusion of known size. Times, units and --steps are as for `exact`.
 
 Several value columns (all of the file, or --columns a,b) are explained together: every column has the same kind of

@@ -185,7 +185,7 @@ fn an_sd_that_does_not_exist_is_left_empty_and_explained() {
     let last: Vec<&str> = posterior.lines().last().unwrap().split(',').collect();
     assert_eq!((last[0], last[3]), ("0.2", ""));
     assert!(last[6].parse::<f64>().is_ok());
-    assert!(at.read("run/summary.json").contains("has no variance"));
+    assert!(at.read("run/summary.json").contains("has no finite variance"));
 }
 
 #[test]

@@ -213,7 +213,7 @@ fn bad_records_end_with_a_result_or_a_reason() {
         at.ok(&format!("fit {input} --steps 40 --paths 40 --out run{k} --quiet"));
         no_nan(&at, &format!("run{k}"));
     }
-    assert!(at.read("run3/summary.json").contains("errors of observation away"));
+    assert!(at.read("run3/summary.json").contains("observation standard deviations away"));
     at.refused("fit equal.csv --out no", &["equal"]);
     at.refused("fit one.csv --out no", &["single observation"]);
     at.refused("fit plain.csv --observation-std 0 --out no", &["observation_std = 0"]);

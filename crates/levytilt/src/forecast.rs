@@ -77,7 +77,8 @@ pub fn forecast_drawn(
     let models = law.models(options.paths.min(MOST_DRAWS), options.seed)?;
     follow(&models, ends, times, options).map_err(|error| match error {
         Error::Numerical { what, why } => {
-            let why = format!("{why}; parameters were drawn from their errors: hold them at their estimates");
+            let why =
+                format!("{why}; the parameters were drawn from their posterior: keep them at their estimates instead");
             Error::Numerical { what, why }
         }
         other => other,

@@ -143,9 +143,15 @@ mod tests {
         let noise = ["alpha", "scale", "tau", "sigma_g", "tempering", "nu", "dof", "rate", "jump_std"];
         let others = ["brownian", "observation_std", "x0", "x0_std"];
         assert_eq!(names, [&drift[..], &noise, &others].concat());
-        assert_eq!(find("dof").unwrap().about(), "Degrees of freedom; many are Gaussian, greater than 0: student");
+        assert_eq!(
+            find("dof").unwrap().about(),
+            "Degrees of freedom; large is nearly Gaussian, greater than 0: student"
+        );
         let alpha = find("alpha").unwrap().about();
-        assert!(alpha.ends_with("wilder, in (0, 2]: stable; in (0, 2): truncated-stable, tempered-stable"), "{alpha}");
+        assert!(
+            alpha.ends_with("heavier tails, in (0, 2]: stable; in (0, 2): truncated-stable, tempered-stable"),
+            "{alpha}"
+        );
         assert_eq!(find("tempering").unwrap().owners.len(), 2);
         assert_eq!(close_names("alfa", names.iter().copied()), ["alpha"]);
         assert_eq!(close_names("thets", names.iter().copied()), ["theta", "theta1", "theta2"]);

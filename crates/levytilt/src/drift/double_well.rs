@@ -25,7 +25,7 @@ pub struct DoubleWell {
 /// The push away from 0; by default ten relaxation times in the span.
 const THETA1: ParameterEntry = ParameterEntry::new(
     "theta1",
-    "push away from 0, dx = (theta1 x - theta2 x³) dt",
+    "rate of repulsion from 0, dx = (theta1 x - theta2 x³) dt",
     "1/time",
     Domain::REAL,
     1.0,
@@ -35,7 +35,7 @@ const THETA1: ParameterEntry = ParameterEntry::new(
 /// The pull back; by default there are wells at the root mean square of the middle half of the values.
 const THETA2: ParameterEntry = ParameterEntry::new(
     "theta2",
-    "pull back from far away",
+    "strength of the cubic restoring term",
     "1/(time value²)",
     Domain::NON_NEGATIVE,
     1.0,

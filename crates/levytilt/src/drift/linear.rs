@@ -27,7 +27,7 @@ pub struct Linear {
 /// The slope; by default a return within a tenth of the span. Dimensions start without acting on each other.
 const SLOPE: ParameterEntry = ParameterEntry::new(
     "slope",
-    "rate of growth, or of return if negative, dx = (slope x + offset) dt",
+    "growth rate, mean-reverting if negative, dx = (slope x + offset) dt",
     "1/time",
     Domain::REAL,
     -1.0,
@@ -37,7 +37,7 @@ const SLOPE: ParameterEntry = ParameterEntry::new(
 
 /// The offset; by default the median of the values is at rest.
 const OFFSET: ParameterEntry =
-    ParameterEntry::new("offset", "constant push", "value/time", Domain::REAL, 0.0, |scales, given| {
+    ParameterEntry::new("offset", "constant drift term", "value/time", Domain::REAL, 0.0, |scales, given| {
         -given(SLOPE.name).unwrap_or(-10.0 / scales.span) * scales.median
     })
     .with_prior(|own, _| 100.0 * own.spread.max(own.median.abs()) / own.span);
@@ -45,7 +45,7 @@ const OFFSET: ParameterEntry =
 /// The entry of the family.
 pub(super) const FAMILY: DriftFamily = DriftFamily {
     name: "linear",
-    about: "A line, growth and trends included",
+    about: "Linear drift, including growth and trends",
     parameters: &[SLOPE, OFFSET],
     coupled: true,
     build: |dim, values| {

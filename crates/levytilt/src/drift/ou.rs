@@ -20,13 +20,13 @@ pub struct Ou {
 const FEWEST_RETURNS: f64 = 10.0;
 const CLEAR: f64 = 2.0;
 
-/// The rate of return; by default ten relaxation times in the span.
+/// The mean-reversion rate; by default ten relaxation times in the span.
 const THETA: ParameterEntry = ParameterEntry::new(
     "theta",
-    "rate of return to mu, dx = theta (mu - x) dt",
+    "mean-reversion rate, dx = theta (mu - x) dt",
     "1/time",
     Domain {
-        expected: "must be a finite number, 0 or greater; use the linear drift for motion away from mu",
+        expected: "must be a finite number, 0 or greater; use drift linear for motion away from mu",
         ..Domain::NON_NEGATIVE
     },
     1.0,
@@ -35,19 +35,19 @@ const THETA: ParameterEntry = ParameterEntry::new(
 .with_doubt(|learned| {
     let unclear = learned.std_error.is_some_and(|error| learned.value < CLEAR * error);
     let rare = learned.value * learned.span < FEWEST_RETURNS;
-    let doubt = "not clearly above 0, so this record does not show mean reversion, and mu means little; compare with \
-                 drift none";
+    let doubt = "not clearly above 0. This record does not show mean reversion, and mu is poorly determined; compare \
+                 with drift none";
     (unclear && rare).then_some(doubt)
 });
 
-/// The level of return.
+/// The mean-reversion level.
 const MU: ParameterEntry =
-    ParameterEntry::new("mu", "level of return", "value", Domain::REAL, 0.0, |scales, _| scales.median);
+    ParameterEntry::new("mu", "mean-reversion level", "value", Domain::REAL, 0.0, |scales, _| scales.median);
 
 /// The entry of the family.
 pub(super) const FAMILY: DriftFamily = DriftFamily {
     name: "ou",
-    about: "Return to a level",
+    about: "Ornstein-Uhlenbeck, mean reversion to a level",
     parameters: &[THETA, MU],
     coupled: false,
     build: |dim, values| {

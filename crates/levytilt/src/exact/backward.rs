@@ -116,7 +116,7 @@ fn last(transition: &Transition) -> Message {
 /// β_j from β_{j+1}: multiply by the likelihood at `j` + 1, then carry over the step.
 fn back(transition: &mut Transition, j: usize, later: Message) -> Result<Message> {
     let problem = transition.problem;
-    let why = "nothing that could have followed reaches the observation";
+    let why = "no state consistent with the later observations reaches the observation";
     let Message { mut values, log_scale, .. } = later;
     let constant = problem.observe(j + 1, transition.layout.points(j + 1), &mut values);
     let source = Message::scaled(values, log_scale + constant, 0.0).ok_or_else(|| problem.impossible(j + 1, why))?;

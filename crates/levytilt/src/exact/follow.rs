@@ -154,7 +154,7 @@ fn layout(problem: &Problem, spacing: f64, windows: &Windows) -> Result<Layout> 
 }
 
 fn unsettled() -> Error {
-    Error::Numerical { what: "exact posterior", why: "windows around the data do not hold the posterior".into() }
+    Error::Numerical { what: "exact posterior", why: "windows around the data do not contain the posterior".into() }
 }
 
 /// Evidence and marginals of `problem`, all its times included.

@@ -132,8 +132,9 @@ impl Past {
             ones
         });
         let constant = problem.observe(j, points, &mut values);
-        let filtered = Message::scaled(values, log_scale + constant, floor)
-            .ok_or_else(|| problem.impossible(j, "nothing that came before reaches the observation"))?;
+        let filtered = Message::scaled(values, log_scale + constant, floor).ok_or_else(|| {
+            problem.impossible(j, "no state consistent with the earlier observations reaches the observation")
+        })?;
         let floor = filtered.floor;
         Ok(Self { filtered, floor, likelihood })
     }

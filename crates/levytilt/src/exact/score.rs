@@ -112,7 +112,7 @@ fn forward(transition: &mut Transition) -> Result<Vec<Message>> {
 /// What each step is read from, and the message at the first time.
 fn backward(transition: &mut Transition) -> Result<(Vec<Behind>, Message)> {
     let (problem, layout) = (transition.problem, transition.layout);
-    let why = "nothing that could have followed reaches the observation";
+    let why = "no state consistent with the later observations reaches the observation";
     let ones = vec![1.0; layout.support(problem.end).len];
     let mut message = Message { values: ones, log_scale: 0.0, floor: 0.0 };
     let mut all = Vec::with_capacity(problem.end);

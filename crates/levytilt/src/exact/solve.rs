@@ -64,7 +64,8 @@ impl<'a> Search<'a> {
         let spacing = options.spacing.unwrap_or(resolving);
         let mut notes = Vec::new();
         if spacing > 2.0 * resolving {
-            notes.push(format!("the given spacing {spacing:.3e} is wide: {resolving:.3e} would resolve the posterior"));
+            notes
+                .push(format!("the given spacing {spacing:.3e} is wide: use {resolving:.3e} to resolve the posterior"));
         }
         let domain = match options.domain {
             Some(domain) => domain,
@@ -174,18 +175,19 @@ impl<'a> Search<'a> {
             .sum();
         if cost < DEAREST {
             self.careful = true;
-            self.notes
-                .push("convolved without FFTs, because the data lie so far out that their rounding mattered".into());
+            self.notes.push(
+                "convolved directly, because the data lie so far in the tails that FFT rounding would matter".into(),
+            );
             return run(Rounding::Careful);
         }
         if fast.loss < 1e-3 {
-            self.notes.push(format!("rounding of FFTs may change the log evidence by {:.1e}", fast.loss));
+            self.notes.push(format!("FFT rounding may change the log evidence by {:.1e}", fast.loss));
             return Ok(fast);
         }
         Err(Error::Numerical {
             what: "exact reference",
-            why: "the model gives the data so little probability that it drowns in rounding; use a noise with heavier \
-                  tails, a larger observation_std, or a wider spacing"
+            why: "the model gives the data so little probability that rounding errors dominate; use a noise with \
+                  heavier tails, a larger observation_std, or a wider spacing"
                 .into(),
         })
     }
@@ -225,13 +227,14 @@ impl<'a> Search<'a> {
         let infinite = run.sd[..until].iter().filter(|sd| sd.is_infinite()).count();
         if infinite > 0 {
             self.notes.push(format!(
-                "sd is infinite at {infinite} times without an observation: the drift brings states back from so far out \
-                 that the tails of the posterior are those of a jump; read the quantiles there"
+                "sd is infinite at {infinite} times without an observation: there the posterior has tails as heavy \
+                 as a jump's; use the quantiles instead"
             ));
         }
         let share = run.edges[0].variance.max(run.edges[1].variance);
         if share > 0.02 {
-            self.notes.push(format!("a share of about {share:.1e} of some variance lies outside the domain"));
+            self.notes
+                .push(format!("at some time a share of about {share:.1e} of the variance lies outside the domain"));
         }
     }
 
@@ -243,15 +246,15 @@ impl<'a> Search<'a> {
         let time = grid.times()[end];
         if !self.problem.dimension.noise.has_variance() {
             self.notes.push(format!(
-                "after the last observation, at time {time}, the prediction has no variance: sd is infinite there and \
-                 the mean is taken symmetrically about the median"
+                "after the last observation, at time {time}, the prediction has no finite variance: sd is infinite \
+                 there, and the mean is computed symmetrically about the median"
             ));
         }
         let outside = run.edges[0].outside + run.edges[1].outside;
         if outside > 1e-6 {
             self.notes.push(format!(
                 "after the last observation, at time {time}, up to {outside:.1e} of the predicted mass lies outside \
-                 the domain and counts as tails of the quantiles"
+                 the domain; the quantiles count it as tails"
             ));
         }
     }

@@ -107,7 +107,8 @@ fn check_open(spec: &Spec, families: &[&'static Family]) -> Result<()> {
         Some((name, value)) => Err(Error::Parameter {
             name: name.clone(),
             value: *value,
-            expected: "cannot be held while the family of the noise is open: choose a family, or leave it out",
+            expected: "cannot be fixed while the noise family is chosen automatically: choose a family, or leave it \
+                       out",
         }),
     }
 }

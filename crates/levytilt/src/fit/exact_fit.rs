@@ -73,7 +73,7 @@ fn fit_one(spec: &Spec, (grid, values): (&TimeGrid, &[f64]), options: &FitOption
         Err(error) => return Ok(Err(Some(error.to_string()))),
     };
     if cells > MOST_LEARNING {
-        return Ok(Err(Some(format!("it would need {cells} cells"))));
+        return Ok(Err(Some(format!("that would need {cells} cells"))));
     }
     let learned = match parameters.iter().all(|p| p.fixed) {
         true => given(model, parameters),
@@ -122,7 +122,7 @@ fn solve(
     drop(problem);
     let cells = solved.layout.total() / grid.len();
     let why = format!(
-        "the exact posterior, on {cells} cells per time; the log evidence is known to {:.0e}",
+        "the exact posterior on a grid of {cells} cells per time; the log evidence is accurate to {:.0e}",
         solved.error.max(1e-6)
     );
     let judgement = Judgement { paths, summary, evidence, notes: Vec::new() };

@@ -16,7 +16,7 @@ pub(super) struct Judgement {
 /// Latent times up to which a posterior that sweeps and Gaussian sums miss is drawn from the grid without being asked.
 const SHORT: usize = 20_000;
 
-/// Draw fresh paths with the method chosen. Where the choice was left open and the bound is far from the evidence, the
+/// Draw fresh paths with the method chosen. Where the choice was left open and the ELBO is far from the log evidence, the
 /// grid takes over, if there is one dimension and not too many times; `choices` then says so.
 pub(super) fn judge(
     chain: &Chain,
@@ -36,8 +36,8 @@ pub(super) fn judge(
         true if options.learn.method == Method::Auto && chain.dim() == 1 && chain.len() <= SHORT => {
             drop(paths);
             let why = format!(
-                "exact paths, because the bound of {} was {:.1} nats below the evidence; parameters were learned with \
-                 the latter",
+                "exact paths on a grid, because the ELBO of {} was {:.1} nats below the log evidence; the parameters \
+                 were learned with the approximation",
                 choices[0].method, gap.nats
             );
             *choices = vec![Choice { method: Method::Grid, why }];

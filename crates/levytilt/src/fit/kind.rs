@@ -4,7 +4,7 @@ use crate::posterior::WeightSummary;
 use crate::solve::{Choice, Method};
 use std::fmt;
 
-/// Standard error of the bound below which log-weights differ by rounding alone.
+/// Standard error of the ELBO below which log-weights differ by rounding alone.
 const EQUAL: f64 = 1e-9;
 
 /// What the paths and marginals of a fit are.

@@ -170,7 +170,7 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
         });
     }
     check_columns(spec, grid, columns)?;
-    // Learning, judging and weighing must not share random numbers: a bound on the paths it was tuned on flatters.
+    // Learning, judging and weighing must not share random numbers: an ELBO on the paths it was tuned on is too high.
     let mut seeds = stream(options.seed, u64::MAX - 1);
     let [sweeps, fresh, particles] = [seeds.next_u64(), seeds.next_u64(), seeds.next_u64()];
     let sweep = SweepOptions { paths: options.paths, seed: sweeps, ..options.learn.sweep };
@@ -295,11 +295,11 @@ fn find_alongside(
     learn: &LearnOptions,
 ) -> Result<(Found, Option<Trained>)> {
     if spec.network.is_some() {
-        let (what, got) = ("parameters learned along with the potential", "a drift network".into());
+        let (what, got) = ("joint training of parameters and potential", "a drift network".into());
         return Err(Error::Shape {
             what,
             got,
-            expected: "a drift with a formula; a network is learned by sweeps".into(),
+            expected: "a parametric drift; a drift network is learned by sweeps".into(),
         });
     }
     let Beginning { model, parameters } = begin(spec, data.0, data.1, options.priors)?;
@@ -351,7 +351,7 @@ fn trusted_weights(log_weights: &[f64], weighting: Weighting) -> Vec<f64> {
     }
 }
 
-/// Distance of a known first state from the value observed there, in errors of observation; 0 if there is none.
+/// Distance of a known first state from the value observed there, in observation standard deviations; 0 if there is none.
 fn start_miss(chain: &Chain) -> f64 {
     let miss = |(i, d): (usize, &Dimension)| match d.start {
         Start::Fixed(x0) if !chain.value(i, 0).is_nan() => (chain.value(i, 0) - x0).abs() / d.observation_std,
@@ -368,8 +368,8 @@ fn check_finite(summary: &WeightSummary, evidence: &Evidence, parameters: &[Esti
     }
     Err(Error::Numerical {
         what: "fit",
-        why: "the model gives the data essentially zero probability at the parameters found; use a noise with heavier \
-              tails, a larger observation_std, or leave more parameters open"
+        why: "the model gives the data essentially zero probability at the fitted parameters; use a noise with \
+              heavier tails or a larger observation_std, or fix fewer parameters"
             .into(),
     })
 }

@@ -29,7 +29,7 @@ pub struct Spec {
     /// State at the first time; left out, it is Gaussian around the first value.
     pub x0: Option<f64>,
     /// Standard deviation of the state at the first time. Left out, a given `x0` is exact and one from the data has 10
-    /// times the error of observation: wide, so that the first value decides.
+    /// times the observation standard deviation: wide, so that the first value decides.
     pub x0_std: Option<f64>,
 }
 
@@ -95,7 +95,7 @@ impl Spec {
         let missing = |name: String| Error::Parameter {
             name,
             value: f64::NAN,
-            expected: "has no value; a model that is not fitted needs all of them",
+            expected: "has no value; a model that is not fitted needs a value for every parameter",
         };
         for place in self.places() {
             self.held(&place).ok_or_else(|| missing(self.label(&place)))?;
@@ -109,7 +109,7 @@ impl Spec {
     }
 
     /// All parameters in the order of [`crate::solve::parameters`]: those of the drift, then per dimension those of the
-    /// noise and the error of observation.
+    /// noise and the observation standard deviation.
     pub(super) fn places(&self) -> Vec<Place> {
         let mut places = self.drift.places(self.dim());
         for dimension in 0..self.dim() {
@@ -197,7 +197,11 @@ impl Spec {
     pub(super) fn check_names(&self) -> Result<()> {
         if self.network.is_some() && self.drift.name != DriftFamily::none().name {
             let got = format!("a network and drift {}", self.drift.name);
-            return Err(Error::Shape { what: "drift", got, expected: "one of them: a network and drift none".into() });
+            return Err(Error::Shape {
+                what: "drift",
+                got,
+                expected: "only one of them; use drift none with a network".into(),
+            });
         }
         if let Some(twice) = (1..self.names.len()).find(|&i| self.names[..i].contains(&self.names[i])) {
             let problem = format!("two dimensions are called {}; expected distinct names", self.names[twice]);

@@ -16,15 +16,15 @@ pub(super) struct Judged<'a> {
     /// Time from the first observation to the last.
     pub span: f64,
     pub paths: usize,
-    /// Distance of a known first state from the value observed there, in errors of observation.
+    /// Distance of a known first state from the value observed there, in observation standard deviations.
     pub start_miss: f64,
     /// What the solver noted.
     pub noted: Vec<String>,
 }
 
-/// A first value further than this many errors of observation from a known first state contradicts it.
+/// A first value further than this many observation standard deviations from a known first state contradicts it.
 const WORST_START: f64 = 6.0;
-/// Observations per learned parameter below which standard errors are a hope.
+/// Observations per learned parameter below which standard errors are too small.
 const FEWEST: usize = 20;
 /// The sentences.
 pub(super) fn warnings(judged: &Judged) -> Vec<String> {
@@ -33,16 +33,16 @@ pub(super) fn warnings(judged: &Judged) -> Vec<String> {
     let mut all = noted.clone();
     if diagnosis.weighting == Weighting::Untrusted {
         all.push(format!(
-            "the weights of the {paths} paths are worth {:.0} equal ones (k-hat {:.2}): they cannot be trusted, and \
-             the posterior is that of the paths without weights",
+            "the importance weights of the {paths} paths are unreliable (effective sample size {:.0}, k-hat {:.2}), \
+             so the posterior uses the paths unweighted; trust it only if the ELBO is close to the log evidence",
             summary.effective_sample_size, summary.k_hat
         ));
     }
     if diagnosis.gap.is_wide() {
         let gap = diagnosis.gap.nats;
         all.push(format!(
-            "the bound is {gap:.1} nats below the evidence: the posterior paths miss part of the posterior{}",
-            if 2 * observations < *times { "; fewer latent steps between observations would help" } else { "" }
+            "the ELBO is {gap:.1} nats below the log evidence: the sampled paths miss part of the posterior{}",
+            if 2 * observations < *times { "; use fewer latent steps between observations" } else { "" }
         ));
     }
     if evidence.std_error > 1.0 {
@@ -50,20 +50,23 @@ pub(super) fn warnings(judged: &Judged) -> Vec<String> {
     }
     if *start_miss > WORST_START {
         all.push(format!(
-            "x0 is {start_miss:.0} errors of observation away from the value observed at the first time: give another \
-             x0 or leave it out"
+            "x0 is {start_miss:.0} observation standard deviations away from the first observed value: change x0 or \
+             leave it out"
         ));
     }
     let learned = parameters.iter().filter(|p| !p.fixed).count();
     if learned > 0 && *observations < FEWEST * learned {
         all.push(format!(
-            "{learned} parameters were learned from {observations} observations: read the standard errors as lower \
-             limits, or give some parameters"
+            "{learned} parameters were learned from only {observations} observations: the standard errors are \
+             probably too small; fix some parameters or use more data"
         ));
     }
     let held: Vec<&str> = parameters.iter().filter(|p| p.held_by_prior).map(|p| p.name.as_str()).collect();
     if !held.is_empty() {
-        all.push(format!("the data say little about {}: held by a weak prior around a rough guess", held.join(", ")));
+        all.push(format!(
+            "the data say little about {}, which a weak prior holds near a rough guess; fix a value or use more data",
+            held.join(", ")
+        ));
     }
     all.extend(doubts(spec, parameters, *span));
     all

@@ -115,7 +115,7 @@ impl Noise for CompoundPoisson {
     fn nodes(&self, dt: f64) -> Result<Nodes> {
         positive("step length", dt)?;
         let mean = self.rate * dt;
-        check("rate × step length", mean, mean > 0.0 && mean <= MOST_JUMPS, "must be over 0 and at most 1e15")?;
+        check("rate × step length", mean, mean > 0.0 && mean <= MOST_JUMPS, "must be greater than 0 and at most 1e15")?;
         let unit = condense(&poisson_law(mean), LIGHT);
         let factor = self.jump_std * self.jump_std;
         let variances: Vec<f64> = unit.variances.iter().map(|s| factor * s).collect();

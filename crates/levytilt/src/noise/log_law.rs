@@ -59,9 +59,9 @@ impl Range {
     /// The range, or an error if the law on it is too wide or too narrow for floating point numbers.
     pub(crate) fn checked(self) -> Result<Self> {
         let why = match self.high - self.low {
-            width if width > WIDEST => "it spreads over more orders of magnitude than numbers have",
+            width if width > WIDEST => "it spans more orders of magnitude than floating-point numbers do",
             width if width < NARROWEST => "it is constant up to rounding: use gaussian noise",
-            width if width.is_nan() => "it is not a number",
+            width if width.is_nan() => "it is NaN",
             _ => return Ok(self),
         };
         Err(Error::Numerical {

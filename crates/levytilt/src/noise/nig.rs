@@ -22,9 +22,9 @@ pub struct Nig {
     tempering: f64,
 }
 
-/// The size of the noise, which is Cauchy over short times.
+/// The scale of the noise, which is Cauchy over short times.
 const SCALE: ParameterEntry =
-    ParameterEntry::new("scale", "size of the noise", "value/time", Domain::POSITIVE, 1.0, |scales, _| {
+    ParameterEntry::new("scale", "scale of the noise", "value/time", Domain::POSITIVE, 1.0, |scales, _| {
         NORMAL_MEDIAN * scales.motion / scales.lag
     });
 

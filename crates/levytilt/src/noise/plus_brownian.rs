@@ -17,7 +17,7 @@ pub struct PlusBrownian {
 /// The diffusion beside the jumps. Left out there is none, so it is not learned.
 pub(crate) const BROWNIAN: ParameterEntry = ParameterEntry::new(
     "brownian",
-    "extra diffusion beside the jumps, standard deviation per square root of time",
+    "additional Brownian motion, standard deviation per square root of time",
     "value/√time",
     Domain::NON_NEGATIVE,
     0.0,

@@ -30,14 +30,14 @@ const GAUSSIAN_INDEX: f64 = 1.98;
 /// The tail index α.
 pub(super) const ALPHA: ParameterEntry = ParameterEntry::new(
     "alpha",
-    "tail index of the jumps; 2 is Gaussian, smaller is wilder",
+    "tail index; 2 is Gaussian, smaller has heavier tails",
     "",
     Domain { high: 2.0, closed: [false, true], expected: "must lie in (0, 2]", ..Domain::POSITIVE },
     1.5,
     |_, _| FIRST_ALPHA,
 )
 .with_doubt(|learned| {
-    let gaussian = "at its upper limit, where the noise is Gaussian; compare with noise gaussian";
+    let gaussian = "at the Gaussian limit. This record does not show heavy tails; compare with noise gaussian";
     (learned.value > GAUSSIAN_INDEX).then_some(gaussian)
 });
 
@@ -50,7 +50,7 @@ pub(super) const ALPHA_BELOW_2: ParameterEntry = ParameterEntry {
 /// The scale, from the median of the increments.
 pub(super) const SCALE: ParameterEntry = ParameterEntry::new(
     "scale",
-    "size of the noise, E exp(iuJ) = exp(-dt scale^alpha |u|^alpha)",
+    "scale of the noise, E exp(iuJ) = exp(-dt scale^alpha |u|^alpha)",
     "value/time^(1/alpha)",
     Domain::POSITIVE,
     1.0,

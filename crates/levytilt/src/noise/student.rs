@@ -25,12 +25,12 @@ pub struct Student {
 
 /// The degrees of freedom.
 const DOF: ParameterEntry =
-    ParameterEntry::new("dof", "degrees of freedom; many are Gaussian", "", Domain::POSITIVE, 4.0, |_, _| 4.0);
+    ParameterEntry::new("dof", "degrees of freedom; large is nearly Gaussian", "", Domain::POSITIVE, 4.0, |_, _| 4.0);
 
 /// The size of the noise.
 const SCALE: ParameterEntry = ParameterEntry::new(
     "scale",
-    "size of the noise per square root of time",
+    "scale of the noise per square root of time",
     "value/√time",
     Domain::POSITIVE,
     1.0,
@@ -40,7 +40,7 @@ const SCALE: ParameterEntry = ParameterEntry::new(
 /// The entry of the family.
 pub(super) const FAMILY: Family = Family {
     name: "student",
-    about: "Student-t increments on every grid, so results depend on the grid",
+    about: "Student-t increments at every step, so results depend on the time grid",
     parameters: &[DOF, SCALE],
     rival: true,
     build: |p| boxed(Student::new(p[0], p[1])),

@@ -25,20 +25,20 @@ pub struct TemperedStable {
 /// The damping ℓ; by default jumps are damped beyond the sizes that are commonly seen.
 pub(super) const TEMPERING: ParameterEntry = ParameterEntry::new(
     "tempering",
-    "damping of large jumps, exp(-tempering |x|)",
+    "exponential tempering of large jumps, exp(-tempering |x|)",
     "1/value",
     Domain::POSITIVE,
     1.0,
     |scales, _| 1.0 / scales.spread,
 );
 
-/// The size of the noise.
-const SCALE: ParameterEntry = ParameterEntry { about: "size of the noise", ..stable::SCALE };
+/// The scale of the noise.
+const SCALE: ParameterEntry = ParameterEntry { about: "scale of the noise", ..stable::SCALE };
 
 /// The entry of the family.
 pub(super) const FAMILY: Family = Family {
     name: "tempered-stable",
-    about: "Stable with damped large jumps",
+    about: "Stable with exponentially tempered large jumps",
     parameters: &[ALPHA_BELOW_2, SCALE, TEMPERING],
     rival: true,
     build: |p| boxed(TemperedStable::new(p[0], p[1], p[2])),

@@ -39,14 +39,14 @@ const SIGMA_G: ParameterEntry =
     ParameterEntry::new("sigma_g", "standard deviation of the Gaussian marks", "", Domain::POSITIVE, 1.0, |_, _| 1.0)
         .held();
 
-/// The size of the noise.
-const SCALE: ParameterEntry = ParameterEntry { about: "size of the noise", ..stable::SCALE };
+/// The scale of the noise.
+const SCALE: ParameterEntry = ParameterEntry { about: "scale of the noise", ..stable::SCALE };
 
 /// The entry of the family. It does not compete by default: it differs from stable by jumps too small to see and costs a
 /// convolution per step length.
 pub(super) const FAMILY: Family = Family {
     name: "truncated-stable",
-    about: "Stable without its smallest jumps",
+    about: "Stable with its smallest jumps removed",
     parameters: &[ALPHA_BELOW_2, SCALE, TAU, SIGMA_G],
     rival: false,
     build: |p| boxed(TruncatedStable::new(p[0], p[1], p[2], p[3])),
@@ -227,7 +227,10 @@ impl Noise for TruncatedStable {
         if farthest > LN_LARGEST {
             return Err(Error::Numerical {
                 what: "law of the step variance",
-                why: format!("jumps reach e^{farthest:.0} times the smallest, beyond all numbers; use a larger alpha"),
+                why: format!(
+                    "jumps reach e^{farthest:.0} times the smallest, beyond the range of floating-point numbers; use \
+                     a larger alpha"
+                ),
             });
         }
         let jump = jump_law(rho, range.high);

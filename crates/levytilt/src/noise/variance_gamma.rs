@@ -21,10 +21,14 @@ pub struct VarianceGamma {
 }
 
 /// Length of a burst; the more a typical increment falls short of the mean square, the longer the bursts.
-const NU: ParameterEntry =
-    ParameterEntry::new("nu", "length of a burst in time", "time", Domain::POSITIVE, 0.1, |scales, _| {
-        scales.lag * (scales.root_mean_square / scales.motion)
-    });
+const NU: ParameterEntry = ParameterEntry::new(
+    "nu",
+    "variance rate of the gamma clock; larger is burstier",
+    "time",
+    Domain::POSITIVE,
+    0.1,
+    |scales, _| scales.lag * (scales.root_mean_square / scales.motion),
+);
 
 /// The entry of the family.
 pub(super) const FAMILY: Family = Family {

@@ -23,7 +23,7 @@ pub fn bound_by_divergence(chain: &Chain, potentials: &Potentials, paths: &Paths
         for (i, column) in potentials.iter().enumerate() {
             let quadratic = column[j].quadratic().ok_or_else(|| Error::Shape {
                 what: "potential",
-                got: "a sum of bumps".into(),
+                got: "a Gaussian sum".into(),
                 expected: "one quadratic per time, as sweeps give".into(),
             })?;
             let step = TiltedStep::new(chain.nodes(i, j), quadratic);

@@ -34,7 +34,7 @@ impl Tail {
             Tail::Below(threshold) => threshold.is_nan() || threshold == f64::NEG_INFINITY,
         };
         let (Tail::Above(value) | Tail::Below(value)) = self;
-        let expected = "a threshold must leave something to score";
+        let expected = "the threshold leaves nothing to score";
         if empty { Err(Error::Parameter { name: "threshold".into(), value, expected }) } else { Ok(self) }
     }
 

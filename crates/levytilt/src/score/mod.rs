@@ -45,7 +45,7 @@ fn finite_truth(truth: f64) -> Result<f64> {
 
 /// A probability strictly between 0 and 1.
 fn level(name: &str, value: f64) -> Result<f64> {
-    crate::error::check(name, value, value > 0.0 && value < 1.0, "must be between 0 and 1, both excluded")
+    crate::error::check(name, value, value > 0.0 && value < 1.0, "must lie strictly between 0 and 1")
 }
 
 /// A score, or an error where finite inputs overflowed.
@@ -63,7 +63,7 @@ fn all_finite(what: &str, values: &[f64]) -> Result<()> {
         None => Ok(()),
         Some(i) => Err(Error::Series {
             place: format!("{what} {}", i + 1),
-            problem: format!("{} is not a finite number; the forecast has failed there, do not score it", values[i]),
+            problem: format!("{} is not a finite number: the forecast failed here and cannot be scored", values[i]),
         }),
     }
 }

@@ -85,7 +85,7 @@ impl Clock {
         };
         let steps = measure(&sessions, times, values, (index, power), closed);
         if steps.iter().all(|step| step.size == 0.0) {
-            let problem = "the values never move; there is nothing to learn from".into();
+            let problem = "all values are equal; there is nothing to learn from".into();
             return Err(Error::Series { place: "record".into(), problem });
         }
         let shrinkage = match &options.prior {

@@ -32,10 +32,7 @@ pub(crate) fn check_times(times: &[f64]) -> Result<()> {
     match times.len() {
         0 => return fail("series".into(), "is empty; at least two observations are needed".into()),
         1 => {
-            return fail(
-                format!("time {}", times[0]),
-                "is the only one; a single observation says nothing about motion, at least two are needed".into(),
-            );
+            return fail(format!("time {}", times[0]), "a single observation; at least two are needed".into());
         }
         _ => {}
     }

@@ -36,7 +36,7 @@ pub fn cumulative_log_returns(prices: &[f64], window: &Window) -> Result<Scaled>
     let scale = standard_deviation(&train);
     if scale == 0.0 || !scale.is_finite() {
         let place = format!("observations {} to {}", window.train.start + 1, window.train.end);
-        return Err(Error::Series { place, problem: format!("prices have a spread of {scale}; they must move") });
+        return Err(Error::Series { place, problem: format!("the returns have a scale of {scale}; prices must vary") });
     }
     let divided = |values: Vec<f64>| values.into_iter().map(|value| value / scale).collect();
     Ok(Scaled { train: divided(train), ahead: divided(window.ahead.clone().map(since).collect()), scale })
@@ -86,7 +86,7 @@ mod tests {
             assert!(message.contains("observation 3") && message.contains("logarithm"), "{message}");
         }
         let still = cumulative_log_returns(&[2.0; 5], &window(1..4, 5)).unwrap_err().to_string();
-        assert!(still.contains("must move"), "{still}");
+        assert!(still.contains("must vary"), "{still}");
         assert!(cumulative_log_returns(&[2.0; 3], &window(1..4, 5)).is_err());
         assert!(cumulative_log_returns(&[2.0; 5], &window(1..1, 5)).is_err());
     }

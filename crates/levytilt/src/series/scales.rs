@@ -25,7 +25,7 @@ pub struct Scales {
     pub motion: f64,
     /// Root mean square of the increments over one observation: what noise with a variance must explain, jumps and all.
     pub root_mean_square: f64,
-    /// Typical error of observation.
+    /// Typical observation standard deviation.
     pub observation: f64,
     /// Median time between observations.
     pub lag: f64,
@@ -34,7 +34,7 @@ pub struct Scales {
 }
 
 impl Scales {
-    /// The sizes of the values seen (not NaN) at `times`; `given` is the error of observation if it is known.
+    /// The sizes of the values seen (not NaN) at `times`; `given` is the observation standard deviation if it is known.
     pub fn new(times: &[f64], values: &[f64], given: Option<f64>) -> Result<Self> {
         let seen: Vec<(f64, f64)> =
             times.iter().zip(values).filter(|(_, y)| !y.is_nan()).map(|(&t, &y)| (t, y)).collect();
@@ -91,7 +91,7 @@ fn median(values: &mut [f64]) -> f64 {
     values[values.len() / 2]
 }
 
-/// Motion over one lag and error of observation, each a sensible share of the typical increment.
+/// Motion over one lag and observation standard deviation, each a sensible share of the typical increment.
 fn split(seen: &[(f64, f64)], (lag, short): (f64, f64), given: Option<f64>) -> (f64, f64) {
     if let Some(observation) = given {
         let rest = short * short - 2.0 * observation * observation;

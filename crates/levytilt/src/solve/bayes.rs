@@ -69,7 +69,7 @@ impl ParameterPosterior {
         if refused as f64 > MOST_REFUSED * count as f64 || count < 2 {
             return Err(Error::Numerical {
                 what: "posterior of the parameters",
-                why: format!("the evidence could not be computed at {refused} of {count} draws"),
+                why: format!("the log evidence could not be computed at {refused} of {count} draws"),
             });
         }
         let logs: Vec<f64> = drawn.iter().map(|(_, l)| *l).collect();
@@ -123,7 +123,7 @@ impl<'a> Proposal<'a> {
             .ok_or_else(|| Error::Shape {
                 what: "covariance of the parameters",
                 got: format!("{} entries, or not positive definite", covariance.len()),
-                expected: format!("a positive definite matrix of {n} by {n}, and at least one free parameter"),
+                expected: format!("a positive definite {n} by {n} matrix and at least one free parameter"),
             })?
             .l();
         let at = |k: usize| {

@@ -153,7 +153,10 @@ impl<'a> Search<'a> {
             }
         }
         if !(value.is_finite() && slope.iter().all(|s| s.is_finite())) {
-            return Err(Error::Numerical { what: "learning", why: "the evidence has no slope here".into() });
+            return Err(Error::Numerical {
+                what: "learning",
+                why: "the log evidence or its gradient is not finite at these parameters".into(),
+            });
         }
         Ok(Point { free, log_evidence: score.log_evidence, value, slope })
     }
@@ -285,9 +288,15 @@ impl<'a> Search<'a> {
         let n = top.free.len();
         let mut warnings = Vec::new();
         if self.stopped {
-            warnings.push(format!("stopped on request after {} iterations", self.iterations));
+            warnings.push(format!(
+                "stopped on request after {} iterations: the parameters may not have converged",
+                self.iterations
+            ));
         } else if self.iterations == self.most {
-            warnings.push(format!("stopped after {} iterations; allow more iterations", self.iterations));
+            warnings.push(format!(
+                "stopped after {} iterations, possibly before convergence; allow more iterations",
+                self.iterations
+            ));
         }
         let (mut top, information, bend) = self.information(top, information, &mut warnings)?;
         let covariance = definite(&information).try_inverse().unwrap_or_else(|| DMatrix::zeros(n, n));
@@ -335,7 +344,9 @@ impl<'a> Search<'a> {
         let around = match self.around(&top, &moves) {
             Ok(around) => around,
             Err(error) => {
-                warnings.push(format!("standard errors are those of the last steps of the search: {error}"));
+                warnings.push(format!(
+                    "the standard errors are approximate, from the last steps of the optimiser: {error}"
+                ));
                 return Ok((top, rough, DVector::zeros(n)));
             }
         };
@@ -352,7 +363,9 @@ impl<'a> Search<'a> {
         let found = 0.5 * (&found + found.transpose());
         if found.clone().cholesky().is_none() {
             warnings.push(
-                "the evidence has no maximum within reach of the data: read the standard errors with care".into(),
+                "the log evidence has no clear maximum: the data do not determine all parameters, and the standard \
+                 errors are unreliable; fix some parameters"
+                    .into(),
             );
         }
         Ok((top, found, bend))

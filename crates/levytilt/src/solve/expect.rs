@@ -40,7 +40,7 @@ pub(super) fn worth(observations: usize) -> f64 {
 
 /// Posterior paths of `chain`; `before` holds potentials at nearby parameters, if there are any.
 pub fn expect(chain: &Chain, before: Option<Potentials>, method: Method, options: &SweepOptions) -> Result<Expected> {
-    let asked = |method| Choice { method, why: "as asked for".into() };
+    let asked = |method| Choice { method, why: "as requested".into() };
     match method {
         // Networks are trained once the parameters are known; sweeps find the parameters.
         Method::Sweep | Method::Neural => by_sweeps(chain, before, options, asked(method)),
@@ -95,7 +95,7 @@ fn equal(paths: &Paths) -> Vec<f64> {
 /// Sweeps, if this many of their paths show that nothing could add more than `worth` nats to their ELBO.
 pub(super) fn good_enough(swept: &WeightSummary, paths: usize, worth: f64) -> Option<Choice> {
     let missed = swept.missed(paths);
-    let why = format!("its bound is within about {missed:.1} nats of the evidence");
+    let why = format!("its ELBO is within about {missed:.1} nats of the log evidence");
     (missed < worth).then_some(Choice { method: Method::Sweep, why })
 }
 
@@ -112,13 +112,13 @@ fn choose(chain: &Chain, before: Option<Potentials>, options: &SweepOptions) -> 
     let sum = by_sum(chain, options, by(Method::GaussianSum))?;
     let gain = sum.summary.elbo - summary.elbo;
     if gain > worth {
-        let why = format!("its bound is {gain:.1} nats above that of sweeps");
+        let why = format!("its ELBO is {gain:.1} nats above that of sweeps");
         return Ok(Expected { choice: Choice { why, ..sum.choice }, ..sum });
     }
     drop(sum);
     let why = match gain > 0.0 {
-        true => format!("a Gaussian sum would add only {gain:.1} nats to the bound"),
-        false => "a Gaussian sum would not raise the bound".into(),
+        true => format!("a Gaussian sum would raise the ELBO by only {gain:.1} nats"),
+        false => "a Gaussian sum would not raise the ELBO".into(),
     };
     let paths = walk(chain, &potentials, options.paths, options.seed);
     let choice = Choice { method: Method::Sweep, why };

@@ -1,4 +1,4 @@
-//! Learn parameters by Newton steps on the bound, with the information of the sampled paths: first guarded ones with few
+//! Learn parameters by Newton steps on the ELBO, with the information of the sampled paths: first guarded ones with few
 //! paths that share their random numbers, then an average over fresh sets of all paths.
 
 use super::carry::{carry, observation_stds};
@@ -87,7 +87,7 @@ struct Place {
     values: Vec<f64>,
     choice: Choice,
     potentials: Potentials,
-    /// Errors of observation that the potentials belong to.
+    /// Observation standard deviations that the potentials belong to.
     stds: Vec<f64>,
     summary: WeightSummary,
     score: Score,
@@ -225,7 +225,7 @@ impl Task<'_> {
         if close.is_some() { Ok(swept) } else { at(Method::Auto) }
     }
 
-    /// Nats that a Gaussian sum must add to the bound.
+    /// Nats that a Gaussian sum must add to the ELBO.
     fn worth(&self) -> f64 {
         worth(self.columns.iter().flat_map(|column| column.iter()).filter(|value| !value.is_nan()).count())
     }
@@ -261,7 +261,7 @@ impl Task<'_> {
         SweepOptions { paths: paths.min(EARLY_PATHS), sweeps: sweeps.min(EARLY_SWEEPS), ..self.options.sweep }
     }
 
-    /// The place at these values; `before` are potentials of a place nearby and the errors of observation there.
+    /// The place at these values; `before` are potentials of a place nearby and the observation standard deviations there.
     fn place(
         &self,
         model: Model,
@@ -295,7 +295,10 @@ impl Task<'_> {
         });
         if !goes_on && !search.stopped {
             search.stopped = true;
-            search.warnings.push(format!("stopped on request after {} iterations", search.iterations));
+            search.warnings.push(format!(
+                "stopped on request after {} iterations: the parameters may not have converged",
+                search.iterations
+            ));
         }
     }
 
@@ -313,17 +316,19 @@ impl Task<'_> {
             }
             if search.iterations == self.options.iterations {
                 search.warnings.push(format!(
-                    "stopped after {} iterations with {:.2} standard errors to go; allow more iterations",
+                    "not converged after {} iterations: the optimum is about {:.2} standard errors away; allow more \
+                     iterations",
                     search.iterations,
                     system.length()
                 ));
                 return Ok(());
             }
             let Some(next) = self.advance(&search.place, &system, &mut search.damping) else {
-                // Often the bound is as flat as its noise, and fresh paths will tell more.
+                // Often the ELBO is as flat as its noise, and new paths will tell more.
                 if system.length() > LOST.max(HIDDEN * system.noise()) {
                     search.warnings.push(format!(
-                        "no step raises the bound, with {:.1} standard errors to go by its slope: try another start",
+                        "no step raises the ELBO, although its gradient puts the optimum {:.1} standard errors away; \
+                         try other starting values",
                         system.length()
                     ));
                 }
@@ -364,7 +369,7 @@ impl Task<'_> {
     }
 
     /// Newton steps of 1, 1/2, 1/3, … of their length, each with a fresh set of all paths: the average of what every
-    /// set would have found by itself. Ends with a set at the last parameters, from which no step is taken; if the bound
+    /// set would have found by itself. Ends with a set at the last parameters, from which no step is taken; if the ELBO
     /// is lower there than at the first, with one at those.
     fn average(&self, search: &mut Search) -> Result<()> {
         if search.iterations >= self.options.iterations && self.options.sweep.paths <= EARLY_PATHS {
@@ -383,7 +388,8 @@ impl Task<'_> {
             let (start, best, noise) = first.get_or_insert((values.clone(), *objective, summary.elbo_std_error));
             let fell = *objective < *best - 2.0 * noise.hypot(summary.elbo_std_error);
             if fell {
-                let note = "steps with fresh paths lowered the bound; the parameters are those before them";
+                let note = "the final refinement with new paths lowered the ELBO, so the parameters from before it \
+                            are reported; use more paths";
                 search.warnings.push(note.into());
                 self.move_to(search, start.clone())?;
                 self.refresh(search, seeds.next_u64())?;
@@ -400,7 +406,8 @@ impl Task<'_> {
             let step = system.step(search.damping);
             let values = system.moved(self.parameters, &search.place.values, &step, 1.0 / sets as f64);
             if self.move_to(search, values).is_err() {
-                let note = "the last step led to a model that cannot be computed; the parameters are those before it";
+                let note = "the last step led to parameters at which the model cannot be computed, so the parameters \
+                            from before it are reported";
                 search.warnings.push(note.into());
                 return Ok(());
             }
@@ -436,13 +443,13 @@ fn less(damping: f64) -> f64 {
     if damping > DAMPING { damping / DAMPING_FACTOR } else { 0.0 }
 }
 
-/// What to say about parameters whose information drowns in the noise of the paths.
+/// What to say about parameters whose information is hidden by the noise of the paths.
 fn vague(parameters: &[Parameter], which: &[usize]) -> Option<String> {
     let mut names: Vec<&str> = which.iter().map(|&i| parameters[i].name.as_str()).collect();
     names.dedup();
     (!names.is_empty()).then(|| {
         format!(
-            "the paths cannot tell how well {} is determined: read the standard error as a lower limit",
+            "the standard error of {} is probably too small: Monte Carlo noise hides the information; use more paths",
             names.join(", ")
         )
     })

@@ -7,7 +7,7 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// The cheapest one that serves the data: sweeps, unless a Gaussian sum raises the bound by more than two nats
+    /// The cheapest one that serves the data: sweeps, unless a Gaussian sum raises the ELBO by more than two nats
     /// per thousand observations.
     #[default]
     Auto,
@@ -15,9 +15,9 @@ pub enum Method {
     Grid,
     /// One quadratic potential per time, improved by guarded sweeps: dense data.
     Sweep,
-    /// A sum of bumps per time from one backward pass: sparse data.
+    /// A sum of Gaussians per time from one backward pass: sparse data.
     GaussianSum,
-    /// Potentials from networks of time, trained on the bound; parameters are learned along sweeps before.
+    /// Potentials from networks of time, trained on the ELBO; parameters are learned along sweeps before.
     Neural,
 }
 
@@ -39,12 +39,12 @@ impl Method {
     /// What it does, in a line.
     pub fn about(self) -> &'static str {
         match self {
-            Self::Auto => "Sweeps, or a Gaussian sum where it raises the bound by more than two nats",
+            Self::Auto => "Sweeps, or a Gaussian sum where it raises the ELBO by more than two nats",
             Self::Grid => "Exact paths from a grid of states: one dimension, slower",
             Self::Sweep => "One quadratic potential per time, improved by sweeps: dense data",
-            Self::GaussianSum => "A sum of bumps per time from one backward pass: sparse data",
+            Self::GaussianSum => "A sum of Gaussians per time from one backward pass: sparse data",
             Self::Neural => {
-                "One quadratic potential per time from networks trained on the bound, as in the paper: minutes"
+                "One quadratic potential per time from networks trained on the ELBO, as in the paper: minutes"
             }
         }
     }

@@ -53,7 +53,7 @@ pub(super) fn find_middle(learned: &mut Learned, data: (&TimeGrid, &[&[f64]]), o
             shift.resize(free.len(), 0.0);
             learned.shift = shift;
         }
-        Err(error) => learned.warnings.push(format!("intervals of the drift's parameters are rough: {error}")),
+        Err(error) => learned.warnings.push(format!("the intervals of the drift parameters are approximate: {error}")),
     }
 }
 
@@ -75,20 +75,20 @@ fn shift(
     data: (&TimeGrid, &[&[f64]]),
     options: &LearnOptions,
 ) -> Result<Vec<f64>> {
-    let failed = |why: &str| Error::Numerical { what: "mean of their law", why: why.into() };
+    let failed = |why: &str| Error::Numerical { what: "posterior mean of the drift parameters", why: why.into() };
     let law = ParameterLaw::new(&learned.model, free, covariance, &[]);
-    let law = law.ok_or_else(|| failed("their covariance is not one"))?;
+    let law = law.ok_or_else(|| failed("their covariance is not positive definite"))?;
     let slopes = Slopes::new(learned, (free, &law), data, options);
     let side = (FURTHEST / (free.len() as f64).sqrt()).min(SIDE);
     let mut points: Vec<DVector<f64>> = simplex(free.len()).into_iter().map(|corner| side * corner).collect();
     points.push(DVector::zeros(free.len()));
     let found = slopes.at(&points)?;
-    let (centre, corners) = found.split_last().ok_or_else(|| failed("there are no corners"))?;
+    let (centre, corners) = found.split_last().ok_or_else(|| failed("there are no points around the mode"))?;
     let mean = corners.iter().sum::<DVector<f64>>() / corners.len() as f64;
     let shift = (mean - centre) / (side * side);
     match shift.norm() {
         size if size <= LARGEST => Ok((law.root() * shift).iter().copied().collect()),
-        _ => Err(failed("it lies far from their maximum; a longer record or a prior would tell more")),
+        _ => Err(failed("it is too far from the mode to be estimated reliably; use a longer record")),
     }
 }
 

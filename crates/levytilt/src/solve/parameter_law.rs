@@ -95,7 +95,10 @@ impl<'a> ParameterLaw<'a> {
         let why = refused.map_or_else(String::new, |error| error.to_string());
         Err(Error::Numerical {
             what: "draw of parameters",
-            why: format!("{MOST_REFUSED} in a row are no model, the last because {why}; hold them at their estimates"),
+            why: format!(
+                "{MOST_REFUSED} draws in a row were invalid, the last because {why}; keep the parameters at their \
+                 estimates"
+            ),
         })
     }
 }

@@ -66,7 +66,7 @@ pub fn sweep(chain: &Chain, potentials: Potentials, options: &SweepOptions) -> R
         (current, taken) = guarded(chain, current, &proposal, options)?;
         if !taken {
             current.warnings.push(format!(
-                "a sweep lowered the bound even at 1/{} of its length; kept the potentials before it",
+                "a sweep lowered the ELBO even at 1/{} of its step; the potentials from before it are used",
                 1 << HALVINGS
             ));
             break;
@@ -133,8 +133,8 @@ fn quadratic(potential: &Potential) -> Result<Quadratic> {
         Potential::Quadratic(quadratic) => Ok(*quadratic),
         Potential::Sum(sum) => Err(Error::Shape {
             what: "potential of a sweep",
-            got: format!("{} bumps", sum.components().len()),
-            expected: "1; start the sweeps from the robust start".into(),
+            got: format!("{} components", sum.components().len()),
+            expected: "1; begin the sweeps with robust_start".into(),
         }),
     }
 }

@@ -46,7 +46,10 @@ impl Inputs {
             });
         }
         if self.columns.iter().any(|column| column.name == name) {
-            return Err(Error::Series { place: format!("input {name}"), problem: "there are two of this name".into() });
+            return Err(Error::Series {
+                place: format!("input {name}"),
+                problem: "there are two inputs with this name".into(),
+            });
         }
         self.columns.push(Column { name: name.into(), values, between });
         Ok(self)
@@ -62,7 +65,7 @@ impl Inputs {
         let column = |name: &String| {
             self.columns.iter().find(|column| column.name == *name).cloned().ok_or_else(|| Error::Series {
                 place: format!("input {name}"),
-                problem: "the formula uses it, but there is no column of this name".into(),
+                problem: "the formula uses it, but there is no column with this name".into(),
             })
         };
         let columns = names.iter().map(column).collect::<Result<_>>()?;

@@ -185,8 +185,8 @@ impl FormulaDrift {
             None => {
                 let all: Vec<String> = (0..program.dim()).map(equation).collect();
                 format!(
-                    "{}: the motion cannot be followed beyond {place}, where it grows without bound or changes too \
-                     fast; use shorter steps or other parameters",
+                    "{}: the solution cannot be continued beyond {place}, where it blows up or changes too fast; use \
+                     shorter steps or other parameters",
                     all.join(", ")
                 )
             }

@@ -84,7 +84,7 @@ pub(super) fn parse(source: &Source) -> Result<Vec<Expression>> {
     parser.sum()?;
     match &parser.peek().kind {
         Kind::End => Ok(parser.list),
-        Kind::Sign(')') => Err(parser.error("this parenthesis closes none; remove it or open one before")),
+        Kind::Sign(')') => Err(parser.error("unmatched closing parenthesis; remove it or open one before it")),
         Kind::Sign(',') => Err(parser.error("a comma belongs between the arguments of min or max")),
         _ => Err(parser.error("expected an operator + - * / ^ before this; products need their *")),
     }

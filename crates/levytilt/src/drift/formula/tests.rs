@@ -207,7 +207,7 @@ fn golden_errors_point_at_their_place() {
     for (text, column, piece) in [
         ("", 1, "empty"),
         ("theta*(mu - x", 7, "never closed"),
-        ("theta*mu - x)", 13, "closes none"),
+        ("theta*mu - x)", 13, "unmatched closing parenthesis"),
         ("2x", 2, "expected an operator"),
         ("theta(mu - x)", 1, "theta is not a function"),
         ("sin x", 1, "sin is a function"),

@@ -252,7 +252,7 @@ impl Walker {
             let z = step.normaliser(t);
             let drawn = self.pieces.draw((&step.target, step.increment), t - first, z, rng);
             let (Some(drawn), true) = (drawn, z > 0.0) else {
-                return Err(problem.impossible(step.j, "a path cannot go on to the observations that follow"));
+                return Err(problem.impossible(step.j, "a path cannot reach the observations that follow"));
             };
             sum.add(z.ln() - step.target.message(drawn.position).ln() + step.constant);
             self.made.states.push(x + drawn.move_by * layout.spacing);

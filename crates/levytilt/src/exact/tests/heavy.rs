@@ -214,7 +214,7 @@ fn prediction_after_the_last_observation() {
     values[40..].fill(f64::NAN);
     let found = default(&model, &grid, &values);
     assert!(found.sd[..40].iter().all(|sd| sd.is_finite()) && found.sd[40..].iter().all(|sd| sd.is_infinite()));
-    assert!(found.notes.iter().any(|note| note.contains("no variance")), "{:?}", found.notes);
+    assert!(found.notes.iter().any(|note| note.contains("no finite variance")), "{:?}", found.notes);
     // The median of a symmetric noise under a linear flow relaxes to the centre, and so does the balanced mean.
     let last = (found.mean[39] - 1.0) * (-3.0f64 * 1.05).exp() + 1.0;
     assert!((found.quantiles[2][60] - last).abs() < 1e-3 && (found.mean[60] - last).abs() < 5e-3);

@@ -70,7 +70,7 @@ pub fn gaussian_sum(chain: &Chain, options: &GaussianSumOptions) -> Result<Poten
     if bound >= found.elbo { Ok(second) } else { rough(options) }
 }
 
-/// Nats of the bound that are not worth a second filter.
+/// Nats of the ELBO that are not worth a second filter.
 const CLOSE: f64 = 0.05;
 /// Paths sent ahead, and the seed of their random numbers.
 const SCOUTS: usize = 64;

@@ -29,7 +29,7 @@ impl<'a> Transitions<'a> {
         if (0..chain.dim()).any(|i| (1..chain.len()).any(|j| chain.nodes(i, j).variances()[0] == 0.0)) {
             return Err(Error::Numerical {
                 what: "learning a drift network",
-                why: "this noise has steps without any movement, in which the drift is seen exactly; add brownian"
+                why: "this noise has steps without any movement, which reveal the drift exactly; set brownian above 0"
                     .into(),
             });
         }

@@ -45,7 +45,7 @@ pub fn learn_alongside(
         };
         let potentials = trained.potentials(chain)?;
         state.replace(Some(trained));
-        let choice = Choice { method: Method::Neural, why: "as asked for".into() };
+        let choice = Choice { method: Method::Neural, why: "as requested".into() };
         Ok(follow(chain, potentials, sweep, choice))
     };
     let learned = learn_by(&expect, model, parameters, data, options)?;

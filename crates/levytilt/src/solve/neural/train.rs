@@ -154,7 +154,7 @@ impl<'a> Trainer<'a> {
     pub fn resume(&mut self, checkpoint: Checkpoint) -> Result<()> {
         let Checkpoint { fingerprint, parameters, moments, trace } = checkpoint;
         if fingerprint != self.fingerprint() {
-            let (what, got) = ("checkpoint", "one of another series, model or set of options".into());
+            let (what, got) = ("checkpoint", "one from another series, model or set of options".into());
             return Err(Error::Shape { what, got, expected: "one of this training".into() });
         }
         let spec = self.trained.potential.spec().clone();
