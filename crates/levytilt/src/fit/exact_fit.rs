@@ -27,6 +27,7 @@ pub(super) fn fit_exact(
     options: &FitOptions,
     seed: u64,
 ) -> Result<Attempt> {
+    spec.check_names()?;
     if spec.network.is_some() || (spec.dim() > 1 && spec.drift.coupled) {
         return Ok(Err(None));
     }
