@@ -89,7 +89,7 @@ fn lock(dir: &Path) -> Result<File> {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(in_use(dir, &mut file)),
             Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {
-                let note = "this file system has no locks: see to it that no other process writes there";
+                let note = "this file system has no locks: make sure that no other process writes there";
                 drop(writeln!(std::io::stderr(), "{}: {note}", dir.display()));
             }
             Err(TryLockError::Error(error)) => return Err(refused(error)),

@@ -14,20 +14,14 @@ pub fn verdict(name: Option<String>, paths: &[Vec<(f64, f64)>]) -> Option<Block>
     let found = *distances.get(distances.len() / 2)?;
     let limit = ONE_PERCENT / (paths.first()?.len() as f64).sqrt();
     let of = name.map_or(String::new(), |name| format!("{name}: "));
-    let figures = format!(
-        "their distributions are at most {} apart, where 99% of right models stay below {}",
-        readable(found),
-        readable(limit)
-    );
+    let figures = format!("Kolmogorov distance {}, 99% critical value {}", readable(found), readable(limit));
     Some(if found > limit {
         Block::Warning(format!(
-            "{of}The increments do not follow this noise: {figures}. Another family may explain the record better; --noise auto \
-             compares them by their evidence."
+            "{of}The increments do not follow this noise: {figures}. Another family may fit better; --noise auto compares \
+             families by evidence."
         ))
     } else {
-        Block::Good(format!(
-            "{of}The increments follow this noise as those of a right model would: {figures}. Their largest are for the Q–Q plot to judge."
-        ))
+        Block::Good(format!("{of}The increments follow this noise: {figures}. The Q–Q plot shows the largest ones."))
     })
 }
 

@@ -26,11 +26,11 @@ pub fn blocks(scene: &Scene, trained: &Trained) -> Vec<Block> {
 fn training(trained: &Trained) -> Figure {
     let keep = thin(trained.trace.len(), MOST, &[&trained.trace], &[]);
     let mut figure =
-        Figure::new("training", "Training of the networks", Axis::linear("iteration"), Axis::linear("bound (nats)"))
+        Figure::new("training", "Training of the networks", Axis::linear("iteration"), Axis::linear("ELBO (nats)"))
             .column("iteration", "iteration", keep.iter().map(|&k| k as f64).collect())
-            .column("bound", "bound", pick(&trained.trace, &keep))
-            .layer(Layer { thin: true, ..Layer::line("bound", "blue", "iteration", "bound") });
-    figure.caption = "Bound of the log evidence before every iteration, estimated with few paths.".into();
+            .column("bound", "ELBO", pick(&trained.trace, &keep))
+            .layer(Layer { thin: true, ..Layer::line("ELBO", "blue", "iteration", "bound") });
+    figure.caption = "ELBO before every iteration, estimated with few paths.".into();
     figure.height = Some(260);
     figure
 }

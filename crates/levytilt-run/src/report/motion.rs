@@ -78,8 +78,8 @@ fn drift(scene: &Scene, i: usize, states: &Range) -> Figure {
     figure.columns.insert("zero".into(), super::figure::Column { label: "at rest".into(), values: vec![0.0; COUNT] });
     figure.layers.insert(0, Layer { thin: true, dash: true, ..Layer::line("", "grey", "state", "zero") });
     figure.caption =
-        "Where the state would go without noise, with a 90% band from the errors of the parameters. Where f \
-                      crosses zero from above, the state rests."
+        "The drift, with a 90% band from the uncertainty of the parameters. Where f crosses zero from above there is \
+         a stable equilibrium."
             .into();
     if scene.dim() > 1 {
         figure.caption += " Other dimensions are at their means.";
@@ -96,8 +96,8 @@ fn potential(scene: &Scene, i: usize, states: &Range) -> Figure {
     let y = Axis::linear("V, with f = −dV/dx");
     let mut figure = curve_figure(&scene.id("potential", i), scene.title("potential", i), (name, y), xs, curve);
     figure.caption =
-        "The landscape in which the state rolls: its valleys are the states of rest, its passes have to be \
-                      crossed by noise. V is zero at the state nearest zero."
+        "The potential of the drift: its minima are stable equilibria, its maxima the barriers that noise must \
+         cross. V is zero at the state nearest zero."
             .into();
     figure
 }

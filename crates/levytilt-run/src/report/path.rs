@@ -39,9 +39,9 @@ fn lone_values(scene: &Scene, i: usize, jumps: &Jumps) -> Option<Block> {
     let of = scene.dimension(i).map_or(String::new(), |name| format!("{name}: "));
     most.then(|| {
         Block::Warning(format!(
-            "{of}{} of {} probable jumps come in pairs, there and back around a single value. Wrong values look like that, and \
-             a model whose errors of observation are Gaussian can only take them for jumps of the state, with a smaller \
-             alpha than the state itself would have. If they are errors, empty those fields and fit again.",
+            "{of}{} of {} probable jumps come in pairs, there and back around a single value: a sign of outliers in the \
+             data. With Gaussian observation noise the model explains them as jumps of the state, which lowers alpha. If \
+             they are wrong values, leave those fields empty and fit again.",
             2 * pairs,
             times.len()
         ))
@@ -149,7 +149,7 @@ fn path(scene: &Scene, i: usize, jumps: &Jumps) -> Figure {
 }
 
 fn caption(times: usize, kept: usize, (seen, drawn): (usize, usize), jumps: usize) -> String {
-    let mut text = String::from("Observations, the posterior of the state behind them, and a few paths drawn from it.");
+    let mut text = String::from("Observations, the posterior of the hidden state, and a few posterior paths.");
     text += &match jumps {
         0 => " No step is more likely a jump than not.".to_string(),
         1 => " One step is more likely a jump than not; it is marked.".into(),

@@ -58,7 +58,7 @@ pub fn draw(mut settings: Settings) -> Result<Drawn> {
 }
 
 impl Drawn {
-    /// Observations are at every so manieth time.
+    /// An observation at every `every`-th time.
     pub fn every(&self) -> usize {
         self.truth.every
     }

@@ -122,7 +122,7 @@ impl NetworkRow {
         let Self { width, depth, held_out_gain, held_out_gain_std_error, .. } = self;
         let held = match self.regularisation {
             Some(strength) => format!("penalty {strength}"),
-            None => "no drift: none was seen beyond one standard error".into(),
+            None => "no drift: no held-out gain beyond one standard error".into(),
         };
         format!(
             "network       width {width}, depth {depth}, {held} (held-out gain {held_out_gain:.1} ± \
@@ -199,7 +199,7 @@ impl Summary {
         let mut lines = vec![
             format!("log evidence  {:.2} ± {:.2}", self.log_evidence, self.log_evidence_std_error),
             format!(
-                "bound         {:.2} ± {:.2}, effective paths {:.0} of {}{}",
+                "ELBO          {:.2} ± {:.2}, effective sample size {:.0} of {}{}",
                 self.elbo,
                 self.elbo_std_error,
                 self.effective_sample_size,

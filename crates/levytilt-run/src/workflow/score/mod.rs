@@ -1,4 +1,4 @@
-//! Score: judge a forecast by what came.
+//! Score: compare a forecast with the observations.
 
 pub mod align;
 pub mod summary;
@@ -42,7 +42,7 @@ pub struct Scored {
     pub truths: Vec<Vec<(usize, f64)>>,
 }
 
-/// Align a forecast with what came, and score it.
+/// Align a forecast with the observations, and score it.
 pub fn judge(ahead: Ahead, truth: &Table, rules: Rules) -> Result<Scored> {
     let aligned = align(&ahead, truth)?;
     let scores = score(rules, &ahead, truth, &aligned)?;
@@ -73,7 +73,8 @@ fn score(rules: Rules, ahead: &Ahead, truth: &Table, aligned: &Aligned) -> Resul
     let unseen = aligned.rows.len() - targets.len();
     let mut warnings = Vec::new();
     if unseen > 0 {
-        warnings.push(format!("{unseen} of {} forecast times have no truth and were left out", aligned.rows.len()));
+        warnings
+            .push(format!("{unseen} of {} forecast times have no observation and were left out", aligned.rows.len()));
     }
     Ok(Scores {
         crps: mean(times.iter().map(|time| time.crps)).unwrap_or(f64::NAN),
