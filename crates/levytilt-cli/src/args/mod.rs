@@ -172,7 +172,7 @@ pub struct FitArgs {
     /// Maximum number of iterations of method neural [default: 3000]
     #[arg(long, value_name = "N", help_heading = "Solver")]
     pub iterations: Option<usize>,
-    /// Bumps per time in the message of method neural; more than one for sparse data [default: 1]
+    /// Mixture components per time in the message of method neural; more than one for sparse data [default: 1]
     #[arg(long, value_name = "M", help_heading = "Solver")]
     pub components: Option<usize>,
     /// With method neural, learn parameters jointly with the networks, as published, not by sweeps beforehand
@@ -230,10 +230,10 @@ pub struct ScoreArgs {
     /// CSV file of observations, with the columns and times of the record, or - for standard input
     #[arg(value_name = "TRUTH")]
     pub truth: String,
-    /// Score the tail above this value [default: the 95% quantile of the truth file's column]
+    /// Score the tail above this value [default: the 95% quantile of the column in TRUTH]
     #[arg(long, value_name = "X")]
     pub above: Option<f64>,
-    /// Score the tail below this value [default: the 5% quantile of the truth file's column]
+    /// Score the tail below this value [default: the 5% quantile of the column in TRUTH]
     #[arg(long, value_name = "X")]
     pub below: Option<f64>,
     /// Directory for report.html and scores.json; made if missing
@@ -253,10 +253,10 @@ pub struct ScoreArgs {
 /// Flags of `doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// CSV file to examine, plain or gzipped, or - for standard input; without one only the machine
+    /// CSV file to check, plain or gzipped, or - for standard input [default: check the machine only]
     #[arg(value_name = "DATA")]
     pub source: Option<String>,
-    /// Value columns to examine, separated by commas [default: all]
+    /// Value columns to check, separated by commas [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub columns: Vec<String>,
     /// Print what was found as JSON
@@ -358,7 +358,7 @@ pub struct ReportArgs {
     /// Print the summary as JSON
     #[arg(long)]
     pub json: bool,
-    /// Print nothing but errors (and the JSON, if asked for)
+    /// Print only errors (and the JSON, if requested)
     #[arg(long)]
     pub quiet: bool,
 }

@@ -80,7 +80,7 @@ impl Tensors {
 
     /// A word.
     pub fn word(&self, key: &str) -> Result<&str> {
-        self.words.get(key).and_then(Value::as_str).with_context(|| format!("does not say its {key}"))
+        self.words.get(key).and_then(Value::as_str).with_context(|| format!("has no entry {key}"))
     }
 
     /// A list of 64-bit numbers.

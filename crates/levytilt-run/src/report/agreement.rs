@@ -3,7 +3,7 @@
 use super::page::Block;
 use crate::number::readable;
 
-/// Kolmogorov's distance times √n that one in a hundred right models exceeds.
+/// Critical value of Kolmogorov's distance times √n at the 1% level.
 const ONE_PERCENT: f64 = 1.628;
 
 /// A verdict on one dimension, whose name comes first if there are several; per path the sign of every increment and the

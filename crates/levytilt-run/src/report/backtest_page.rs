@@ -119,7 +119,7 @@ fn differences(scores: &Scores) -> Figure {
     .column("high", "97.5%", column(|d| d.high))
     .column("ends", "model", vec![0.5, count + 0.5])
     .column("zero", "equal", vec![0.0, 0.0])
-    .layer(Layer { dash: true, ..Layer::line("as good as the reference", "grey", "ends", "zero") })
+    .layer(Layer { dash: true, ..Layer::line("equal to the reference", "grey", "ends", "zero") })
     .layer(Layer::whiskers("model minus reference, 95% interval", "blue", "model", ["low", "mean", "high"]));
     figure.caption = format!(
         "Below zero the model beats the reference; an interval that contains zero does not decide. In {}.",

@@ -153,12 +153,12 @@ fn caption(times: usize, kept: usize, (seen, drawn): (usize, usize), jumps: usiz
     text += &match jumps {
         0 => " No step is more likely a jump than not.".to_string(),
         1 => " One step is more likely a jump than not; it is marked.".into(),
-        n => format!(" {n} steps are more likely jumps than not and are marked; the largest carry their size."),
+        n => format!(" {n} steps are more likely jumps than not; they are marked, the largest with their size."),
     };
-    text += " A step is a jump if its variance lies in the upper 1% of what the noise would do.";
+    text += " A step counts as a jump if its variance is in the upper 1% under the noise model.";
     if kept < times || drawn < seen {
         text += &format!(
-            " Drawn: {kept} of {times} times and {drawn} of {seen} observations, in every stretch the lowest and the highest."
+            " Shown: {kept} of {times} times and {drawn} of {seen} observations, the lowest and the highest of every interval."
         );
     }
     text
@@ -194,8 +194,8 @@ fn sizes(scene: &Scene, i: usize, jumps: &Jumps) -> Figure {
         .layer(Layer { thin: true, dash: true, ..Layer::line("", "grey", "span", "zero") })
         .layer(Layer { probability: Some("jump_probability".into()), ..whiskers });
     figure.caption =
-        "How far each of these steps went beyond the drift, given that it was a jump: median and 90% interval. \
-                      Zooms together with the figure above."
+        "Size of each of these steps beyond the drift, given that it is a jump: median and 90% interval. Zooms \
+         together with the figure above."
             .into();
     (figure.dimension, figure.link, figure.height) = (scene.dimension(i), Some("time".into()), Some(230));
     figure

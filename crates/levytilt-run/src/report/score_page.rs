@@ -12,7 +12,7 @@ use crate::table::time;
 use crate::workflow::forecast::files::Ahead;
 use crate::workflow::score::summary::{DimensionScores, Scores};
 
-/// The report of a score; `truths` holds per dimension the number of the forecast time and the value of every truth.
+/// The report of a score; `truths` holds per dimension the index of the forecast time and the value of every observation.
 pub fn score_page(scores: &Scores, ahead: &Ahead, truths: &[Vec<(usize, f64)>]) -> Result<Page> {
     let dim = ahead.dimensions.len();
     let (axis, times) = written_axis(&ahead.times)?;
@@ -31,7 +31,7 @@ pub fn score_page(scores: &Scores, ahead: &Ahead, truths: &[Vec<(usize, f64)>]) 
         let mut figure = fan.figure();
         figure.title =
             if dim > 1 { format!("{name}: forecast and observations") } else { "Forecast and observations".into() };
-        figure.caption = "Bands hold 50% and 90% of the forecast's paths.".into();
+        figure.caption = "Bands contain 50% and 90% of the forecast paths.".into();
         figure.dimension = (dim > 1).then(|| name.clone());
         Block::Figure(Box::new(figure))
     };
@@ -70,7 +70,7 @@ fn id(name: &str, i: usize, dim: usize) -> String {
     if dim == 1 { name.into() } else { format!("{name}-{}", i + 1) }
 }
 
-/// Share of truths below every tenth quantile, from the counts of the transform.
+/// Share of observations below every tenth quantile, from the counts of the PIT.
 fn diagram(id: &str, title: &str, row: &DimensionScores) -> Figure {
     let (bins, total) = (row.pit_histogram.len(), row.targets as f64);
     let mut below = 0;

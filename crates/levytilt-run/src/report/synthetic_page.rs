@@ -191,7 +191,7 @@ fn ratio(cell: &Cell) -> page::Cell {
     page::Cell::written(ratio, format!("{ratio:.3}"))
 }
 
-/// Figures and tables of one system and error of observation.
+/// Figures and tables of one system and observation noise.
 fn study(cells: &[&Cell], number: usize) -> Vec<Block> {
     let names = named(cells[0].system).1;
     let errors = |i: usize| by_alpha(cells, Quantity::Error(i), &format!("error-{}-{number}", i + 1), names[i]);

@@ -1,4 +1,4 @@
-//! Show how learning came to its end: the bound and the parameters after every step.
+//! Show how learning converged: the ELBO and the parameters after every step.
 
 use levytilt::fit::{Estimate, Fit};
 
@@ -7,7 +7,7 @@ use super::figure::{Axis, Figure, Layer};
 use super::page::capital;
 use crate::workflow::watch::Segment;
 
-/// Bound and parameters over the steps, per search; nothing if nothing was learned.
+/// ELBO and parameters over the steps, per search; nothing if nothing was learned.
 pub fn figures(segments: &[Segment], fit: &Fit, names: &[String]) -> Vec<Figure> {
     let dim = fit.choices.len().max(1);
     let free: Vec<&Estimate> = fit.parameters.iter().filter(|p| !p.fixed).collect();
@@ -36,7 +36,7 @@ fn plain(name: &str) -> &str {
     name.split('[').next().unwrap_or(name)
 }
 
-/// The bound and the parameters.
+/// The ELBO and the parameters.
 fn pair(segment: &Segment, free: &[&Estimate], name: Option<&String>, k: usize) -> [Figure; 2] {
     let title = |what: &str| name.map_or_else(|| capital(what), |name| format!("{name}: {what}"));
     let id = |base: &str| if name.is_some() { format!("{base}-{}", k + 1) } else { base.to_string() };

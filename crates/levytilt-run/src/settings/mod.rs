@@ -62,7 +62,7 @@ pub struct DataSettings {
     /// Value column to use when the file has several
     #[arg(long, value_name = "NAME", help_heading = "Data", conflicts_with = "columns")]
     pub column: Option<String>,
-    /// Value columns to explain together, separated by commas: fit [default: all]
+    /// Value columns to fit jointly, separated by commas: fit [default: all]
     #[arg(long, value_name = "NAMES", help_heading = "Data", value_delimiter = ',')]
     pub columns: Option<Vec<String>>,
 }
@@ -102,9 +102,9 @@ impl DriftSettings {
     /// Refuse flags of a drift network for a command that cannot learn one.
     pub fn without_network(&self, command: &str) -> anyhow::Result<()> {
         match [("--width", self.width), ("--depth", self.depth)].iter().find(|(_, given)| given.is_some()) {
-            Some((flag, _)) => {
-                Err(bad(format!("{flag} is of drift neural, which `levytilt fit` learns; {command} has none")))
-            }
+            Some((flag, _)) => Err(bad(format!(
+                "{flag} belongs to drift neural, which only `levytilt fit` learns; leave it out for {command}"
+            ))),
             None => Ok(()),
         }
     }
@@ -273,7 +273,7 @@ impl Settings {
         match Section::of(name) {
             Some(Section::Drift) => self.drift.values.set(name, Some(value)),
             Some(Section::Model) => self.model.values.set(name, Some(value)),
-            None => return Err(bad(format!("{name} is no parameter of any drift or noise"))),
+            None => return Err(bad(format!("{name} is not a parameter of any drift or noise"))),
         };
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Cut a table into windows: what each model may see, and what it is judged by.
+//! Cut a table into windows: what each model may see, and what it is scored against.
 
 use anyhow::Result;
 use levytilt::score::Sample;

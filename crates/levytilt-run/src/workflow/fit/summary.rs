@@ -169,7 +169,7 @@ pub fn rows(candidates: &[Candidate]) -> Vec<CandidateRow> {
 fn candidate_lines(rows: &[CandidateRow]) -> Vec<String> {
     let best = rows.first().and_then(|row| row.score).unwrap_or(f64::NAN);
     let line = |(i, row): (usize, &CandidateRow)| {
-        let head = if i == 0 { "noises" } else { "" };
+        let head = if i == 0 { "noise" } else { "" };
         let found = match (row.log_evidence, row.learned, row.score) {
             (Some(evidence), Some(learned), Some(score)) => {
                 format!("log evidence {evidence:.1}, {learned} parameters, {:.1} nats behind", best - score)
@@ -226,7 +226,7 @@ impl Summary {
             let error = match error {
                 _ if p.fixed => "given".into(),
                 Some(error) => {
-                    format!("± {}{}", write(error), if p.held_by_prior { ", held by its prior" } else { "" })
+                    format!("± {}{}", write(error), if p.held_by_prior { ", mostly prior" } else { "" })
                 }
                 None => "no standard error".into(),
             };

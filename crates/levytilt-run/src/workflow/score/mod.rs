@@ -18,21 +18,21 @@ const COVERAGES: [f64; 3] = [0.5, 0.9, 0.99];
 const LEVELS: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
 /// Percentiles of the moves, as in the literature.
 const PERCENTILES: [f64; 4] = [90.0, 95.0, 97.5, 99.0];
-/// Parts of the histogram of the transform.
+/// Bins of the PIT histogram.
 const BINS: usize = 10;
 
-/// What decides scores besides forecast and truth.
+/// Settings of the scores.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules {
     /// Where the upper tail begins; the 95% quantile of the truth if nothing is given.
     pub above: Option<f64>,
     /// Where the lower tail begins; the 5% quantile of the truth if nothing is given.
     pub below: Option<f64>,
-    /// Seed of the random place of a truth within its rank.
+    /// Seed for breaking ties in the PIT.
     pub seed: u64,
 }
 
-/// A forecast with its scores and the truths behind them.
+/// A forecast with its scores and the observations it was scored against.
 pub struct Scored {
     /// The forecast.
     pub ahead: Ahead,

@@ -34,7 +34,7 @@ pub struct Table {
 pub struct Cell {
     /// The system.
     pub system: System,
-    /// Standard deviation of the observation error.
+    /// Observation standard deviation.
     pub observation_std: f64,
     /// Index; null for all together.
     pub alpha: Option<f64>,
@@ -78,7 +78,7 @@ impl Table {
         };
         let failed: Vec<String> = odd.iter().map(why).collect();
         if good.is_empty() {
-            return Err(bad(format!("no data set was inferred in every way: {}", failed.join(" | "))));
+            return Err(bad(format!("no data set was inferred by every method: {}", failed.join(" | "))));
         }
         let returns = |line: &&&Line| line.set.system.return_rate(line.truth) >= 1.0;
         let (fast, slow): (Vec<&Line>, Vec<&Line>) = good.iter().partition(returns);
