@@ -121,14 +121,14 @@ Examples:
 
 /// Below the flags of `forecast`.
 pub const FORECAST_HELP: &str = "\
-Simulates the fitted model from the posterior at the end of the record, with exact draws of the noise. Learned parameters
-are drawn too, from the Gaussian approximation of their posterior: 100 times, or once per path if there are fewer. With
---fixed-parameters they stay at their estimates. The paths are of the state; observations add noise with standard
-deviation observation_std, in the run's summary.
+Simulates the fitted model from the posterior at the end of the record, with exact draws of the noise. Learned
+parameters are drawn too, from the Gaussian approximation of their posterior: 100 times, or once per path if there are
+fewer paths. With --fixed-parameters they stay at their estimates. The paths are of the state; observations add noise
+with standard deviation observation_std, in the run's summary.
 
-Prints the predictive distribution at the last time. With --out writes forecast.csv (time,dimension,mean,sd,q01,q05,q10,q25,q50,q75,q90,
-q95,q99; an sd that does not exist, as for stable noise, is left empty), paths.npz (times, paths (path, time,
-dimension)), summary.json and report.html, the page to look at; with --plots also its figures as files.
+Prints the predictive distribution at the last time. With --out writes forecast.csv (time,dimension,mean,sd,q01,q05,
+q10,q25,q50,q75,q90,q95,q99; an sd that does not exist, as for stable noise, is left empty), paths.npz (times, paths
+(path, time, dimension)), summary.json and report.html, the page to look at; with --plots also its figures as files.
 
 Examples:
   levytilt forecast run --horizon 2.5 --out ahead

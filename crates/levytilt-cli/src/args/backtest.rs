@@ -111,9 +111,9 @@ named by its kind, with options after plus signs:
   deepar deepar-t nhits dlinear nj-sde neural-mjd       neural networks, retrained for each window: minutes
                                                         with the published number of steps
 
-Written: report.html (the page to look at), windows.jsonl (a line per window and model, as they are finished), scores.json,
-scores.md; with --plots the figures of the page as files. Rows with a missing value among the chosen columns are left out.
-Windows without training or forecast times are skipped and counted.
+Writes report.html (the page to look at), windows.jsonl (a line per finished window and model), scores.json and
+scores.md; with --plots also the figures of the page as files. Rows with a missing value in the chosen columns are left
+out. Windows without training or forecast times are skipped and counted.
 
 Examples:
   levytilt backtest prices.csv --column NVDA --log-returns --out nvda

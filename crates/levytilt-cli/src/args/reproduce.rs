@@ -87,7 +87,7 @@ impl ReproduceArgs {
 
 /// Below the flags of `reproduce`.
 pub const REPRODUCE_HELP: &str = "\
-The tables of Kındap, Opper, Dupuis, Şimşekli and Birdal, with the published figure beside this program's.
+Reproduces the tables of Kındap, Opper, Dupuis, Şimşekli and Birdal, with the published figures alongside.
 
 synthetic     OU and double well, alpha 1.1 to 1.9: 10 001 points, 1000 of them observed; CRPS of the posterior on the
               9001 held out, and errors of the drift's parameters. Rows: tilt (stable noise, everything learned but the
@@ -97,8 +97,8 @@ univariate    30 days of training, 2 days ahead, every 2 days: see `levytilt bac
 multivariate  timestamps and one per ticker, as yfinance.download(tickers, interval=\"1h\")[\"Close\"] gives. The paper's
               networks join with --models; trained as published they take minutes per window.
 
-Written: report.html (the page to look at), table.json and table.md, and one line per finished piece, so that a
-stopped run resumes.
+Writes report.html (the page to look at), table.json and table.md, and one line per finished piece, so that the same
+command resumes a stopped run.
 
 Examples:
   levytilt reproduce synthetic --quick --out quick

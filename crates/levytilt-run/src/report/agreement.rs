@@ -14,7 +14,8 @@ pub fn verdict(name: Option<String>, paths: &[Vec<(f64, f64)>]) -> Option<Block>
     let found = *distances.get(distances.len() / 2)?;
     let limit = ONE_PERCENT / (paths.first()?.len() as f64).sqrt();
     let of = name.map_or(String::new(), |name| format!("{name}: "));
-    let figures = format!("Kolmogorov distance {}, 99% critical value {}", readable(found), readable(limit));
+    let figures =
+        format!("Kolmogorov distance {}, critical value at the 1% level {}", readable(found), readable(limit));
     Some(if found > limit {
         Block::Warning(format!(
             "{of}The increments do not follow this noise: {figures}. Another family may fit better; --noise auto compares \

@@ -122,7 +122,7 @@ fn differences(scores: &Scores) -> Figure {
     .layer(Layer { dash: true, ..Layer::line("equal to the reference", "grey", "ends", "zero") })
     .layer(Layer::whiskers("model minus reference, 95% interval", "blue", "model", ["low", "mean", "high"]));
     figure.caption = format!(
-        "Below zero the model beats the reference; an interval that contains zero does not decide. In {}.",
+        "Below zero the model beats the reference; an interval that contains zero is inconclusive. In {}.",
         scores.unit
     );
     figure.height = Some(260);

@@ -95,7 +95,7 @@ fn coefficients(scene: &Scene, i: usize) -> Vec<Figure> {
     let keep = thin(fit.times.len(), MOST, &all, &[]);
     let name = &scene.table.names[i];
     let mut shapes = vec![
-        ("firmness", "−A", "−A: precision of the message", Axis::log(format!("−A, per square of {name}")), a),
+        ("firmness", "−A", "−A: half the precision of the message", Axis::log(format!("−A, per square of {name}")), a),
         ("pull", "B", "B: linear term", Axis::linear(format!("B, per unit of {name}")), b),
     ];
     if several {

@@ -85,7 +85,7 @@ fn drift(scene: &Scene, i: usize, states: &Range) -> Figure {
         figure.caption += " Other dimensions are at their means.";
     }
     if !figure.columns.contains_key("low") {
-        figure.caption += " There is no band: nothing was learned, or the drift is a network.";
+        figure.caption += " No band: no parameter was learned, or the drift is a network.";
     }
     figure
 }
@@ -130,10 +130,10 @@ fn visited(scene: &Scene, i: usize, medians: &[f64], states: &Range) -> Figure {
     let (title, ends) = (scene.title("visited states", i), (states.low, states.high));
     let name = &scene.table.names[i];
     let mut figure = histogram(&scene.id("visited", i), title, name, "share of times", medians, ends, MANY);
-    figure.caption = "Where the hidden path was (posterior medians).".into();
+    figure.caption = "States visited by the hidden path (posterior medians).".into();
     figure.caption += match scene.outcome.summary.drift {
         DriftName::NONE => " This model has no drift: only noise moves the state.",
-        _ => " The drift is known only where the state has been.",
+        _ => " The data determine the drift only where the state has been.",
     };
     figure.height = Some(300);
     figure

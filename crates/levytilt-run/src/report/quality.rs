@@ -100,8 +100,8 @@ fn against(summary: &Summary, rival: &exact::summary::Summary) -> String {
     let gain = summary.log_evidence - rival.log_evidence;
     let name = name_of(&rival.noise);
     format!(
-        "Against {name} noise in the same drift, at its own best parameters (log evidence {:.1}): the record is {} probable \
-         under {} noise, by {:.1} nats.",
+        "Compared with {name} noise and the same drift at its maximum-evidence parameters (log evidence {:.1}), the record \
+         is {} probable under {} noise, by {:.1} nats.",
         rival.log_evidence,
         if gain > 0.0 { "more" } else { "less" },
         summary.noise,

@@ -112,7 +112,7 @@ fn split(table: &Table) -> Block {
     let head = [
         "system",
         "observation noise",
-        "returns",
+        "mean reversion",
         "sets",
         "first parameter, tilt",
         "gaussian",
@@ -126,7 +126,7 @@ fn split(table: &Table) -> Block {
         row
     };
     let fast = table.returning.iter().map(|cell| row(cell, "fast"));
-    let rows = fast.chain(table.lingering.iter().map(|cell| row(cell, "slowly"))).collect();
+    let rows = fast.chain(table.lingering.iter().map(|cell| row(cell, "slow"))).collect();
     let caption = "Mean absolute errors, medians in brackets. Fast: mean reversion at a rate (θ, or 2θ₁ in a well) of 1 or \
                    more, so ten relaxation times in the record. A record without reversion barely identifies these parameters.";
     Block::Table(page::Table {

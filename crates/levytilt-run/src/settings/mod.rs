@@ -77,9 +77,9 @@ impl DataSettings {
 /// `[model]`: names of drift and noise, and values of the parameters of noise, observation and start.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelSettings {
-    /// Law of motion without noise.
+    /// Family of the drift.
     pub drift: Option<DriftName>,
-    /// Law of the jumps.
+    /// Family of the noise.
     pub noise: Option<NoiseName>,
     /// Parameters of the noise, of observation and of the start.
     pub values: Values,
@@ -141,13 +141,13 @@ pub struct SolveSettings {
     /// First potential of method neural
     #[arg(skip)]
     pub init: Option<Init>,
-    /// Most iterations of method neural
+    /// Maximum number of iterations of method neural
     #[arg(skip)]
     pub iterations: Option<usize>,
-    /// Bumps per time in the message of method neural
+    /// Mixture components per time in the message of method neural
     #[arg(skip)]
     pub components: Option<usize>,
-    /// Whether method neural learns parameters along with its networks
+    /// Whether method neural learns parameters jointly with its networks
     #[arg(skip)]
     pub alongside: Option<bool>,
     /// Posterior paths of `fit`

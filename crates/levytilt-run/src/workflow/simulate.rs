@@ -1,4 +1,4 @@
-//! Simulate: draw a data set whose truth is known and write both.
+//! Simulate: draw a data set with known truth and write both.
 
 use anyhow::Result;
 use levytilt::registry::{X0, X0_STD};

@@ -1,4 +1,4 @@
-//! Fit: learn parameters and hidden path of the observed columns.
+//! Fit: infer the parameters and the hidden path of the observed columns.
 
 pub mod summary;
 

@@ -177,7 +177,7 @@ impl Origin {
         let held =
             |why: &str| Some(format!("parameters are fixed at their estimates: {why}; intervals are too narrow"));
         Ok(match &self.state.learned {
-            None => (None, held("the run does not say how sure they are, fit it again")),
+            None => (None, held("the run has no standard errors, fit it again")),
             Some(learned) if learned.names.is_empty() => (None, None),
             Some(learned) if !learned.can_be_drawn() => (None, held("their standard errors are unknown")),
             Some(learned) => (Some(learned.law(&self.model, &self.parameters)?), None),
