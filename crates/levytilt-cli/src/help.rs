@@ -20,8 +20,8 @@ Start here:
   levytilt doctor sim/data.csv
 
 Data is CSV (or .csv.gz) with a header row. The first column is time: numbers, or ISO 8601 timestamps or dates.
-The other columns are observed values; nothing, NaN or NA where a value is missing. Times may be irregular, rows in
-any order. `levytilt COMMAND --help` has the details and more examples.
+The other columns are observed values; a missing value is empty, NaN or NA. Times may be irregular and rows in any
+order. `levytilt COMMAND --help` has the details and more examples.
 
 Settings come from flags or from a TOML file (--config), whose keys are named like the flags:
   [model]    drift noise {model}
@@ -31,7 +31,7 @@ Settings come from flags or from a TOML file (--config), whose keys are named li
   [parameters] values of single dimensions, such as \"theta[NVDA]\" = 3
   [simulate] span every
   [solve]    method init iterations paths seed threads
-Flags win over the file. A noise or drift chosen by a flag sets aside the parameters of the one in the file. The
+Flags override the file. A noise or drift chosen by a flag discards the parameters of the one in the file. The
 settings in effect are saved as settings.toml beside the results, ready for --config.
 
 Exit codes: 0 done, 1 the computation failed, 2 wrong input (the message says what and where). A command that fails
@@ -51,7 +51,7 @@ Examples:
 /// Below the flags of `simulate`.
 pub const SIMULATE_HELP: &str = "\
 Draws x' = flow(x) + J over steps of span / steps from time 0 on, with exact draws of the jumps J, and observes every
-N-th state with Gaussian error. Every parameter of the drift and of the noise and --observation-std must be given;
+N-th state with Gaussian noise. Every parameter of the drift and of the noise and --observation-std must be given;
 --steps is 1000 if left out, --x0 is 0. The same seed gives the same files, byte for byte.
 
 Writes data.csv (time,value), truth.csv (time,value: the states), truth.json (parameters), settings.toml.
@@ -76,7 +76,7 @@ Timestamps may carry a zone (2024-03-01T09:30:00+01:00, ...[Europe/Berlin]), whi
 taken as UTC. Results print times the way the input wrote them.
 
 Prints a summary. With --out writes summary.json, posterior.csv (time,dimension,mean,sd,q05,q25,q50,q75,q95; a value
-that does not exist, such as the sd of a law without variance, is left empty) and settings.toml.
+that does not exist, such as an infinite sd, is left empty) and settings.toml.
 
 Examples:
   levytilt exact data.csv --drift ou --theta 3 --mu 1 --noise stable --alpha 1.5 --scale 2 --observation-std 0.1
@@ -87,26 +87,25 @@ Examples:
 
 /// Below the flags of `fit`.
 pub const FIT_HELP: &str = "\
-Finds the law of motion of a noisy record and the path behind it. A parameter given a value (by flag or in the settings
-file) is held there; every other parameter of the chosen drift and noise, and --observation-std, is learned, with a
-standard error. What the data do not determine rests on a weak prior around a rough guess, and the summary says so.
+Infers the parameters and the hidden path of a noisy record. A parameter given a value (by flag or in the settings file)
+is fixed; every other parameter of the chosen drift and noise, and --observation-std, is learned, with a standard error.
+A weak prior around a rough guess regularises what the data do not determine, and the summary says so.
 --brownian adds a diffusion of known size. Times, units and --steps are as for `exact`.
 
-Several value columns (all of the file, or --columns a,b) are explained together: every column has the same kind of
-drift and noise with parameters of its own, named theta[a], alpha[b] and so on. A flag such as --alpha holds for all,
---set 'alpha[b]=1.7' for one. With --drift linear columns act on each other: slope[a,b] is the push of b on a.
+Several value columns (all of the file, or --columns a,b) are fitted jointly: every column has the same drift and noise
+family with its own parameters, named theta[a], alpha[b] and so on. A flag such as --alpha applies to all columns,
+--set 'alpha[b]=1.7' to one. With --drift linear, columns interact: slope[a,b] is the effect of b on a.
 
---drift neural learns the law of motion itself, a network of --depth layers of --width units. How strongly it is held
-back is chosen on stretches of time that it has not seen; it stays without any drift unless one shows beyond a
-standard error.
+--drift neural learns the drift as a network of --depth layers of --width units. Its regularisation is chosen on
+held-out stretches of time; the drift stays zero unless the held-out gain exceeds one standard error.
 
-The summary's elbo is a lower bound of the log evidence; the two are close when the posterior paths are right. k_hat
-above 0.7 means that they are not. The same seed gives the same files for any number of threads.
+The ELBO (elbo in the summary) is a lower bound of the log evidence; the two are close when the posterior is accurate.
+A k_hat above 0.7 means that it is not. The same seed gives the same files for any number of threads.
 
 With --out writes
   report.html    the page to look at: one file, opens offline (report.json holds its content)
   plots/         its figures as files, with --plots
-  summary.json   estimates, bound, evidence, warnings
+  summary.json   estimates, ELBO, log evidence, warnings
   posterior.csv  time,dimension,mean,sd,q05,q25,q50,q75,q95,jump_probability for every latent time
   paths.npz      NumPy arrays: times, paths (path, time, dimension), weights
   settings.toml  the settings in effect; with --config they repeat this fit
@@ -122,14 +121,14 @@ Examples:
 
 /// Below the flags of `forecast`.
 pub const FORECAST_HELP: &str = "\
-Simulates the fitted model from the posterior at the end of the record, with exact draws of the noise. Parameters that were
-learned are drawn too, from the Gaussian that their errors describe: 100 times, or as often as there are paths. With
---fixed-parameters they stay at their estimates. The paths are of the state itself; an observation adds its error,
-observation_std in the run's summary.
+Simulates the fitted model from the posterior at the end of the record, with exact draws of the noise. Learned
+parameters are drawn too, from the Gaussian approximation of their posterior: 100 times, or once per path if there are
+fewer paths. With --fixed-parameters they stay at their estimates. The paths are of the state; observations add noise
+with standard deviation observation_std, in the run's summary.
 
-Prints the law at the last time. With --out writes forecast.csv (time,dimension,mean,sd,q01,q05,q10,q25,q50,q75,q90,
-q95,q99; an sd that does not exist, as for stable noise, is left empty), paths.npz (times, paths (path, time,
-dimension)), summary.json and report.html, the page to look at; with --plots also its figures as files.
+Prints the predictive distribution at the last time. With --out writes forecast.csv (time,dimension,mean,sd,q01,q05,
+q10,q25,q50,q75,q90,q95,q99; an sd that does not exist, as for stable noise, is left empty), paths.npz (times, paths
+(path, time, dimension)), summary.json and report.html, the page to look at; with --plots also its figures as files.
 
 Examples:
   levytilt forecast run --horizon 2.5 --out ahead
@@ -139,12 +138,12 @@ Examples:
 /// Below the flags of `report`.
 pub const REPORT_HELP: &str = "\
 Writes report.html of the run again, from its report.json: with another version of this program, or after the page was
-lost. The page is one file, opens without a network, and shows what the run found: figures to zoom into, tables, and how
-far the result can be trusted.
+lost. The page is one file that opens offline and shows what the run found: zoomable figures, tables, and
+diagnostics of the fit.
 
-With --plots (here, or with the command that makes the result) every figure is also a file of its own in RUN/plots, named
-as in the page: svg scales and can be edited; png is 1800 pixels wide and looks the same everywhere, its letters are Latin,
-Greek and Cyrillic.
+With --plots (here, or with the command that makes the result) every figure is also a separate file in RUN/plots, named
+as in the page: svg scales and can be edited; png is 1800 pixels wide and looks the same everywhere (Latin, Greek and
+Cyrillic letters only).
 
 Examples:
   levytilt fit data.csv --out run
@@ -153,10 +152,10 @@ Examples:
 
 /// Below the flags of `doctor`.
 pub const DOCTOR_HELP: &str = "\
-Of the machine: cores, vector instructions, free memory. Of a data file: spacing and gaps, and per column missing values,
-outliers (moves beyond 8 typical ones), Hill's tail index of the largest twentieth of the moves (2 or less: no variance,
-stable noise; 4 and more: nearly Gaussian), how much neighbouring moves undo each other (errors of observation), whether
-values gather around two states. From these it suggests a first fit; the evidence of the fit decides.
+For the machine: cores, vector instructions, free memory. For a data file: spacing and gaps; per column missing values,
+outliers (moves beyond 8 typical ones), Hill's tail index of the largest 5% of the moves (2 or less: infinite variance,
+stable noise; 4 or more: nearly Gaussian), correlation of neighbouring moves (negative: observation noise), and whether
+the values are bimodal. From these it suggests a first fit; the evidence of the fit decides.
 
 Examples:
   levytilt doctor
@@ -165,7 +164,7 @@ Examples:
 
 /// Below the flags of `init`.
 pub const INIT_HELP: &str = "\
-Every key is there with its meaning, commented out; what is put in force is held fixed, the rest is learned.
+The file lists every key with its meaning, commented out. A parameter given a value is fixed; the rest are learned.
 
 Examples:
   levytilt init
@@ -187,23 +186,23 @@ Examples:
 
 /// Below the flags of `score`.
 pub const SCORE_HELP: &str = "\
-Compares the paths of a forecast with what came. TRUTH has the record's columns and times; rows outside the forecast's
-span are not scored, so it may be the whole record. A row within the span for which there is no forecast is an error:
-forecast at the times of the truth with `levytilt forecast RUN --at TRUTH`. Forecast times without a truth are left
-out and counted.
+Scores the paths of a forecast against the observations. TRUTH has the record's columns and times; rows outside the
+forecast's span are not scored, so it may be the whole record. A row within the span without a forecast is an error:
+forecast at its times with `levytilt forecast RUN --at TRUTH`. Forecast times without an observation are left out and
+counted.
 
   crps          continuous ranked probability score, in the unit of the record, smaller is better; fair: the expected
-                score does not depend on the number of paths. |median - truth| for a forecast without spread
+                score does not depend on the number of paths. |median - observation| for a forecast without spread
   energy score  the same for all dimensions of a time at once
   tail crps     the part of the CRPS that is due to values above or below a threshold
-  jump crps     mean CRPS after the largest moves. Not a proper score: it selects by outcome. For comparison only
+  jump crps     mean CRPS after the largest moves. Selects by outcome, so not a proper score. For comparison only
   mse, mae      errors of the mean and of the median
-  coverage      share of truths within central intervals
-  pit           where truths fall within the forecast, in ten equal parts: flat if the forecast is calibrated. Ties are
-                broken at random, with --seed
+  coverage      share of observations within central intervals
+  pit           histogram of the probability integral transform in ten bins: flat if the forecast is calibrated. Ties
+                are broken at random, with --seed
 
-Every path counts the same; none is left out, clipped or weighted. The paths are of the state: where observations have
-errors of a size that matters, truths scatter more than the paths do.
+All paths have equal weight; none is left out or clipped. The paths are of the state: if the observation noise is
+considerable, observations scatter more than the paths do.
 
 Prints a table. With --out writes scores.json, which also has every score per dimension and the CRPS of every time, and
 report.html, the page to look at; with --plots also its figures as files.

@@ -38,7 +38,7 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
 pub fn draw_figures(dir: &Path, wanted: &PlotArgs, quiet: bool) -> Result<()> {
     let line = match draw_plots(dir, wanted.plots.map(Into::into))? {
         Drawn::None => return Ok(()),
-        Drawn::Stale(plots) => format!("note: {} is of an earlier result; --plots draws it anew", plots.display()),
+        Drawn::Stale(plots) => format!("note: {} is of an earlier result; --plots redraws it", plots.display()),
         Drawn::Written(plots, count) => format!("written: {}: {count} figures", plots.display()),
     };
     if !quiet {

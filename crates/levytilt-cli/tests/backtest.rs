@@ -104,7 +104,7 @@ fn bad_input_is_named() {
     let run = |flags: &str, parts: &[&str]| sandbox.refused(&format!("backtest prices.csv {flags} --out x"), parts);
     run("--column A --train 60d", &["less than one window of 62"]);
     run("--column A --horizon 60d", &["less than one window"]);
-    run("--column A --to 2024-05-01", &["--to 2024-05-01", "the data end at", "cannot be judged"]);
+    run("--column A --to 2024-05-01", &["--to 2024-05-01", "the data end at", "cannot be scored"]);
     run("--column A --train 20d --from yesterday", &["--from", "yesterday"]);
     run("--column A --train 1d --horizon 1d", &["none of", "training times, fewer than 20"]);
     run("--column A --models arima", &["arima", "random-walk"]);

@@ -43,8 +43,8 @@ fn check_numbers(browser: &Browser, summary: &Value) {
     );
     let names = [
         ("log evidence", "log_evidence"),
-        ("bound (ELBO)", "elbo"),
-        ("effective paths", "effective_sample_size"),
+        ("ELBO", "elbo"),
+        ("effective sample size", "effective_sample_size"),
         ("k̂", "k_hat"),
     ];
     for (name, key) in names {

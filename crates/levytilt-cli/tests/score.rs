@@ -23,7 +23,7 @@ fn number(value: &serde_json::Value) -> f64 {
 fn a_forecast_is_scored_against_what_came() {
     let at = forecast();
     let said = at.ok("score ahead late.csv --out scored");
-    for word in ["crps", "jump crps", "not a proper score", "cover 50 / 90 / 99%", "value", "scores.json"] {
+    for word in ["crps", "jump crps", "not a proper score", "coverage 50 / 90 / 99%", "value", "scores.json"] {
         assert!(said.out.contains(word), "{word}: {}", said.out);
     }
     assert_eq!(at.list("scored"), ["report.html", "report.json", "scores.json"]);

@@ -1,20 +1,20 @@
-//! Hold back numbers that are none: JSON would write them as null, as if they were meant to be missing.
+//! Refuse NaN and infinity in results: JSON would write them as null, as if they were meant to be missing.
 
 use anyhow::Result;
 use serde::de::value::Error;
 use serde::ser::{self, Error as _, Serializer};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// What to do about a figure that should not be there.
-const ADVICE: &str = "is not a finite number, which is a mistake of this program; nothing was written, so please report it \
-                      with the command and, if possible, the data";
+/// What to do about a number that is not finite.
+const ADVICE: &str = "is not a finite number, which is a bug in this program. Nothing was written. Please report it with \
+                      the command and, if possible, the data";
 
-/// Refuse `value` if any number in it is infinite or none; options that are empty are fine.
+/// Refuse `value` if any number in it is NaN or infinite; `None` is fine.
 pub fn check(value: &(impl Serialize + ?Sized)) -> Result<()> {
     Ok(value.serialize(&mut Look::default())?)
 }
 
-/// What to say of a figure that is none.
+/// The message about a number that is not finite.
 pub fn complaint(what: &str) -> String {
     format!("{what} {ADVICE}")
 }
@@ -25,7 +25,7 @@ pub fn json(value: &(impl Serialize + ?Sized)) -> Result<String> {
     Ok(serde_json::to_string_pretty(value)?)
 }
 
-/// A number that need not exist: none is written as null, and read so on purpose.
+/// A number that may be NaN: NaN is written as null on purpose.
 pub fn or_null<S: Serializer>(value: &f64, out: S) -> Result<S::Ok, S::Error> {
     Some(*value).filter(|value| !value.is_nan()).serialize(out)
 }

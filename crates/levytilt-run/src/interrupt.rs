@@ -14,7 +14,7 @@ pub fn listen() {
             if ASKED.swap(true, Ordering::Relaxed) {
                 std::process::exit(130);
             }
-            let note = "stopping at the next safe point; what is finished is kept. Ctrl-C again ends at once";
+            let note = "stopping at the next safe point; finished work is kept. Press Ctrl-C again to quit at once";
             drop(writeln!(std::io::stderr(), "\n{note}"));
         };
         drop(ctrlc::set_handler(heard));

@@ -27,13 +27,13 @@ pub struct BacktestArgs {
     /// Length of the forecast part
     #[arg(long, value_name = "SPAN", default_value = HORIZON, help_heading = "Windows")]
     pub horizon: String,
-    /// From one window to the next [default: the horizon]
+    /// Step from one window to the next [default: the horizon]
     #[arg(long, value_name = "SPAN", help_heading = "Windows")]
     pub stride: Option<String>,
     /// Start of the first window [default: the first time, or the midnight (UTC) before it]
     #[arg(long, value_name = "TIME", help_heading = "Windows")]
     pub from: Option<String>,
-    /// No forecast reaches beyond this [default: the last time]
+    /// End of the last forecast [default: the last time]
     #[arg(long, value_name = "TIME", help_heading = "Windows")]
     pub to: Option<String>,
     /// Windows with fewer training times are skipped
@@ -42,10 +42,10 @@ pub struct BacktestArgs {
     /// Models, separated by commas; see below
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = MODELS)]
     pub models: Vec<String>,
-    /// Model that the others are compared with [default: random-walk if it is there, else the first]
+    /// Model that the others are compared with [default: random-walk if listed, else the first]
     #[arg(long, value_name = "NAME")]
     pub reference: Option<String>,
-    /// Training steps of models that are trained networks [default: the published number]
+    /// Training steps of neural network models [default: the published number]
     #[arg(long, value_name = "N", help_heading = "Effort")]
     pub training_steps: Option<usize>,
     /// Forecast paths per window
@@ -57,10 +57,10 @@ pub struct BacktestArgs {
     /// Threads, 0 = all cores; results do not depend on it
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Effort")]
     pub threads: usize,
-    /// Dask scheduler whose workers do the windows, such as tcp://10.0.0.1:8786; needs the Python package
+    /// Dask scheduler whose workers run the windows, such as tcp://10.0.0.1:8786; needs the Python package
     #[arg(long, value_name = "ADDRESS", help_heading = "Effort")]
     pub cluster: Option<String>,
-    /// Directory for the results; a second call with the same one goes on where the first stopped
+    /// Directory for the results; the same command resumes where it stopped
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
     /// The figures alone.
@@ -100,20 +100,20 @@ impl BacktestArgs {
 
 /// Below the flags of `backtest`.
 pub const BACKTEST_HELP: &str = "\
-Every model forecasts every window from its training part alone, and is scored by what came. Models are named by a
-kind, and what is added to it with a plus sign:
-  random-walk student-walk stable-walk bootstrap-walk   moves like those of the window; +clock gives nights and hours
-                                                        lengths of their own, +adaptive listens more to recent moves
+Every model forecasts every window from its training part alone and is scored against the observations. A model is
+named by its kind, with options after plus signs:
+  random-walk student-walk stable-walk bootstrap-walk   moves like those of the window; +clock learns the effective
+                                                        length of hours and nights, +adaptive weights recent moves more
   garch-t         GARCH(1,1) with Student-t moves
   gaussian-sde    Brownian motion fitted by this program, in calendar time; +ou +clock +adaptive
   tilt            Student-t moves in business time, fitted by this program; a family of noise in its place (+nig,
                   +stable, +auto for the best by evidence, ...), +ou for a drift, +calendar, +steady
-  deepar deepar-t nhits dlinear nj-sde neural-mjd       trained networks; each window trains afresh, for
-                                                        minutes with the published number of steps
+  deepar deepar-t nhits dlinear nj-sde neural-mjd       neural networks, retrained for each window: minutes
+                                                        with the published number of steps
 
-Written: report.html (the page to look at), windows.jsonl (a line per window and model, as they are finished), scores.json,
-scores.md; with --plots the figures of the page as files. Rows with a missing value among the chosen columns are left out.
-Windows without training or forecast times are skipped and counted.
+Writes report.html (the page to look at), windows.jsonl (a line per finished window and model), scores.json and
+scores.md; with --plots also the figures of the page as files. Rows with a missing value in the chosen columns are left
+out. Windows without training or forecast times are skipped and counted.
 
 Examples:
   levytilt backtest prices.csv --column NVDA --log-returns --out nvda

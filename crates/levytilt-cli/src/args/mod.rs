@@ -27,34 +27,34 @@ pub struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// See it work: an embedded ice-core record, jumps against plain diffusion
+    /// Run a demo on an embedded ice-core record: jumps against plain diffusion
     #[command(after_help = DEMO_HELP)]
     Demo(DemoArgs),
-    /// Draw a synthetic data set whose truth is known
+    /// Simulate a data set with known truth
     #[command(allow_negative_numbers = true, after_help = SIMULATE_HELP, mut_arg("width", |arg| arg.hide(true)), mut_arg("depth", |arg| arg.hide(true)))]
     Simulate(SimulateArgs),
-    /// Learn parameters and hidden path of a record
+    /// Infer the parameters and the hidden path of a record
     #[command(allow_negative_numbers = true, after_help = FIT_HELP)]
     Fit(FitArgs),
-    /// Look ahead from the end of a fitted record
+    /// Forecast from the end of a fitted record
     #[command(after_help = FORECAST_HELP)]
     Forecast(ForecastArgs),
-    /// Judge a forecast by what came: CRPS, energy score, tails, coverage
+    /// Score a forecast against the observations: CRPS, energy score, tails, coverage
     #[command(allow_negative_numbers = true, after_help = SCORE_HELP)]
     Score(ScoreArgs),
-    /// Rolling windows over a record, every model on the same ones, under proper scores
+    /// Backtest models on rolling windows of a record with proper scoring rules
     #[command(after_help = BACKTEST_HELP)]
     Backtest(BacktestArgs),
     /// Render the report of a run again
     #[command(after_help = REPORT_HELP)]
     Report(RenderArgs),
-    /// The tables of the paper this grew out of, the published figure beside ours
+    /// Reproduce the tables of the paper behind this program, with the published figures alongside
     #[command(after_help = REPRODUCE_HELP)]
     Reproduce(ReproduceArgs),
     /// Exact evidence and posterior of a one-dimensional record, all parameters given
     #[command(allow_negative_numbers = true, after_help = EXACT_HELP, mut_arg("width", |arg| arg.hide(true)), mut_arg("depth", |arg| arg.hide(true)))]
     Exact(ExactArgs),
-    /// Look at this machine and at a data file: gaps, outliers, tails, and how to begin
+    /// Check this machine and a data file (gaps, outliers, tails) and suggest a first fit
     #[command(after_help = DOCTOR_HELP)]
     Doctor(DoctorArgs),
     /// Write a settings file with comments
@@ -154,7 +154,7 @@ pub struct FitArgs {
     /// The record and the model for it.
     #[command(flatten)]
     pub record: RecordArgs,
-    /// Hold a parameter of one dimension, such as "theta[NVDA]=3" or "x0[NVDA]=0"; may be repeated
+    /// Fix a parameter of one dimension, such as "theta[NVDA]=3" or "x0[NVDA]=0"; may be repeated
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_parameter, help_heading = "Data")]
     pub set: Vec<(String, f64)>,
     /// Directory for the results; made if missing
@@ -166,16 +166,16 @@ pub struct FitArgs {
     /// Solver [default: auto]
     #[arg(long, value_name = "NAME", help_heading = "Solver", value_parser = method_parser())]
     pub method: Option<Method>,
-    /// Where the networks of method neural begin: cold, sweep, or the directory of a run [default: cold]
+    /// Initialisation of method neural: cold, sweep, or the directory of a run [default: cold]
     #[arg(long, value_name = "WHERE", help_heading = "Solver")]
     pub init: Option<Init>,
-    /// Most iterations of method neural [default: 3000]
+    /// Maximum number of iterations of method neural [default: 3000]
     #[arg(long, value_name = "N", help_heading = "Solver")]
     pub iterations: Option<usize>,
-    /// Bumps per time in the message of method neural; more than one for sparse data [default: 1]
+    /// Mixture components per time in the message of method neural; more than one for sparse data [default: 1]
     #[arg(long, value_name = "M", help_heading = "Solver")]
     pub components: Option<usize>,
-    /// With method neural, learn parameters along with the networks, as published, rather than by sweeps before
+    /// With method neural, learn parameters jointly with the networks, as published, not by sweeps beforehand
     #[arg(long, help_heading = "Solver")]
     pub alongside: bool,
     /// Posterior paths and threads.
@@ -195,16 +195,16 @@ pub struct ForecastArgs {
     /// Directory that `levytilt fit --out` wrote
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// How far to look: a number in the record's unit of time or, for timestamps, such as 90m, 12h, 2d, 1w
+    /// Forecast horizon: a number in the record's unit of time or, for timestamps, such as 90m, 12h, 2d, 1w
     #[arg(long, value_name = "H", conflicts_with = "at", required_unless_present = "at")]
     pub horizon: Option<String>,
-    /// CSV file whose first column holds the times to look at
+    /// CSV file whose first column holds the times to forecast
     #[arg(long, value_name = "FILE")]
     pub at: Option<String>,
     /// Directory for the results; made if missing
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Hold learned parameters at their estimates instead of drawing them from their errors
+    /// Fix learned parameters at their estimates instead of drawing them from their posterior
     #[arg(long)]
     pub fixed_parameters: bool,
     /// Seed of the random numbers [default: that of the fit]
@@ -227,19 +227,19 @@ pub struct ScoreArgs {
     /// Directory that `levytilt forecast --out` wrote
     #[arg(value_name = "FORECAST")]
     pub forecast: PathBuf,
-    /// CSV file with what came, named and timed like the record; - for standard input
+    /// CSV file of observations, with the columns and times of the record, or - for standard input
     #[arg(value_name = "TRUTH")]
     pub truth: String,
-    /// Score the tail above this value [default: the 95% quantile of the truth file's column]
+    /// Score the tail above this value [default: the 95% quantile of the column in TRUTH]
     #[arg(long, value_name = "X")]
     pub above: Option<f64>,
-    /// Score the tail below this value [default: the 5% quantile of the truth file's column]
+    /// Score the tail below this value [default: the 5% quantile of the column in TRUTH]
     #[arg(long, value_name = "X")]
     pub below: Option<f64>,
     /// Directory for report.html and scores.json; made if missing
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Seed of the random place of a truth within its rank [default: 1]
+    /// Seed for breaking ties in the PIT [default: 1]
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true)]
     pub seed: u64,
     /// The figures alone.
@@ -253,10 +253,10 @@ pub struct ScoreArgs {
 /// Flags of `doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// CSV file to examine, plain or gzipped, or - for standard input; without one only the machine
+    /// CSV file to check, plain or gzipped, or - for standard input [default: check the machine only]
     #[arg(value_name = "DATA")]
     pub source: Option<String>,
-    /// Value columns to examine, separated by commas [default: all]
+    /// Value columns to check, separated by commas [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub columns: Vec<String>,
     /// Print what was found as JSON
@@ -270,7 +270,7 @@ pub struct InitArgs {
     /// File to write, or - for standard output
     #[arg(value_name = "FILE", default_value = "levytilt.toml")]
     pub file: PathBuf,
-    /// Replace a file that is there
+    /// Overwrite an existing file
     #[arg(long)]
     pub force: bool,
 }
@@ -308,7 +308,7 @@ pub struct RenderArgs {
 /// Whether figures are wanted as files of their own.
 #[derive(Debug, Clone, Default, Args)]
 pub struct PlotArgs {
-    /// Also write the figures of report.html as files of their own, into the directory plots beside it
+    /// Also write the figures of report.html as separate files, into the directory plots beside it
     #[arg(long, value_name = "FORMAT")]
     pub plots: Option<PlotFormat>,
 }
@@ -341,7 +341,7 @@ impl From<PlotFormat> for report::PlotFormat {
     }
 }
 
-/// How much to compute, and with how many hands.
+/// How much to compute, and on how many threads.
 #[derive(Debug, Args)]
 pub struct EffortArgs {
     /// Number of paths [default: 500 for fit, those of the fit for forecast]
@@ -358,7 +358,7 @@ pub struct ReportArgs {
     /// Print the summary as JSON
     #[arg(long)]
     pub json: bool,
-    /// Print nothing but errors (and the JSON, if asked for)
+    /// Print only errors (and the JSON, if requested)
     #[arg(long)]
     pub quiet: bool,
 }

@@ -26,22 +26,22 @@ pub struct ReproduceArgs {
     /// CSV file of hourly prices, a column per ticker: univariate and multivariate
     #[arg(long, value_name = "FILE")]
     pub data: Option<String>,
-    /// A small part, in about a minute
+    /// Run a small part only, in about a minute
     #[arg(long)]
     pub quick: bool,
-    /// Data sets per system, index and error of observation: synthetic [default: 50]
+    /// Data sets per system, tail index and observation noise: synthetic [default: 50]
     #[arg(long, value_name = "N")]
     pub realisations: Option<usize>,
-    /// Standard deviations of the observation error, separated by commas: synthetic
+    /// Observation standard deviations, separated by commas: synthetic
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "0.1,0.05")]
     pub observation_std: Vec<f64>,
-    /// Data sets per system, index and error that networks are trained on too, a minute or two each: synthetic
+    /// Data sets of each kind on which to train networks too, a minute or two each: synthetic
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub networks: usize,
     /// Models, separated by commas: univariate and multivariate [default: walks, garch-t, gaussian-sde, tilt]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub models: Option<Vec<String>>,
-    /// Training steps of models that are trained networks: univariate and multivariate [default: the published number]
+    /// Training steps of neural network models: univariate and multivariate [default: the published number]
     #[arg(long, value_name = "N")]
     pub training_steps: Option<usize>,
     /// Seed of the random numbers
@@ -50,7 +50,7 @@ pub struct ReproduceArgs {
     /// Threads, 0 = all cores; results do not depend on it
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
-    /// Directory for the results; a second call with the same one goes on where the first stopped
+    /// Directory for the results; the same command resumes where it stopped
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
     /// The figures alone.
@@ -87,18 +87,18 @@ impl ReproduceArgs {
 
 /// Below the flags of `reproduce`.
 pub const REPRODUCE_HELP: &str = "\
-The tables of Kındap, Opper, Dupuis, Şimşekli and Birdal, with the published figure beside this program's.
+Reproduces the tables of Kındap, Opper, Dupuis, Şimşekli and Birdal, with the published figures alongside.
 
-synthetic     OU and double well, alpha 1.1 to 1.9: 10 001 points, 1000 of them seen, CRPS of the posterior on the other
-              9001 observations, errors of the drift's parameters. Rows: tilt (stable noise, everything but the error of
-              observation learned), Gaussian noise, and the exact posterior with the true parameters, which is the floor.
+synthetic     OU and double well, alpha 1.1 to 1.9: 10 001 points, 1000 of them observed; CRPS of the posterior on the
+              9001 held out, and errors of the drift's parameters. Rows: tilt (stable noise, everything learned but the
+              observation noise), Gaussian noise, and the exact posterior with the true parameters, which is the floor.
               With --networks 2, networks of the paper's size are trained on the first two data sets of each kind.
 univariate    30 days of training, 2 days ahead, every 2 days: see `levytilt backtest --help`. Needs --data: a column of
 multivariate  timestamps and one per ticker, as yfinance.download(tickers, interval=\"1h\")[\"Close\"] gives. The paper's
               networks join with --models; trained as published they take minutes per window.
 
-Written: report.html (the page to look at), table.json and table.md, and one line per finished piece, so that a run that
-was stopped goes on.
+Writes report.html (the page to look at), table.json and table.md, and one line per finished piece, so that the same
+command resumes a stopped run.
 
 Examples:
   levytilt reproduce synthetic --quick --out quick

@@ -23,7 +23,7 @@ pub fn tell(args: &BacktestArgs, scores: &Scores) -> Result<()> {
         say(&finite::json(scores)?);
     } else if !args.report.quiet {
         let (used, skipped) = (scores.windows.len(), scores.skipped.len());
-        say(&format!("{used} windows, {skipped} skipped, {} left out because a model failed", scores.failed.len()));
+        say(&format!("{used} windows, {skipped} skipped, {} excluded because a model failed", scores.failed.len()));
         scores.table().iter().for_each(|line| say(line));
         scores.warnings.iter().for_each(|warning| say(&format!("note: {warning}")));
         say(&format!("written: {}: report.html, windows.jsonl, scores.json, scores.md", args.out.display()));

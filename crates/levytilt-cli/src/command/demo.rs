@@ -25,8 +25,8 @@ pub fn run(args: &DemoArgs) -> Result<()> {
         say(&format!(
             "\nWritten to {dir}: data.csv, summary.json, posterior.csv (the climate state), paths.npz, model.toml"
         ));
-        say(&format!("Look at it:    {dir}/report.html"));
-        say(&format!("Look ahead:    levytilt forecast {dir} --horizon 1"));
+        say(&format!("Open:          {dir}/report.html"));
+        say(&format!("Forecast:      levytilt forecast {dir} --horizon 1"));
         say(&format!("Check exactly: levytilt exact {dir}/data.csv --config {dir}/model.toml"));
         say(&format!("Fit another:   levytilt fit {dir}/data.csv --drift double-well --noise student"));
     }

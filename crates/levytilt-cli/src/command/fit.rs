@@ -37,7 +37,7 @@ fn tell(summary: &Summary, dir: Option<&Path>, how: &ReportArgs) -> Result<()> {
         if let Some(dir) = dir {
             let dir = dir.display();
             say(&format!("written       {dir}: summary.json, posterior.csv, paths.npz, settings.toml, model.toml"));
-            say(&format!("look at       {dir}/report.html"));
+            say(&format!("open          {dir}/report.html"));
             say(&format!("next          levytilt forecast {dir} --horizon H"));
         }
     }

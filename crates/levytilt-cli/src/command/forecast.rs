@@ -39,7 +39,7 @@ fn tell(Summary { dimension, to, median, q05, q95, paths, drawn_parameters, warn
         say(&format!("{name} at {to}: median {median:.4}, 90% between {q05:.4} and {q95:.4} ({paths} paths)"));
     }
     if !drawn_parameters.is_empty() {
-        say(&format!("parameters drawn from their errors: {}", drawn_parameters.join(", ")));
+        say(&format!("parameters drawn from their posterior: {}", drawn_parameters.join(", ")));
     }
     warnings.iter().for_each(|warning| say(&format!("note: {warning}")));
 }

@@ -170,7 +170,7 @@ fn damaged_models_are_named() {
         ("network: width 2⁶⁴ - 1", with_spec("18446744073709551615", "[0, 0]"), &[]),
         ("network: width 0", with_spec("0", "[0, 0]"), &[]),
         ("network: too few numbers", with_spec("1", "[0, 0]"), &[]),
-        ("network: no number", [with_spec("1", "[0, 8]"), vec![255; 8]].concat(), &["no finite number"]),
+        ("network: no number", [with_spec("1", "[0, 8]"), vec![255; 8]].concat(), &["NaN or infinite"]),
     ] {
         replace(&network, &content);
         forecast(what, &[&["model.safetensors"], parts].concat());

@@ -18,7 +18,7 @@ use crate::workflow::score::{Rules, judge};
 pub struct Request {
     /// Directory of the forecast.
     pub forecast: PathBuf,
-    /// File with what came, or - for standard input.
+    /// File with the observations, or - for standard input.
     pub truth: String,
     /// Thresholds and seed.
     pub rules: Rules,

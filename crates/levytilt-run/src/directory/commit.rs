@@ -80,7 +80,7 @@ fn move_all(dir: &Path, done: &Path) -> Result<()> {
             gone_is_fine(fs::remove_file(dir.join(place)))?;
             gone_is_fine(fs::remove_file(done.join(name)))?;
         } else {
-            bail!("{text} is no file of a result; remove it");
+            bail!("{text} is not a file of a result; remove it");
         }
     }
     sync(dir)?;
@@ -99,7 +99,7 @@ pub fn steady<T>(dir: &Path, read: impl Fn() -> Result<T>) -> Result<T> {
         }
         std::thread::sleep(Duration::from_millis(10));
     }
-    bail!("{}: changes all the time; another process writes there", dir.display())
+    bail!("{}: keeps changing; another process is writing there", dir.display())
 }
 
 /// Files of a directory with length and time of writing: enough to see that one was replaced.

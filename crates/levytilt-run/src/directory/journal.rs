@@ -1,4 +1,4 @@
-//! Keep finished pieces of long work in a file of one JSON object per line, so that a run that was stopped can go on.
+//! Keep finished pieces of long work in a file of one JSON object per line, so that a stopped run can resume.
 
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -68,8 +68,7 @@ impl Journal {
             Ok(()) => whole.length += text.len() as u64,
             Err(_) => whole.cut().context("cannot mend the journal")?,
         }
-        written
-            .context("cannot append to the journal; what is finished is kept, and the same command goes on from there")
+        written.context("cannot append to the journal; finished work is kept, and the same command resumes from there")
     }
 }
 

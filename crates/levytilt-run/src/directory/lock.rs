@@ -79,7 +79,7 @@ fn missing_ancestors(dir: &Path) -> Vec<PathBuf> {
 fn lock(dir: &Path) -> Result<File> {
     let path = dir.join(LOCK);
     if path.is_symlink() {
-        return Err(bad(format!("{}: is a link, which this program never makes; remove it", path.display())));
+        return Err(bad(format!("{}: is a link, which this program never creates; remove it", path.display())));
     }
     let refused = |error| bad(format!("cannot write into {}: {error}; choose another --out", dir.display()));
     loop {
@@ -89,7 +89,7 @@ fn lock(dir: &Path) -> Result<File> {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(in_use(dir, &mut file)),
             Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {
-                let note = "this file system has no locks: see to it that no other process writes there";
+                let note = "this file system has no locks: make sure that no other process writes there";
                 drop(writeln!(std::io::stderr(), "{}: {note}", dir.display()));
             }
             Err(TryLockError::Error(error)) => return Err(refused(error)),
@@ -144,7 +144,9 @@ fn version_of(dir: &Path) -> Option<String> {
 pub fn made_by(dir: &Path) -> String {
     let own = env!("CARGO_PKG_VERSION");
     match version_of(dir) {
-        Some(other) if other != own => format!("; it was made by version {other}, and this is {own}: make it again"),
+        Some(other) if other != own => {
+            format!("; it was made by version {other}, and this is {own}: run the command again")
+        }
         _ => String::new(),
     }
 }

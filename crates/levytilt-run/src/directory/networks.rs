@@ -56,7 +56,7 @@ pub fn training(checkpoint: &Checkpoint) -> Tensors {
 pub fn checkpoint(tensors: &Tensors) -> Result<Checkpoint> {
     let singles = |name: &str| tensors.singles(&format!("training.{name}")).map(<[f32]>::to_vec);
     Ok(Checkpoint {
-        fingerprint: u64::from_str_radix(tensors.word("training.of")?, 16).context("training.of is no number")?,
+        fingerprint: u64::from_str_radix(tensors.word("training.of")?, 16).context("training.of is not a number")?,
         parameters: singles("parameters")?,
         moments: [singles("first")?, singles("second")?],
         trace: tensors.doubles("training.trace")?.to_vec(),

@@ -136,7 +136,7 @@ fn header(from: &mut impl Read) -> Result<String, String> {
         _ => u32_at(&read(4)?, 0).map(|length| length as usize),
     };
     let length = length.filter(|length| *length <= MOST_HEADER).ok_or("its header is too long")?;
-    String::from_utf8(read(length)?).map_err(|_| "its header is no text".into())
+    String::from_utf8(read(length)?).map_err(|_| "its header is not text".into())
 }
 
 /// A source with the checksum of what was read of it.

@@ -37,7 +37,7 @@ pub fn work_through<T: Sync, L: Serialize + Send>(
     finished.sort_by_key(|(place, _)| *place);
     if finished.len() < tasks.len() {
         let (done, all) = (finished.len(), tasks.len());
-        anyhow::bail!("stopped after {done} of {all} pieces, which are kept; the same command goes on from there");
+        anyhow::bail!("stopped after {done} of {all} pieces, which are kept; the same command resumes from there");
     }
     Ok(finished.into_iter().map(|(_, line)| line).collect())
 }

@@ -130,14 +130,14 @@ impl LearnedParameters {
         let before = solve::parameters(model).len().saturating_sub(all.len());
         let place = |name: &String| match all.iter().position(|known| known == name) {
             Some(place) => Ok(before + place),
-            None => Err(bad(format!("{STATE}: learned {} is no parameter of {MODEL}", quoted(name)))),
+            None => Err(bad(format!("{STATE}: learned {} is not a parameter of {MODEL}", quoted(name)))),
         };
         let places = self.names.iter().map(place).collect::<Result<Vec<usize>>>()?;
         let law = ParameterLaw::new(model, &places, &self.covariance, &self.shift);
         let count = places.len();
         law.ok_or_else(|| {
             let expected = format!("expected a positive definite matrix of {count} rows, and as many shifts or none");
-            bad(format!("{STATE}: the covariance of the learned parameters is not one; {expected}"))
+            bad(format!("{STATE}: invalid covariance of the learned parameters; {expected}"))
         })
     }
 }

@@ -80,7 +80,7 @@ impl Tensors {
 
     /// A word.
     pub fn word(&self, key: &str) -> Result<&str> {
-        self.words.get(key).and_then(Value::as_str).with_context(|| format!("does not say its {key}"))
+        self.words.get(key).and_then(Value::as_str).with_context(|| format!("has no entry {key}"))
     }
 
     /// A list of 64-bit numbers.
@@ -159,7 +159,7 @@ impl Tensors {
             let kind = about["dtype"].as_str().unwrap_or_default();
             let list = found.and_then(|bytes| List::read(kind, bytes)).filter(List::is_finite);
             list.map(|list| (name.clone(), list))
-                .with_context(|| format!("tensor {name} is damaged or cut short, or holds what is no finite number"))
+                .with_context(|| format!("tensor {name} is damaged or cut short, or holds a NaN or infinite number"))
         };
         Ok(Self { words, lists: header.into_iter().map(list).collect::<Result<_>>()? })
     }

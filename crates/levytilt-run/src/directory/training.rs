@@ -1,4 +1,4 @@
-//! Keep the training of networks beside the results until it is finished, so that the same command goes on after a stop.
+//! Keep the training of networks beside the results until it is finished, so that the same command resumes after a stop.
 
 use levytilt::solve::neural::{Checkpoint, Keeper, kept};
 use std::io::{BufReader, ErrorKind, Write};
@@ -30,7 +30,7 @@ pub fn settled<'a>() -> Option<Entry<'a>> {
 pub fn tell_of_rest(dir: &Path) {
     let path = dir.join(TRAINING);
     if interrupt::asked() && path.exists() {
-        note(&format!("training was stopped and kept in {}: the same command goes on from there", path.display()));
+        note(&format!("training was stopped; its checkpoint is {}: the same command resumes there", path.display()));
     }
 }
 
@@ -51,14 +51,14 @@ impl Keeper for Shelf {
                 Err(error) => format!("{error:#}"),
             },
         };
-        note(&format!("{}: {why}; training begins anew", path.display()));
+        note(&format!("{}: {why}; training starts over", path.display()));
         None
     }
 
     fn keep(&mut self, checkpoint: &Checkpoint) {
         let tensors = networks::training(checkpoint);
         if let Err(error) = commit::write(&self.dir, &[Entry::new(TRAINING, |out| tensors.write(out))]) {
-            note(&format!("training goes on but is not kept: {error:#}"));
+            note(&format!("training continues without checkpoints: {error:#}"));
         }
     }
 }

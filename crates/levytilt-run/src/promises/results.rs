@@ -164,7 +164,7 @@ fn check_scores(lines: &[Line]) {
     let Ok((models, ..)) = summarise(&judged) else { return };
     let scores = lines.iter().filter_map(|line| line.scores.as_ref());
     let mut all = scores.flat_map(|s| [&s.crps, &s.tail_crps, &s.squared, &s.absolute]).flatten();
-    // Sums of the largest numbers are none.
+    // Sums of the largest numbers overflow.
     if all.any(|value| value.abs() > 1e150) {
         return;
     }

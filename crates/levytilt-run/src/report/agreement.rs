@@ -3,7 +3,7 @@
 use super::page::Block;
 use crate::number::readable;
 
-/// Kolmogorov's distance times √n that one in a hundred right models exceeds.
+/// Critical value of Kolmogorov's distance times √n at the 1% level.
 const ONE_PERCENT: f64 = 1.628;
 
 /// A verdict on one dimension, whose name comes first if there are several; per path the sign of every increment and the
@@ -14,20 +14,15 @@ pub fn verdict(name: Option<String>, paths: &[Vec<(f64, f64)>]) -> Option<Block>
     let found = *distances.get(distances.len() / 2)?;
     let limit = ONE_PERCENT / (paths.first()?.len() as f64).sqrt();
     let of = name.map_or(String::new(), |name| format!("{name}: "));
-    let figures = format!(
-        "their distributions are at most {} apart, where 99% of right models stay below {}",
-        readable(found),
-        readable(limit)
-    );
+    let figures =
+        format!("Kolmogorov distance {}, critical value at the 1% level {}", readable(found), readable(limit));
     Some(if found > limit {
         Block::Warning(format!(
-            "{of}The increments do not follow this noise: {figures}. Another family may explain the record better; --noise auto \
-             compares them by their evidence."
+            "{of}The increments do not follow this noise: {figures}. Another family may fit better; --noise auto compares \
+             families by evidence."
         ))
     } else {
-        Block::Good(format!(
-            "{of}The increments follow this noise as those of a right model would: {figures}. Their largest are for the Q–Q plot to judge."
-        ))
+        Block::Good(format!("{of}The increments follow this noise: {figures}. The Q–Q plot shows the largest ones."))
     })
 }
 

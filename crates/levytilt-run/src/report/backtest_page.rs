@@ -10,9 +10,12 @@ use crate::workflow::backtest::table::percent;
 pub fn backtest_page(scores: &Scores) -> Page {
     let mut first = vec![Block::Table(table(scores)), Block::Figure(Box::new(differences(scores)))];
     first.extend(scores.warnings.iter().map(|warning| Block::Warning(sentence(warning))));
-    for (what, count) in [("could not be used", scores.skipped.len()), ("failed in a model", scores.failed.len())] {
+    for (what, count) in [("could not be used", scores.skipped.len()), ("had a model that failed", scores.failed.len())]
+    {
         if count > 0 {
-            first.push(Block::Warning(format!("{count} windows {what} and are scored for none; see scores.json.")));
+            first.push(Block::Warning(format!(
+                "{count} windows {what} and are excluded for all models; see scores.json."
+            )));
         }
     }
     let truths = scores.models.first().map_or(0, |model| model.pit_histogram.iter().sum());
@@ -22,7 +25,8 @@ pub fn backtest_page(scores: &Scores) -> Page {
     let curves: Vec<_> = scores.models.iter().map(|model| (model.name.as_str(), curve(model))).collect();
     let curves: Vec<Curve> =
         curves.into_iter().map(|(name, (levels, observed))| Curve { name, levels, observed }).collect();
-    let diagram = reliability("reliability", "Reliability", "central interval of the forecast", &curves, truths);
+    let diagram =
+        reliability("reliability", "Reliability", "nominal coverage of the central interval", &curves, truths);
     let pits = scores.models.iter().enumerate();
     let pits =
         pits.map(|(k, m)| pit(&format!("pit-{}", k + 1), format!("{}: PIT histogram", m.name), &m.pit_histogram));
@@ -55,12 +59,12 @@ pub fn backtest_page(scores: &Scores) -> Page {
 }
 
 fn table(scores: &Scores) -> Table {
-    let mut head = ["model", "CRPS", "against reference", "95% interval", "p", "better in"].map(String::from).to_vec();
+    let mut head = ["model", "CRPS", "difference", "95% interval", "p", "better in"].map(String::from).to_vec();
     let several = scores.dimensions.len() > 1;
     head.extend(several.then(|| "energy score".to_string()));
     head.extend(["tail CRPS", "MSE", "MAE"].map(String::from));
     let levels = scores.models.first().map_or(&[][..], |model| &model.coverage);
-    head.extend(levels.iter().map(|share| format!("in {:.0}%", 100.0 * share.level)));
+    head.extend(levels.iter().map(|share| format!("coverage {:.0}%", 100.0 * share.level)));
     head.push("s/window".into());
     let row = |model: &ModelScores| {
         let mut cells = vec![Cell::text(&model.name), Cell::number(model.crps)];
@@ -84,9 +88,9 @@ fn table(scores: &Scores) -> Table {
     let best = (0..scores.models.len()).min_by(|&a, &b| scores.models[a].crps.total_cmp(&scores.models[b].crps));
     Table {
         caption: format!(
-            "Smaller is better, except for shares of truths in central intervals, which have standard errors over windows. The \
+            "Smaller is better, except for the coverage of central intervals, which has standard errors over windows. The \
              reference is {}; differences are model minus reference, with a block-bootstrap interval and the Diebold–Mariano \
-             p-value. Click a head to sort.",
+             p-value. Click a column header to sort.",
             scores.reference
         ),
         head,
@@ -115,10 +119,10 @@ fn differences(scores: &Scores) -> Figure {
     .column("high", "97.5%", column(|d| d.high))
     .column("ends", "model", vec![0.5, count + 0.5])
     .column("zero", "equal", vec![0.0, 0.0])
-    .layer(Layer { dash: true, ..Layer::line("as good as the reference", "grey", "ends", "zero") })
+    .layer(Layer { dash: true, ..Layer::line("equal to the reference", "grey", "ends", "zero") })
     .layer(Layer::whiskers("model minus reference, 95% interval", "blue", "model", ["low", "mean", "high"]));
     figure.caption = format!(
-        "Below zero a model is better than the reference; an interval across zero leaves it open. In {}.",
+        "Below zero the model beats the reference; an interval that contains zero is inconclusive. In {}.",
         scores.unit
     );
     figure.height = Some(260);
@@ -134,7 +138,7 @@ fn by_step(scores: &Scores) -> Figure {
             .column(&y, &model.name, model.crps_by_step.iter().map(|s| s.crps).collect())
             .layer(Layer::line(&model.name, tone(k), &x, &y));
     }
-    figure.caption = format!("How scores grow with the horizon, in {}.", scores.unit);
+    figure.caption = format!("How CRPS grows with the horizon, in {}.", scores.unit);
     (figure.height, figure.y_include) = (Some(320), vec![0.0]);
     figure
 }
@@ -151,7 +155,8 @@ fn by_window(scores: &Scores) -> Figure {
         let line = Layer::line(&model.name, tone(k), "window", &y);
         figure = figure.column(&y, &model.name, model.crps_by_window.clone()).layer(Layer { thin: true, ..line });
     }
-    figure.caption = format!("The same windows for all: a few hard ones can decide a mean. In {}.", scores.unit);
+    figure.caption =
+        format!("All models on the same windows; a few hard windows can dominate the mean. In {}.", scores.unit);
     figure.height = Some(320);
     figure
 }

@@ -1,4 +1,4 @@
-//! Show what is forecast: bands that widen into the future, the end of the record before them, what came if it is known.
+//! Show what is forecast: bands that widen into the future, the end of the record before them, later observations if known.
 
 use anyhow::Result;
 
@@ -36,7 +36,7 @@ pub struct Fan<'a> {
     pub draws: &'a dyn Fn(usize) -> Vec<f64>,
     /// Times and values of the end of the record.
     pub history: Option<(Vec<f64>, Vec<f64>)>,
-    /// Times and values of what came.
+    /// Times and values of the later observations.
     pub truth: Option<(Vec<f64>, Vec<f64>)>,
 }
 
@@ -68,7 +68,7 @@ impl Fan<'_> {
         figure = figure.layer(Layer::line("median", "blue", "time", "q50"));
         for (seen, name, [x, y], tone) in [
             (&self.history, "end of the record", ["history_time", "history"], "dots"),
-            (&self.truth, "what came", ["truth_time", "truth"], "red"),
+            (&self.truth, "observed", ["truth_time", "truth"], "red"),
         ] {
             let Some((times, values)) = seen else { continue };
             figure = figure.column(x, "time", times.clone()).column(y, name, short(values.clone()));
@@ -83,7 +83,7 @@ impl Fan<'_> {
 pub fn law_at_the_end(id: &str, name: &str, draws: Vec<f64>) -> Figure {
     let draws = sorted(draws);
     let ends = (quantile(&draws, 0.01), quantile(&draws, 0.99));
-    let mut figure = histogram(id, "Law at the last time".into(), name, "share of paths", &draws, ends, MANY);
+    let mut figure = histogram(id, "Distribution at the last time".into(), name, "share of paths", &draws, ends, MANY);
     figure.caption = "Where the paths end, between their 1% and 99% quantiles.".into();
     figure
 }

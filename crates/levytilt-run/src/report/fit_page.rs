@@ -41,7 +41,7 @@ pub fn fit_page(material: &Material) -> Result<Page> {
             vec![Block::Table(parameters::table(&outcome.fit, summary.drift, summary.noise))],
         ),
         Section::new("quality", "How good is this fit?", quality::blocks(summary, &outcome.fit.diagnosis(), rival)),
-        Section::new("drift", "Law of motion", all.clone().map(|i| Block::Pair(motion::figures(&scene, i))).collect()),
+        Section::new("drift", "Drift", all.clone().map(|i| Block::Pair(motion::figures(&scene, i))).collect()),
         Section::new("noise", "Noise", all.map(|i| noise::blocks(&scene, i)).collect::<Result<Vec<_>>>()?.concat()),
     ];
     let steps = trace::figures(&outcome.trace, &outcome.fit, &table.names);
@@ -56,7 +56,7 @@ pub fn fit_page(material: &Material) -> Result<Page> {
         kind: "fit".into(),
         title: format!("{names}: {}, {} noise", drift_name(summary.drift), summary.noise),
         lead: format!(
-            "{} observations of {names} from {}, explained by a hidden path of {} steps that {}.",
+            "{} observations of {names} from {}, modelled by a hidden path of {} steps that {}.",
             summary.observations,
             table.source,
             summary.steps,

@@ -35,7 +35,7 @@ pub fn forecast_page(outlook: &Outlook) -> Page {
     let mut blocks: Vec<Block> = (0..dim).flat_map(|i| figures(outlook, i)).collect();
     blocks.extend(warnings.iter().map(|warning| Block::Warning(sentence(warning))));
     blocks.push(Block::Text(
-        "The paths are of the state itself. An observation adds its error, observation_std in the run's summary."
+        "The paths are of the state. Observations add noise with standard deviation observation_std, in the run's summary."
             .into(),
     ));
     Page {
@@ -48,7 +48,7 @@ pub fn forecast_page(outlook: &Outlook) -> Page {
         ),
         dimensions: names.to_vec(),
         sections: vec![
-            Section::new("fan", "What lies ahead", blocks),
+            Section::new("fan", "Forecast", blocks),
             Section::new("end", "At the last time", (0..dim).flat_map(|i| last(outlook, i)).collect()),
         ],
         version: outlook.version.into(),
@@ -80,8 +80,8 @@ fn figures(outlook: &Outlook, i: usize) -> Vec<Block> {
     let mut figure = fan.figure();
     figure.title = if outlook.names.len() > 1 { format!("{name}: forecast") } else { "Forecast".into() };
     figure.caption =
-        "Bands hold 50% and 90% of the paths, 98% on request; a few paths are drawn as they are, beyond the \
-                      frame if they jump there."
+        "Bands contain 50% and 90% of the paths (98%: click in the legend). The few single paths drawn may jump out \
+         of the frame."
             .into();
     figure.dimension = (outlook.names.len() > 1).then(|| name.clone());
     vec![Block::Figure(Box::new(figure))]

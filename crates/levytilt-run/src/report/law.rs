@@ -37,7 +37,7 @@ impl Law {
         Ok(Self::new(Nodes::new(vec![1.0], vec![1.0], Vec::new())?))
     }
 
-    /// The chance to move at all: 1 but for jumps with stillness between them.
+    /// The probability of a move: below 1 only for jumps with rests between them.
     pub fn moving(&self) -> f64 {
         self.moving
     }

@@ -26,11 +26,11 @@ pub fn blocks(scene: &Scene, trained: &Trained) -> Vec<Block> {
 fn training(trained: &Trained) -> Figure {
     let keep = thin(trained.trace.len(), MOST, &[&trained.trace], &[]);
     let mut figure =
-        Figure::new("training", "Training of the networks", Axis::linear("iteration"), Axis::linear("bound (nats)"))
+        Figure::new("training", "Training of the networks", Axis::linear("iteration"), Axis::linear("ELBO (nats)"))
             .column("iteration", "iteration", keep.iter().map(|&k| k as f64).collect())
-            .column("bound", "bound", pick(&trained.trace, &keep))
-            .layer(Layer { thin: true, ..Layer::line("bound", "blue", "iteration", "bound") });
-    figure.caption = "Bound of the log evidence before every iteration, estimated with few paths.".into();
+            .column("bound", "ELBO", pick(&trained.trace, &keep))
+            .layer(Layer { thin: true, ..Layer::line("ELBO", "blue", "iteration", "bound") });
+    figure.caption = "ELBO before every iteration, estimated with few paths.".into();
     figure.height = Some(260);
     figure
 }
@@ -45,13 +45,13 @@ fn references(scene: &Scene, trained: &Trained) -> Figure {
     let mut figure = histogram("references", "Reference times".into(), "time", "references", &sorted, span, BOXES)
         .column("ends", "time", vec![span.0, span.1])
         .column("even", "density of even ones", vec![even; 2])
-        .layer(Layer { dash: true, ..Layer::line("evenly spaced, as at the start", "grey", "ends", "even") })
+        .layer(Layer { dash: true, ..Layer::line("evenly spaced (initial)", "grey", "ends", "even") })
         .column("move_time", "time of move", moves.clone())
         .column("move_height", "density of even ones", vec![even; moves.len()])
         .layer(Layer { large: true, ..Layer::points("largest moves of the path", "red", "move_time", "move_height") });
     let crowding = trained.crowding(&moves, REACH * (span.1 - span.0));
     figure.caption = format!(
-        "Where the networks look closest: density of the encoder's learned reference times, which begin evenly spaced. \
+        "Density of the encoder's learned reference times, which start evenly spaced. \
          Within a hundredth of the span of the {MOVES} largest moves they are {crowding:.2} times as dense as even ones."
     );
     (figure.x, figure.link, figure.height) = (scene.times.clone(), Some("time".into()), Some(260));
@@ -65,7 +65,7 @@ const MOVES: usize = 10;
 /// What counts as near to one, in spans.
 const REACH: f64 = 0.01;
 
-/// Times of the largest moves of the posterior mean over one step, in errors of observation.
+/// Times of the largest moves of the posterior mean over one step, in observation standard deviations.
 fn largest_moves(scene: &Scene) -> Vec<f64> {
     let fit = &scene.outcome.fit;
     let size = |j: usize| {
@@ -95,21 +95,21 @@ fn coefficients(scene: &Scene, i: usize) -> Vec<Figure> {
     let keep = thin(fit.times.len(), MOST, &all, &[]);
     let name = &scene.table.names[i];
     let mut shapes = vec![
-        ("firmness", "−A", "−A: how firmly the future holds", Axis::log(format!("−A, per square of {name}")), a),
-        ("pull", "B", "B: where it pulls", Axis::linear(format!("B, per unit of {name}")), b),
+        ("firmness", "−A", "−A: half the precision of the message", Axis::log(format!("−A, per square of {name}")), a),
+        ("pull", "B", "B: linear term", Axis::linear(format!("B, per unit of {name}")), b),
     ];
     if several {
         let y = Axis::linear("share of the message's area");
-        shapes.push(("weight", "share", "Weights of the bumps", y, areas(&bumps)));
+        shapes.push(("weight", "share", "Weights of the components", y, areas(&bumps)));
     }
     let caption = match several {
         false => {
-            "The message of the networks at every time, φ(x) = A x² + B x, with which steps are tilted towards what comes; \
+            "The message of the networks at every time, φ(x) = A x² + B x, which tilts steps towards later observations; \
              its centre is −B/(2A)."
         }
         true => {
-            "The message of the networks at every time, with which steps are tilted towards what comes: a sum of bumps \
-             exp(A x² + B x), each with a weight; the centre of a bump is −B/(2A)."
+            "The message of the networks at every time, which tilts steps towards later observations: a weighted sum of \
+             components exp(A x² + B x), each centred at −B/(2A)."
         }
     };
     let figure = |(id, column, label, y, values): (&str, &str, &str, Axis, Vec<Vec<f64>>)| {
@@ -121,7 +121,7 @@ fn coefficients(scene: &Scene, i: usize) -> Vec<Figure> {
         for (m, values) in values.iter().enumerate() {
             let (key, label) = match several {
                 false => ("value".into(), column.into()),
-                true => (format!("value{m}"), format!("{column}, bump {}", m + 1)),
+                true => (format!("value{m}"), format!("{column}, component {}", m + 1)),
             };
             figure = figure.column(&key, label.clone(), pick(values, &keep));
             figure = figure.layer(Layer::line(&label, tone(m), "time", &key));

@@ -78,14 +78,14 @@ fn drift(scene: &Scene, i: usize, states: &Range) -> Figure {
     figure.columns.insert("zero".into(), super::figure::Column { label: "at rest".into(), values: vec![0.0; COUNT] });
     figure.layers.insert(0, Layer { thin: true, dash: true, ..Layer::line("", "grey", "state", "zero") });
     figure.caption =
-        "Where the state would go without noise, with a 90% band from the errors of the parameters. Where f \
-                      crosses zero from above, the state rests."
+        "The drift, with a 90% band from the uncertainty of the parameters. Where f crosses zero from above there is \
+         a stable equilibrium."
             .into();
     if scene.dim() > 1 {
         figure.caption += " Other dimensions are at their means.";
     }
     if !figure.columns.contains_key("low") {
-        figure.caption += " There is no band: nothing was learned, or the drift is a network.";
+        figure.caption += " No band: no parameter was learned, or the drift is a network.";
     }
     figure
 }
@@ -96,8 +96,8 @@ fn potential(scene: &Scene, i: usize, states: &Range) -> Figure {
     let y = Axis::linear("V, with f = −dV/dx");
     let mut figure = curve_figure(&scene.id("potential", i), scene.title("potential", i), (name, y), xs, curve);
     figure.caption =
-        "The landscape in which the state rolls: its valleys are the states of rest, its passes have to be \
-                      crossed by noise. V is zero at the state nearest zero."
+        "The potential of the drift: its minima are stable equilibria, its maxima the barriers that noise must \
+         cross. V is zero at the state nearest zero."
             .into();
     figure
 }
@@ -130,10 +130,10 @@ fn visited(scene: &Scene, i: usize, medians: &[f64], states: &Range) -> Figure {
     let (title, ends) = (scene.title("visited states", i), (states.low, states.high));
     let name = &scene.table.names[i];
     let mut figure = histogram(&scene.id("visited", i), title, name, "share of times", medians, ends, MANY);
-    figure.caption = "Where the hidden path was (posterior medians).".into();
+    figure.caption = "States visited by the hidden path (posterior medians).".into();
     figure.caption += match scene.outcome.summary.drift {
         DriftName::NONE => " This model has no drift: only noise moves the state.",
-        _ => " The drift is known only where the state has been.",
+        _ => " The data determine the drift only where the state has been.",
     };
     figure.height = Some(300);
     figure

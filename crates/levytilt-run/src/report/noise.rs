@@ -43,7 +43,7 @@ fn typical_length(scene: &Scene) -> f64 {
 
 /// Per path the increments x_j − flow(x_{j−1}): sign, and logarithm of the chance to go further on that side.
 ///
-/// A path drawn from the posterior of a right model has independent increments of the noise's law.
+/// If the model is correct, a path drawn from the posterior has independent increments with the law of the noise.
 fn increments(scene: &Scene, i: usize) -> Result<Vec<Vec<(f64, f64)>>> {
     let (chain, fit) = (scene.chain, &scene.outcome.fit);
     let count = PATHS.min(fit.paths.len());
@@ -101,8 +101,8 @@ fn density(scene: &Scene, i: usize, law: &Law, paths: &[Vec<(f64, f64)>], refere
     .layer(Layer { aside: true, ..Layer::line("model", "blue", "increment", "model") })
     .layer(Layer::points("increments of the posterior paths", "dots", "place", "found"));
     figure.caption = format!(
-        "Law of the noise on logarithmic axes, where a power-law tail is a straight line, against the increments of {} \
-         posterior paths beyond their drift. Increments of other step lengths are carried over by their rank in the model.",
+        "Density of the noise on logarithmic axes, where a power-law tail is a straight line, and the increments of {} \
+         posterior paths after removing the drift. Increments over other step lengths are converted by their rank.",
         paths.len()
     );
     figure
@@ -140,20 +140,21 @@ fn quantiles(scene: &Scene, i: usize, paths: &[Vec<(f64, f64)>]) -> Result<Figur
     let mut figure = Figure::new(
         &scene.id("qq", i),
         scene.title("Q–Q plot", i),
-        Axis::linear("quantile of the model (as of a standard normal)"),
+        Axis::linear("quantile of the model (standard normal)"),
         Axis::linear("quantile of the increments"),
     )
     .column("expected", "model", short(ranks.iter().map(expected).collect()))
     .column("low", "5%", short(edge(0.05)))
     .column("high", "95%", short(edge(0.95)))
     .column("found", "increments", short(ranks.iter().map(over_paths).collect()))
-    .layer(Layer::band("90% of right models", "grey", "expected", ["low", "high"]))
-    .layer(Layer::line("right model", "grey", "expected", "expected"))
+    .layer(Layer::band("90% band under the model", "grey", "expected", ["low", "high"]))
+    .layer(Layer::line("model", "grey", "expected", "expected"))
     .layer(Layer::points("increments", "blue", "expected", "found"));
-    figure.caption = "Ranks of the increments within the model's law, stretched so that a right model gives a standard normal: \
-                      points in the band speak for the noise, points that leave it at the ends say that its tails are too \
-                      heavy (flatter) or too light (steeper). Median over the same paths."
-        .into();
+    figure.caption =
+        "Increments against the model's noise, both transformed to standard normal quantiles. Points inside the band \
+                      agree with the noise; points that leave it at the ends mean that the model's tails are too heavy \
+                      (flatter) or too light (steeper). Median over the same paths."
+            .into();
     Ok(figure)
 }
 

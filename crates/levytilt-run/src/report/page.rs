@@ -155,7 +155,7 @@ impl Page {
         let figures = serde_json::to_string(&figures)?.replace('<', "\\u003c");
         let link = |s: &Section| format!("<a href=\"#{}\">{}</a>", escape(&s.id), escape(&s.title));
         let nav: String = self.sections.iter().map(link).collect();
-        let footer = format!("Made by levytilt {}. This file needs no network and no other file.", self.version);
+        let footer = format!("Made by levytilt {}. This file is self-contained and works offline.", self.version);
         let parts = [
             ("title", escape(&self.title)),
             ("kind", escape(&self.kind)),

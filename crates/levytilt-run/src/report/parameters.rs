@@ -23,11 +23,11 @@ pub fn table(fit: &Fit, drift: DriftName, noise: &str) -> Table {
         .zip(fit.transforms())
         .map(|(p, transform)| row(p, transform, shift(p), about(&p.name, drift, noise)));
     let rows = rows.collect();
-    let head = ["parameter", "estimate", "standard error", "90% interval", "from", "what it is"];
+    let head = ["parameter", "estimate", "standard error", "90% interval", "source", "meaning"];
     Table {
         caption:
-            "Estimates are where the posterior is highest. Intervals are Gaussian on the scale on which a parameter is free \
-             (logarithm or logit), so none leaves its domain; those of the drift lie around the mean of the posterior."
+            "Estimates are posterior modes. Intervals are Gaussian on the unconstrained scale (logarithm or logit), so they \
+             stay within the domain; those of drift parameters are centred at the posterior mean."
                 .into(),
         head: head.map(String::from).into(),
         rows,
@@ -39,9 +39,9 @@ fn row(p: &Estimate, transform: Transform, shift: f64, about: &str) -> Vec<Cell>
     let interval = p.std_error.map(|error| interval(p.value, error, transform, shift));
     let from = match p.std_error {
         _ if p.fixed => "given",
-        _ if p.held_by_prior => "mostly its prior",
+        _ if p.held_by_prior => "mostly the prior",
         Some(_) => "data",
-        None => "data, without an error",
+        None => "data, no standard error",
     };
     vec![
         Cell::text(&p.name),

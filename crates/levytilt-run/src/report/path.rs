@@ -39,9 +39,9 @@ fn lone_values(scene: &Scene, i: usize, jumps: &Jumps) -> Option<Block> {
     let of = scene.dimension(i).map_or(String::new(), |name| format!("{name}: "));
     most.then(|| {
         Block::Warning(format!(
-            "{of}{} of {} probable jumps come in pairs, there and back around a single value. Wrong values look like that, and \
-             a model whose errors of observation are Gaussian can only take them for jumps of the state, with a smaller \
-             alpha than the state itself would have. If they are errors, empty those fields and fit again.",
+            "{of}{} of {} probable jumps come in pairs, there and back around a single value: a sign of outliers in the \
+             data. With Gaussian observation noise the model explains them as jumps of the state, which lowers alpha. If \
+             they are wrong values, leave those fields empty and fit again.",
             2 * pairs,
             times.len()
         ))
@@ -149,16 +149,16 @@ fn path(scene: &Scene, i: usize, jumps: &Jumps) -> Figure {
 }
 
 fn caption(times: usize, kept: usize, (seen, drawn): (usize, usize), jumps: usize) -> String {
-    let mut text = String::from("Observations, the posterior of the state behind them, and a few paths drawn from it.");
+    let mut text = String::from("Observations, the posterior of the hidden state, and a few posterior paths.");
     text += &match jumps {
         0 => " No step is more likely a jump than not.".to_string(),
         1 => " One step is more likely a jump than not; it is marked.".into(),
-        n => format!(" {n} steps are more likely jumps than not and are marked; the largest carry their size."),
+        n => format!(" {n} steps are more likely jumps than not; they are marked, the largest with their size."),
     };
-    text += " A step is a jump if its variance lies in the upper 1% of what the noise would do.";
+    text += " A step counts as a jump if its variance is in the upper 1% under the noise model.";
     if kept < times || drawn < seen {
         text += &format!(
-            " Drawn: {kept} of {times} times and {drawn} of {seen} observations, in every stretch the lowest and the highest."
+            " Shown: {kept} of {times} times and {drawn} of {seen} observations, the lowest and the highest of every interval."
         );
     }
     text
@@ -194,8 +194,8 @@ fn sizes(scene: &Scene, i: usize, jumps: &Jumps) -> Figure {
         .layer(Layer { thin: true, dash: true, ..Layer::line("", "grey", "span", "zero") })
         .layer(Layer { probability: Some("jump_probability".into()), ..whiskers });
     figure.caption =
-        "How far each of these steps went beyond the drift, given that it was a jump: median and 90% interval. \
-                      Zooms together with the figure above."
+        "Size of each of these steps beyond the drift, given that it is a jump: median and 90% interval. Zooms \
+         together with the figure above."
             .into();
     (figure.dimension, figure.link, figure.height) = (scene.dimension(i), Some("time".into()), Some(230));
     figure

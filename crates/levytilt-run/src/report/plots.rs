@@ -64,5 +64,5 @@ fn name(figure: &Figure) -> Result<&str> {
     if !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
         return Ok(id);
     }
-    Err(bad(format!("{CONTENT}: {} is no name of a figure; expected letters, digits, - and _", quoted(id))))
+    Err(bad(format!("{CONTENT}: {} is not the name of a figure; expected letters, digits, - and _", quoted(id))))
 }

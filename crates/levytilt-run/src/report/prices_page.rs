@@ -16,7 +16,7 @@ pub fn prices_page(study: &str, parts: &[Beside]) -> Page {
         kind: "reproduce".into(),
         title: format!("{study} study: {}", windows.join(", ")),
         lead: "Cumulative log-returns two days ahead from thirty days of hourly prices, in units of their spread over the \
-               training part. Ours are scored on the prices given; published figures are of the paper's own prices."
+               training part. Ours are scored on the prices given; published figures are for the paper's own prices."
             .into(),
         dimensions: vec![],
         sections: parts.iter().map(section).collect(),
@@ -37,7 +37,7 @@ fn section(part: &Beside) -> Section {
     blocks.push(Block::Pair(["reliability", "differences"].iter().filter_map(|id| figure(id)).collect()));
     blocks.extend(figure("crps").map(|figure| Block::Figure(Box::new(figure))));
     blocks.push(Block::Text(format!(
-        "{}/report.html is the whole page of this backtest, with every window and the histograms of every model.",
+        "{}/report.html is the full report of this backtest, with every window and the PIT histogram of every model.",
         part.name
     )));
     Section::new(&format!("part-{}", part.name), part.name, blocks)
@@ -55,7 +55,7 @@ fn table(part: &Beside) -> Table {
     head.extend(several.then(|| "energy score".to_string()));
     head.extend(PERCENTILES.map(|percentile| format!("jump CRPS {percentile}%")));
     let levels = part.scores.models.first().map_or(&[][..], |model| &model.coverage);
-    head.extend(levels.iter().map(|share| format!("in {:.0}%", 100.0 * share.level)));
+    head.extend(levels.iter().map(|share| format!("coverage {:.0}%", 100.0 * share.level)));
     let ours = |model: &ModelScores| {
         let mut row = vec![Cell::text(&model.name), Cell::text("ours"), Cell::number(model.crps)];
         row.extend(several.then(|| Cell::number(model.energy_score.unwrap_or(f64::NAN))));
@@ -74,8 +74,8 @@ fn table(part: &Beside) -> Table {
     let scores = &part.scores;
     Table {
         caption: format!(
-            "{} windows of ours, {} skipped, {} left out because a model failed. Smaller is better, except for shares of \
-             truths in central intervals. Jump CRPS selects by outcome and is not a proper score. Click a head to sort.",
+            "Ours: {} windows, {} skipped, {} excluded because a model failed. Smaller is better, except for the coverage of \
+             central intervals. Jump CRPS selects by outcome and is not a proper score. Click a column header to sort.",
             scores.windows.len(),
             scores.skipped.len(),
             scores.failed.len()
@@ -103,7 +103,7 @@ fn side_by_side(part: &Beside) -> Figure {
         .column("paper", "paper", values(false))
         .layer(Layer { large: true, ..Layer::points("ours", "blue", "model", "ours") })
         .layer(Layer { large: true, ..Layer::points("paper", "red", "model", "paper") });
-    figure.caption = "The best first. Ours and the paper's are of different prices: compare within a colour.".into();
+    figure.caption = "Best first. Ours and the paper's use different prices: compare within a colour only.".into();
     (figure.height, figure.y_include) = (Some(300), vec![0.0]);
     figure
 }

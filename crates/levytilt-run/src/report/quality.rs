@@ -30,26 +30,26 @@ fn is_exact(summary: &Summary) -> bool {
 fn verdict(summary: &Summary, gap: &Gap) -> Block {
     if is_exact(summary) {
         return Block::Good(
-            "The paths are exact draws: the posterior was computed on a grid of states, without approximation beyond \
-             that of the grid and of the time steps."
+            "The paths are exact draws: the posterior was computed on a grid of states; the only approximations are \
+             the grid and the time steps."
                 .into(),
         );
     }
     let text = format!(
-        "The bound is {:.2} nats below the log evidence (± {:.2}). The gap is the divergence of the paths drawn from the exact \
-         posterior, over {} observations together; an exact posterior has none.",
+        "The ELBO is {:.2} nats below the log evidence (± {:.2}). The gap is the KL divergence of the variational posterior \
+         from the exact one, over all {} observations; it is zero for an exact posterior.",
         gap.nats, gap.std_error, summary.observations
     );
     match gap.verdict {
         Closeness::Wide => {
-            Block::Warning(format!("{text} That is wide: the posterior shown misses part of the true one."))
+            Block::Warning(format!("{text} That is a wide gap: the posterior shown misses part of the exact one."))
         }
         Closeness::Close => Block::Good(format!(
-            "{text} That is close: the posterior is right for this model. Whether the model is right for the record, see below, under noise."
+            "{text} That is small: the posterior is accurate for this model. Whether the model fits the record is shown under Noise."
         )),
-        Closeness::Near => {
-            Block::Good(format!("{text} That is near enough for means and bands; look at the warnings, if any."))
-        }
+        Closeness::Near => Block::Good(format!(
+            "{text} That is accurate enough for means and credible bands; see the warnings, if any."
+        )),
     }
 }
 
@@ -62,26 +62,26 @@ fn facts(summary: &Summary, weighting: Weighting) -> Vec<Fact> {
     let share = 100.0 * summary.effective_sample_size / summary.paths as f64;
     let tail = match (summary.k_hat, weighting) {
         (None, _) => "all weights are equal",
-        (_, Weighting::Used) => "weights of the paths: used",
+        (_, Weighting::Used) => "importance weights: used",
         (_, Weighting::SetAside) => {
-            "weights of the paths: set aside, because they would add more noise than they remove bias"
+            "importance weights: not used, because they would add more variance than they remove bias"
         }
-        (_, Weighting::Untrusted) => "weights of the paths: not to be trusted, and set aside",
+        (_, Weighting::Untrusted) => "importance weights: unreliable, not used",
     };
     vec![
         fact(
             "log evidence",
             with_error(summary.log_evidence, summary.log_evidence_std_error),
-            "of all observations, in nats; larger is better, models may be compared by it".into(),
+            "in nats; larger is better; use it to compare models".into(),
         ),
-        fact("bound (ELBO)", with_error(summary.elbo, summary.elbo_std_error), "never above the evidence".into()),
+        fact("ELBO", with_error(summary.elbo, summary.elbo_std_error), "lower bound of the log evidence".into()),
         fact(
-            "effective paths",
+            "effective sample size",
             Cell::written(
                 summary.effective_sample_size,
                 format!("{:.0} of {}", summary.effective_sample_size, summary.paths),
             ),
-            format!("{share:.0}%: what the weighted paths are worth"),
+            format!("{share:.0}% of the paths"),
         ),
         fact(
             "k̂",
@@ -100,8 +100,8 @@ fn against(summary: &Summary, rival: &exact::summary::Summary) -> String {
     let gain = summary.log_evidence - rival.log_evidence;
     let name = name_of(&rival.noise);
     format!(
-        "Against {name} noise in the same drift, at its own best parameters (log evidence {:.1}): the record is {} probable \
-         under {} noise, by {:.1} nats.",
+        "Compared with {name} noise and the same drift at its maximum-evidence parameters (log evidence {:.1}), the record \
+         is {} probable under {} noise, by {:.1} nats.",
         rival.log_evidence,
         if gain > 0.0 { "more" } else { "less" },
         summary.noise,
@@ -134,8 +134,8 @@ fn candidates(summary: &Summary) -> Table {
         ]
     });
     Table {
-        caption: "Families of noise, each fitted by itself. The score is the log evidence less ½ ln(observations) per \
-                  parameter learned."
+        caption: "Noise families, each fitted separately. The score is the log evidence minus ½ ln(observations) per \
+                  learned parameter."
             .into(),
         head: ["noise", "log evidence", "standard error", "learned", "score", "remark"].map(String::from).into(),
         rows: rows.collect(),

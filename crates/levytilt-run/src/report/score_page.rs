@@ -12,7 +12,7 @@ use crate::table::time;
 use crate::workflow::forecast::files::Ahead;
 use crate::workflow::score::summary::{DimensionScores, Scores};
 
-/// The report of a score; `truths` holds per dimension the number of the forecast time and the value of every truth.
+/// The report of a score; `truths` holds per dimension the index of the forecast time and the value of every observation.
 pub fn score_page(scores: &Scores, ahead: &Ahead, truths: &[Vec<(usize, f64)>]) -> Result<Page> {
     let dim = ahead.dimensions.len();
     let (axis, times) = written_axis(&ahead.times)?;
@@ -29,8 +29,9 @@ pub fn score_page(scores: &Scores, ahead: &Ahead, truths: &[Vec<(usize, f64)>]) 
             truth: Some((at, values)),
         };
         let mut figure = fan.figure();
-        figure.title = if dim > 1 { format!("{name}: forecast and truth") } else { "Forecast and truth".into() };
-        figure.caption = "Bands hold 50% and 90% of the forecast's paths.".into();
+        figure.title =
+            if dim > 1 { format!("{name}: forecast and observations") } else { "Forecast and observations".into() };
+        figure.caption = "Bands contain 50% and 90% of the forecast paths.".into();
         figure.dimension = (dim > 1).then(|| name.clone());
         Block::Figure(Box::new(figure))
     };
@@ -56,7 +57,7 @@ pub fn score_page(scores: &Scores, ahead: &Ahead, truths: &[Vec<(usize, f64)>]) 
         ),
         dimensions: ahead.dimensions.clone(),
         sections: vec![
-            Section::new("fan", "Forecast and truth", (0..dim).map(fan).collect()),
+            Section::new("fan", "Forecast and observations", (0..dim).map(fan).collect()),
             Section::new("scores", "Scores", overview),
             Section::new("calibration", "Calibration", scores.dimensions.iter().enumerate().map(calibration).collect()),
             Section::new("horizon", "By horizon", vec![Block::Figure(Box::new(by_time(scores)?))]),
@@ -69,7 +70,7 @@ fn id(name: &str, i: usize, dim: usize) -> String {
     if dim == 1 { name.into() } else { format!("{name}-{}", i + 1) }
 }
 
-/// Share of truths below every tenth quantile, from the counts of the transform.
+/// Share of observations below every tenth quantile, from the counts of the PIT.
 fn diagram(id: &str, title: &str, row: &DimensionScores) -> Figure {
     let (bins, total) = (row.pit_histogram.len(), row.targets as f64);
     let mut below = 0;
@@ -82,7 +83,7 @@ fn diagram(id: &str, title: &str, row: &DimensionScores) -> Figure {
         observed: observed.collect(),
         levels: (1..bins).map(|k| k as f64 / bins as f64).collect(),
     };
-    reliability(id, title, "quantile of the forecast", &[curve], row.targets)
+    reliability(id, title, "nominal level of the forecast quantile", &[curve], row.targets)
 }
 
 fn table(scores: &Scores) -> Table {
@@ -98,13 +99,13 @@ fn table(scores: &Scores) -> Table {
     };
     let mut head = ["dimension", "CRPS", "above", "below", "MSE", "MAE"].map(String::from).to_vec();
     let levels = scores.dimensions.first().map_or(&[][..], |row| &row.coverage);
-    head.extend(levels.iter().map(|c| format!("in {:.0}%", 100.0 * c.level)));
+    head.extend(levels.iter().map(|c| format!("coverage {:.0}%", 100.0 * c.level)));
     let tails = scores.dimensions.iter().map(|row| {
         format!("{}: above {}, below {}", row.name, readable(row.above.threshold), readable(row.below.threshold))
     });
     Table {
         caption: format!(
-            "CRPS and its parts beyond two thresholds ({}), errors of mean and median, shares of truths in central intervals.",
+            "CRPS, its parts beyond two thresholds ({}), errors of mean and median, coverage of central intervals.",
             tails.collect::<Vec<_>>().join("; ")
         ),
         head,
@@ -128,10 +129,10 @@ fn by_time(scores: &Scores) -> Result<Figure> {
     let mut figure = Figure::new("crps", "CRPS by time", axis, Axis::linear("CRPS (unit of the record)"))
         .column("time", "time", times)
         .column("crps", "CRPS", short(crps))
-        .column("mean", "mean so far", short(so_far))
+        .column("mean", "running mean", short(so_far))
         .layer(Layer::points("CRPS", "blue", "time", "crps"))
-        .layer(Layer::line("mean up to here", "brown", "time", "mean"));
-    figure.caption = "The score of every forecast time, and the mean up to it.".into();
+        .layer(Layer::line("running mean", "brown", "time", "mean"));
+    figure.caption = "CRPS of every forecast time, and the running mean.".into();
     (figure.height, figure.y_include) = (Some(280), vec![0.0]);
     Ok(figure)
 }

@@ -37,7 +37,7 @@ pub fn synthetic_page(table: &Table) -> Page {
             sections.push(Section::new(&format!("study-{}", k + 1), title(first), study(&single, k + 1)));
         }
     }
-    sections.push(Section::new("returns", "What the data tell of the drift", vec![split(table)]));
+    sections.push(Section::new("returns", "What the data say about the drift", vec![split(table)]));
     if !table.networks.is_empty() {
         sections.push(Section::new("networks", "Networks in place of sweeps", vec![networks(table)]));
     }
@@ -45,10 +45,9 @@ pub fn synthetic_page(table: &Table) -> Page {
     Page {
         kind: "reproduce".into(),
         title: format!("Synthetic study: {sets} data sets with known truth"),
-        lead:
-            "Posterior of 10 001 states from 1000 noisy observations, scored on the observations held out. The exact \
-               posterior with the true parameters is the floor; published figures are of the paper's own data sets."
-                .into(),
+        lead: "Posterior of 10 001 states from 1000 noisy observations, scored on held-out observations. The exact \
+               posterior with the true parameters is the floor; published figures are for the paper's own data sets."
+            .into(),
         dimensions: vec![],
         sections,
         version: table.version.into(),
@@ -60,7 +59,7 @@ fn key(cell: &Cell) -> (System, u64) {
 }
 
 fn title(cell: &Cell) -> String {
-    format!("{}, error of observation {}", named(cell.system).0, cell.observation_std)
+    format!("{}, observation noise {}", named(cell.system).0, cell.observation_std)
 }
 
 /// A figure of a cell; NaN where there is none.
@@ -88,7 +87,7 @@ fn figure_of(cell: &Cell, shown: &Shown, quantity: Quantity) -> f64 {
 
 fn overview(table: &Table) -> Vec<Block> {
     let together: Vec<&Cell> = table.cells.iter().filter(|cell| cell.alpha.is_none()).collect();
-    let mut head: Vec<String> = ["system", "error", "sets"].map(String::from).to_vec();
+    let mut head: Vec<String> = ["system", "observation noise", "sets"].map(String::from).to_vec();
     head.extend(SHOWN.iter().map(|shown| format!("CRPS, {}", shown.name)));
     head.extend(["tilt / exact".to_string(), "s per set, tilt".into()]);
     let row = |cell: &&Cell| {
@@ -98,19 +97,28 @@ fn overview(table: &Table) -> Vec<Block> {
         cells.push(page::Cell::number(cell.way("tilt").map_or(f64::NAN, |way| way.seconds)));
         cells
     };
-    let caption = "Mean CRPS over all data sets, in the unit of the state; smaller is better, and no method is better than \
-                   exact but by luck. tilt: stable noise, everything but the error of observation learned. gaussian: the \
-                   same with Brownian motion. Click a head to sort.";
+    let caption = "Mean CRPS over all data sets, in the unit of the state; smaller is better. A method can beat exact \
+                   only by chance. tilt: stable noise, everything learned but the observation noise. gaussian: the same \
+                   with Brownian motion. Click a column header to sort.";
     let rows = together.iter().map(row).collect();
     let mut blocks =
         vec![Block::Table(page::Table { caption: caption.into(), head, rows, sortable: true, best: None })];
-    blocks.extend(table.failed.iter().map(|failed| Block::Warning(format!("Left out for all: {failed}"))));
+    blocks.extend(table.failed.iter().map(|failed| Block::Warning(format!("Excluded for all methods: {failed}"))));
     blocks
 }
 
 /// Errors of parameters, apart for systems that return to rest fast and slowly.
 fn split(table: &Table) -> Block {
-    let head = ["system", "error", "returns", "sets", "first parameter, tilt", "gaussian", "second, tilt", "gaussian"];
+    let head = [
+        "system",
+        "observation noise",
+        "mean reversion",
+        "sets",
+        "first parameter, tilt",
+        "gaussian",
+        "second, tilt",
+        "gaussian",
+    ];
     let row = |cell: &Cell, returns: &str| {
         let mut row = vec![page::Cell::text(named(cell.system).0), plain(cell.observation_std)];
         row.extend([page::Cell::text(returns), count(cell.sets)]);
@@ -118,9 +126,9 @@ fn split(table: &Table) -> Block {
         row
     };
     let fast = table.returning.iter().map(|cell| row(cell, "fast"));
-    let rows = fast.chain(table.lingering.iter().map(|cell| row(cell, "slowly"))).collect();
-    let caption = "Mean absolute errors, medians in brackets. Fast: a departure from rest dies out at a rate (θ, or 2θ₁ in a \
-                   well) of 1 or more, ten times in the record. A system that hardly returns hardly tells its parameters.";
+    let rows = fast.chain(table.lingering.iter().map(|cell| row(cell, "slow"))).collect();
+    let caption = "Mean absolute errors, medians in brackets. Fast: mean reversion at a rate (θ, or 2θ₁ in a well) of 1 or \
+                   more, so ten relaxation times in the record. A record without reversion barely identifies these parameters.";
     Block::Table(page::Table {
         caption: caption.into(),
         head: head.map(String::from).to_vec(),
@@ -132,7 +140,17 @@ fn split(table: &Table) -> Block {
 
 /// Networks beside the others, on the data sets that they were trained on.
 fn networks(table: &Table) -> Block {
-    let head = ["system", "error", "α", "sets", "CRPS, exact", "tilt", "neural", "neural / exact", "s per set, neural"];
+    let head = [
+        "system",
+        "observation noise",
+        "α",
+        "sets",
+        "CRPS, exact",
+        "tilt",
+        "neural",
+        "neural / exact",
+        "s per set, neural",
+    ];
     let row = |cell: &Cell| {
         let crps = ["exact", "tilt", "neural"].map(|name| cell.crps(name));
         let mut row = vec![page::Cell::text(named(cell.system).0), plain(cell.observation_std)];
@@ -173,23 +191,23 @@ fn ratio(cell: &Cell) -> page::Cell {
     page::Cell::written(ratio, format!("{ratio:.3}"))
 }
 
-/// Figures and tables of one system and error of observation.
+/// Figures and tables of one system and observation noise.
 fn study(cells: &[&Cell], number: usize) -> Vec<Block> {
     let names = named(cells[0].system).1;
     let errors = |i: usize| by_alpha(cells, Quantity::Error(i), &format!("error-{}-{number}", i + 1), names[i]);
     vec![
         Block::Figure(Box::new(by_alpha(cells, Quantity::Crps, &format!("crps-{number}"), ""))),
         Block::Pair(vec![errors(0), errors(1)]),
-        Block::Table(table(cells, Quantity::Crps, "CRPS on the observations held out; smaller is better.")),
+        Block::Table(table(cells, Quantity::Crps, "CRPS on held-out observations; smaller is better.")),
         Block::Table(table(
             cells,
             Quantity::Error(0),
-            &format!("Absolute error of {}: the mean, for ours with the median in brackets.", names[0]),
+            &format!("Mean absolute error of {}; for ours, median in brackets.", names[0]),
         )),
         Block::Table(table(
             cells,
             Quantity::Error(1),
-            &format!("Absolute error of {}: the mean, for ours with the median in brackets.", names[1]),
+            &format!("Mean absolute error of {}; for ours, median in brackets.", names[1]),
         )),
     ]
 }
@@ -215,8 +233,8 @@ fn by_alpha(cells: &[&Cell], quantity: Quantity, id: &str, parameter: &str) -> F
             .layer(Layer { large: !shown.published, ..Layer::points("", shown.tone, "alpha", &column) });
     }
     figure.caption = match quantity {
-        Quantity::Crps => "On a scale of logarithms, smaller is better; dashed: as published.".into(),
-        Quantity::Error(_) => "Of the drift's parameter, over data sets; a few hard ones can decide a mean.".into(),
+        Quantity::Crps => "Logarithmic scale, smaller is better; dashed: as published.".into(),
+        Quantity::Error(_) => "Mean over data sets, which a few hard ones can dominate.".into(),
     };
     figure.height = Some(if matches!(quantity, Quantity::Crps) { 340 } else { 280 });
     figure

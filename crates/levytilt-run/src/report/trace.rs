@@ -1,4 +1,4 @@
-//! Show how learning came to its end: the bound and the parameters after every step.
+//! Show how learning converged: the ELBO and the parameters after every step.
 
 use levytilt::fit::{Estimate, Fit};
 
@@ -7,7 +7,7 @@ use super::figure::{Axis, Figure, Layer};
 use super::page::capital;
 use crate::workflow::watch::Segment;
 
-/// Bound and parameters over the steps, per search; nothing if nothing was learned.
+/// ELBO and parameters over the steps, per search; nothing if nothing was learned.
 pub fn figures(segments: &[Segment], fit: &Fit, names: &[String]) -> Vec<Figure> {
     let dim = fit.choices.len().max(1);
     let free: Vec<&Estimate> = fit.parameters.iter().filter(|p| !p.fixed).collect();
@@ -36,23 +36,22 @@ fn plain(name: &str) -> &str {
     name.split('[').next().unwrap_or(name)
 }
 
-/// The bound and the parameters.
+/// The ELBO and the parameters.
 fn pair(segment: &Segment, free: &[&Estimate], name: Option<&String>, k: usize) -> [Figure; 2] {
     let title = |what: &str| name.map_or_else(|| capital(what), |name| format!("{name}: {what}"));
     let id = |base: &str| if name.is_some() { format!("{base}-{}", k + 1) } else { base.to_string() };
     let steps: Vec<f64> = segment.steps.iter().map(|s| s.iteration as f64).collect();
     let shifted = |by: f64| segment.steps.iter().map(|s| s.elbo + by * s.elbo_std_error).collect::<Vec<f64>>();
-    let mut bound =
-        Figure::new(&id("trace"), title("bound"), Axis::linear("Newton step"), Axis::linear("bound (nats)"))
-            .column("step", "step", steps.clone())
-            .column("low", "− 2 errors", shifted(-2.0))
-            .column("bound", "bound", shifted(0.0))
-            .column("high", "+ 2 errors", shifted(2.0))
-            .layer(Layer { thin: true, ..Layer::line("", "blue", "step", "bound") })
-            .layer(Layer::whiskers("bound ± 2 standard errors", "blue", "step", ["low", "bound", "high"]));
+    let mut bound = Figure::new(&id("trace"), title("ELBO"), Axis::linear("Newton step"), Axis::linear("ELBO (nats)"))
+        .column("step", "step", steps.clone())
+        .column("low", "− 2 standard errors", shifted(-2.0))
+        .column("bound", "ELBO", shifted(0.0))
+        .column("high", "+ 2 standard errors", shifted(2.0))
+        .layer(Layer { thin: true, ..Layer::line("", "blue", "step", "bound") })
+        .layer(Layer::whiskers("ELBO ± 2 standard errors", "blue", "step", ["low", "bound", "high"]));
     bound.caption =
-        "Bound of the log evidence after every step, estimated with the paths at hand: few at first, all of them \
-                     in the last steps, which average over fresh sets."
+        "ELBO after every step, estimated with few paths at first and with all of them, freshly drawn, in the last \
+         steps."
             .into();
     let y = Axis::linear("standard errors from the result");
     let mut values =
@@ -64,7 +63,7 @@ fn pair(segment: &Segment, free: &[&Estimate], name: Option<&String>, k: usize) 
         values = values.column(&column, p.name.clone(), away).layer(Layer::line(&p.name, tone(n), "step", &column));
     }
     values.caption =
-        "How far each parameter was from where it ended, in its standard errors. Lines that end flat have settled."
+        "Distance of each parameter from its final value, in standard errors. Lines that end flat have converged."
             .into();
     for figure in [&mut bound, &mut values] {
         (figure.dimension, figure.height) = (name.cloned(), Some(280));

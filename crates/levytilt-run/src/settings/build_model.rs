@@ -87,7 +87,7 @@ pub fn closed_model(settings: &Settings, names: &[String], network: Option<Neura
 
 /// Write defaults and the prior of the start into `settings`, so that what is saved is what was computed.
 ///
-/// Without x0 the start is Gaussian around `first_seen`, with x0_std or else 10 observation errors: wide against the
+/// Without x0 the start is Gaussian around `first_seen`, with x0_std or else 10 observation standard deviations: wide against the
 /// error, so that the first observation decides.
 pub fn settle_start(settings: &mut Settings, first_seen: f64) {
     let values = &mut settings.model.values;

@@ -53,7 +53,7 @@ pub fn write_template(file: &Path, replace: bool) -> Result<()> {
     let name = file.display();
     match write(file, replace) {
         Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
-            Err(bad(format!("{name}: is there already; give --force to replace it, or another name")))
+            Err(bad(format!("{name}: already exists; give --force to overwrite it, or another name")))
         }
         Err(e) => Err(bad(format!("{name}: cannot be written: {e}"))),
         Ok(()) => Ok(()),

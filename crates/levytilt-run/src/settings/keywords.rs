@@ -50,7 +50,7 @@ impl Settings {
     /// The settings that flat keywords describe; `parameters` holds values of single dimensions.
     ///
     /// # Errors
-    /// A keyword that is none; a value of the wrong kind, with its keyword.
+    /// An unknown keyword; a value of the wrong kind, with its keyword.
     pub fn from_keywords(given: Map<String, Value>) -> Result<Self> {
         let mut sections = Map::new();
         for (key, value) in given.into_iter().filter(|(_, value)| !value.is_null()) {

@@ -62,7 +62,7 @@ pub struct DataSettings {
     /// Value column to use when the file has several
     #[arg(long, value_name = "NAME", help_heading = "Data", conflicts_with = "columns")]
     pub column: Option<String>,
-    /// Value columns to explain together, separated by commas: fit [default: all]
+    /// Value columns to fit jointly, separated by commas: fit [default: all]
     #[arg(long, value_name = "NAMES", help_heading = "Data", value_delimiter = ',')]
     pub columns: Option<Vec<String>>,
 }
@@ -77,9 +77,9 @@ impl DataSettings {
 /// `[model]`: names of drift and noise, and values of the parameters of noise, observation and start.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelSettings {
-    /// Law of motion without noise.
+    /// Family of the drift.
     pub drift: Option<DriftName>,
-    /// Law of the jumps.
+    /// Family of the noise.
     pub noise: Option<NoiseName>,
     /// Parameters of the noise, of observation and of the start.
     pub values: Values,
@@ -102,9 +102,9 @@ impl DriftSettings {
     /// Refuse flags of a drift network for a command that cannot learn one.
     pub fn without_network(&self, command: &str) -> anyhow::Result<()> {
         match [("--width", self.width), ("--depth", self.depth)].iter().find(|(_, given)| given.is_some()) {
-            Some((flag, _)) => {
-                Err(bad(format!("{flag} is of drift neural, which `levytilt fit` learns; {command} has none")))
-            }
+            Some((flag, _)) => Err(bad(format!(
+                "{flag} belongs to drift neural, which only `levytilt fit` learns; leave it out for {command}"
+            ))),
             None => Ok(()),
         }
     }
@@ -141,13 +141,13 @@ pub struct SolveSettings {
     /// First potential of method neural
     #[arg(skip)]
     pub init: Option<Init>,
-    /// Most iterations of method neural
+    /// Maximum number of iterations of method neural
     #[arg(skip)]
     pub iterations: Option<usize>,
-    /// Bumps per time in the message of method neural
+    /// Mixture components per time in the message of method neural
     #[arg(skip)]
     pub components: Option<usize>,
-    /// Whether method neural learns parameters along with its networks
+    /// Whether method neural learns parameters jointly with its networks
     #[arg(skip)]
     pub alongside: Option<bool>,
     /// Posterior paths of `fit`
@@ -273,7 +273,7 @@ impl Settings {
         match Section::of(name) {
             Some(Section::Drift) => self.drift.values.set(name, Some(value)),
             Some(Section::Model) => self.model.values.set(name, Some(value)),
-            None => return Err(bad(format!("{name} is no parameter of any drift or noise"))),
+            None => return Err(bad(format!("{name} is not a parameter of any drift or noise"))),
         };
         Ok(())
     }

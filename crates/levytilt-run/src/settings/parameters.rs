@@ -173,8 +173,8 @@ impl Args for ModelSettings {
         let choice = |name: &'static str, value: &'static str, heading: &'static str, help: &'static str| {
             Arg::new(name).long(name).value_name(value).help_heading(heading).help(help)
         };
-        let drift = choice("drift", "KIND", "Drift", "Law of motion without noise [default: ou]");
-        let noise = choice("noise", "FAMILY", "Noise", "Law of the jumps [default: stable]");
+        let drift = choice("drift", "KIND", "Drift", "Drift family [default: ou]");
+        let noise = choice("noise", "FAMILY", "Noise", "Noise family [default: stable]");
         let command = command.arg(drift.value_parser(DriftName::parser())).arg(noise.value_parser(NoiseName::parser()));
         Values::flags(Section::Model, command)
     }

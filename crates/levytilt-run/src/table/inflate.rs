@@ -58,8 +58,9 @@ impl<R: Read> Read for Guarded<R> {
         self.count += count as u64;
         if self.count > most_content(self.seen.get()) {
             let (seen, count) = (self.seen.get(), self.count);
-            let why =
-                format!("{seen} bytes hold {count} bytes of content; no table shrinks so far: unpack it if it is one");
+            let why = format!(
+                "{seen} bytes hold {count} bytes of content; no table shrinks that much; if it is one, unpack it first"
+            );
             return Err(Error::new(ErrorKind::FileTooLarge, why));
         }
         Ok(count)

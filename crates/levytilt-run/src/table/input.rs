@@ -161,7 +161,7 @@ impl Table {
 fn check_header(header: &StringRecord, name: &str) -> Result<()> {
     let is_value = |field: &str| is_missing(field) || field.parse::<f64>().is_ok();
     if header.get(0).is_some_and(|first| time::parse(first).is_ok()) && header.iter().skip(1).all(is_value) {
-        return Err(bad(format!("{name}, line 1: holds data; expected a header row: add one such as time,value")));
+        return Err(bad(format!("{name}, line 1: is data; expected a header row such as time,value")));
     }
     if header.len() < 2 {
         return Err(bad(format!(

@@ -65,7 +65,7 @@ pub fn parse(text: &str) -> Result<Written, String> {
     // A local time that the clocks skip or show twice is no instant; a guess would be an hour off.
     Err(match text.parse::<jiff::Zoned>() {
         Ok(_) => format!(
-            "{} is skipped or shown twice when clocks change there; give the offset too, such as \
+            "{} does not exist or is ambiguous at a daylight-saving change; give the offset too, such as \
              2024-10-27T02:30+02:00[Europe/Berlin]",
             quoted(text)
         ),
@@ -243,7 +243,7 @@ impl Calendar {
     pub fn warning(&self) -> Option<String> {
         match self {
             Calendar::Days(stamps) if stamps.iter().any(|stamp| stamp.style == Style::Naive) => Some(
-                "timestamps name no time zone and were taken as UTC: a change of clocks in them would be a wrong step length"
+                "timestamps have no time zone and were taken as UTC: a daylight-saving change would give a wrong step length"
                     .into(),
             ),
             _ => None,

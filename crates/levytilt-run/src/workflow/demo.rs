@@ -88,7 +88,7 @@ pub fn verdict(Comparison { jumps, rival }: &Comparison) -> String {
     let winner = if gain > 0.0 { "jumps" } else { "plain diffusion" };
     format!(
         "{}\n\n\
-         Against plain diffusion in the same double well, at its own best parameters: log evidence {:.1}.\n\
+         Plain diffusion in the same double well, at its maximum-evidence parameters: log evidence {:.1}.\n\
          The record is more probable under {winner}, by {:.1} nats.",
         jumps.to_text(),
         rival.log_evidence,

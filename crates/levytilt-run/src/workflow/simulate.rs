@@ -1,4 +1,4 @@
-//! Simulate: draw a data set whose truth is known and write both.
+//! Simulate: draw a data set with known truth and write both.
 
 use anyhow::Result;
 use levytilt::registry::{X0, X0_STD};
@@ -58,7 +58,7 @@ pub fn draw(mut settings: Settings) -> Result<Drawn> {
 }
 
 impl Drawn {
-    /// Observations are at every so manieth time.
+    /// An observation at every `every`-th time.
     pub fn every(&self) -> usize {
         self.truth.every
     }

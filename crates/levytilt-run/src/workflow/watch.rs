@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub struct Segment {
     /// Names of the parameters that were free.
     pub names: Vec<String>,
-    /// Number, bound, its error and values of every step.
+    /// Number, ELBO, its standard error and values of every step.
     pub steps: Vec<Step>,
 }
 
@@ -26,7 +26,7 @@ pub struct Segment {
 pub struct Step {
     /// Its number.
     pub iteration: usize,
-    /// The bound.
+    /// The ELBO.
     pub elbo: f64,
     /// Its standard error.
     pub elbo_std_error: f64,
@@ -118,7 +118,7 @@ fn text(step: &Progress, passed: Duration) -> String {
     let most = each * (step.most.saturating_sub(step.iteration)) as f64;
     let what = if step.part { "learning from a first part" } else { "learning" };
     format!(
-        "{what}: step {} of at most {}, bound {:.2} ± {:.2}, {seconds:.1} s, {each:.1} s per step, {most:.0} s more at most",
+        "{what}: step {} of at most {}, ELBO {:.2} ± {:.2}, {seconds:.1} s, {each:.1} s per step, {most:.0} s more at most",
         step.iteration, step.most, step.elbo, step.elbo_std_error
     )
 }
@@ -139,7 +139,7 @@ mod tests {
             values: &[],
         };
         let said = text(&step, Duration::from_secs(8));
-        let expected = "learning: step 3 of at most 30, bound -12.00 ± 0.50, 8.0 s, 2.0 s per step, 54 s more at most";
+        let expected = "learning: step 3 of at most 30, ELBO -12.00 ± 0.50, 8.0 s, 2.0 s per step, 54 s more at most";
         assert_eq!(said, expected);
     }
 }

@@ -3,6 +3,8 @@
 mod bayes;
 mod carry;
 mod exact_learn;
+#[cfg(test)]
+mod exact_tests;
 mod expect;
 mod gaussian_sum;
 mod grid;

@@ -1,4 +1,4 @@
-//! Backtest: rolling windows, every model on the same ones.
+//! Backtest: score every model on the same rolling windows.
 
 mod plan;
 pub mod request;

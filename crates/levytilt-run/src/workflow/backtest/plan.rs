@@ -125,7 +125,7 @@ fn check_counts(request: &Request) -> Result<()> {
     }
     if request.training_steps.is_some() && !request.models.iter().any(|name| is_network(name)) {
         return Err(bad(
-            "--training-steps: none of the models is a trained network; leave it out, or see --models in --help",
+            "--training-steps: none of the models is a neural network; leave it out, or see --models in --help",
         ));
     }
     match (1..request.models.len()).find(|&k| request.models[..k].contains(&request.models[k])) {

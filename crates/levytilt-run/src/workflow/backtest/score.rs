@@ -77,9 +77,7 @@ impl Protocol {
         let outcome = self.scores(case, model);
         let seconds = start.elapsed().as_secs_f64();
         let (scores, error) = match outcome {
-            Ok(scores) if finite::check(&scores).is_err() => {
-                (None, Some("its scores are too large for numbers".into()))
-            }
+            Ok(scores) if finite::check(&scores).is_err() => (None, Some("its scores overflow".into())),
             Ok(scores) => (Some(scores), None),
             Err(error) => (None, Some(error.to_string())),
         };

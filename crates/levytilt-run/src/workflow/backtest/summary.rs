@@ -17,7 +17,7 @@ use crate::workflow::backtest::windows::{Case, Left};
 pub const COVERAGES: [f64; 3] = [0.5, 0.9, 0.99];
 /// Percentiles of the moves, as in the literature.
 pub const PERCENTILES: [f64; 4] = [90.0, 95.0, 97.5, 99.0];
-/// Parts of the histogram of the transform.
+/// Bins of the PIT histogram.
 const BINS: usize = 20;
 /// Fewest windows from which the error of a mean over windows is told.
 const FEWEST: usize = 10;
@@ -39,7 +39,7 @@ pub struct Scores {
     /// Windows that could not be used.
     #[serde(default)]
     pub skipped: Vec<Left>,
-    /// Windows in which a model failed; they are scored for no model.
+    /// Windows in which a model failed; they are excluded for all models.
     #[serde(default)]
     pub failed: Vec<Failed>,
     /// The model that others are compared with.
@@ -89,11 +89,11 @@ pub struct ModelScores {
     /// Absolute error of the median.
     #[serde(deserialize_with = "finite::null_is_nan")]
     pub mae: f64,
-    /// Share of truths in central intervals, over all targets.
+    /// Coverage of central intervals, over all targets.
     pub coverage: Vec<Share>,
     /// The same for many levels.
     pub reliability: Vec<Share>,
-    /// Counts of the transform in equal parts of [0, 1].
+    /// Counts of the PIT in equal bins of [0, 1].
     pub pit_histogram: Vec<usize>,
     /// CRPS by the number of the step ahead.
     pub crps_by_step: Vec<StepScore>,
@@ -113,13 +113,13 @@ pub struct ModelScores {
     pub seconds_per_window: f64,
 }
 
-/// Share of truths in a central interval.
+/// Coverage of a central interval.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Share {
     /// Probability of the interval.
     #[serde(deserialize_with = "finite::null_is_nan")]
     pub level: f64,
-    /// Share of truths in it.
+    /// Share of observations in it.
     #[serde(deserialize_with = "finite::null_is_nan")]
     pub observed: f64,
     /// Its standard error by the block bootstrap over windows; null for fewer than 10 windows.

@@ -25,12 +25,12 @@ impl Scores {
             "Differences are means over windows, negative where a model beats {}, with 95% intervals by the block bootstrap \
              and Diebold–Mariano p-values. Tail CRPS is the part of the CRPS beyond the 5% and 95% quantiles of all moves. \
              Coverage has its standard error by the block bootstrap over whole windows. Jump CRPS selects targets by their \
-             outcome, is not proper, and is there to be compared with published tables.",
+             outcome and is not a proper score; it is given for comparison with published tables.",
             self.reference
         ));
         if !self.failed.is_empty() {
             lines.push(String::new());
-            lines.push("Windows left out for all models because one failed:".into());
+            lines.push("Windows excluded for all models because one failed:".into());
             lines.extend(self.failed.iter().map(|f| format!("- {}, {}: {}", f.start, f.model, f.error)));
         }
         lines.extend(self.warnings.iter().map(|warning| format!("\nNote: {warning}.")));
@@ -46,7 +46,7 @@ impl Scores {
         };
         let mut lines = vec![
             format!(
-                "| model | CRPS | minus {}, 95% | p |{energy} tail CRPS | cover {} | jump CRPS {} |",
+                "| model | CRPS | minus {}, 95% | p |{energy} tail CRPS | coverage {} | jump CRPS {} |",
                 self.reference,
                 slash(&COVERAGES, 100.0),
                 slash(&PERCENTILES, 1.0)

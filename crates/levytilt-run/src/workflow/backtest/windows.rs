@@ -1,4 +1,4 @@
-//! Cut a table into windows: what each model may see, and what it is judged by.
+//! Cut a table into windows: what each model may see, and what it is scored against.
 
 use anyhow::Result;
 use levytilt::score::Sample;
@@ -23,7 +23,7 @@ pub struct Case {
     pub record: Record,
     /// Times to forecast.
     pub ahead: Vec<f64>,
-    /// What came, (time, dimension). Not for the models.
+    /// Observed values, (time, dimension). Not for the models.
     pub targets: Vec<f64>,
 }
 
@@ -119,7 +119,7 @@ fn rolling(request: &Request, table: &Table, times: &[f64]) -> Result<Rolling> {
     let longest = times.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max);
     if to > last + longest {
         let (to, last) = (calendar.write(to), calendar.write(last));
-        return Err(bad(format!("--to {to}: the data end at {last}; a forecast beyond them cannot be judged")));
+        return Err(bad(format!("--to {to}: the data end at {last}; a forecast beyond them cannot be scored")));
     }
     let stride = request.stride.as_ref().map_or(Ok(horizon), |stride| stride.measure("stride", calendar))?;
     Ok(Rolling { from, to, train: request.train.measure("train", calendar)?, horizon, stride, least: request.least })

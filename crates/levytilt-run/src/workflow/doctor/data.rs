@@ -56,7 +56,7 @@ struct ColumnReport {
     /// Null for a column that does not move, as what follows.
     #[serde(serialize_with = "finite::or_null")]
     excess_kurtosis: f64,
-    /// Correlation of neighbouring moves; near −0.5 if errors of observation dominate.
+    /// Correlation of neighbouring moves; near −0.5 if observation noise dominates.
     #[serde(serialize_with = "finite::or_null")]
     move_correlation: f64,
     /// (skewness² + 1) / kurtosis of the values: above 5/9 there may be two states.
@@ -150,26 +150,24 @@ fn judge(report: &mut ColumnReport, values: &[f64]) {
     let wanders = report.sd > 12.0 * report.typical_move || ends > 2.5 * report.sd;
     if report.bimodality > 5.0 / 9.0 && report.excess_kurtosis.is_finite() && !wanders {
         report.drift = "double-well";
-        report
-            .remarks
-            .push("values gather around two states: a double well has them at ±√(θ₁/θ₂), so put zero between".into());
+        report.remarks.push(
+            "the values are bimodal: a double well has its states at ±√(θ₁/θ₂), so shift zero between the modes".into(),
+        );
     } else if wanders {
         report.drift = "none";
-        report.remarks.push("values wander far against their moves: no return to a level can be seen".into());
+        report.remarks.push("values wander far compared with their moves: no mean reversion is visible".into());
     }
     if report.move_correlation < -0.3 {
-        report
-            .remarks
-            .push("neighbouring moves undo each other: errors of observation are as large as the moves".into());
+        report.remarks.push("neighbouring moves cancel: observation noise is as large as the moves".into());
     }
     if report.typical_move == 0.0 {
-        report.remarks.push("half of the moves are zero: rounded or stale values; use fewer rows".into());
+        report.remarks.push("half of the moves are zero: values are rounded or stale; thin the rows".into());
     }
     if report.observed < 100 {
-        report.remarks.push("fewer than 100 values: hold some parameters".into());
+        report.remarks.push("fewer than 100 values: fix some parameters".into());
     }
     if report.tail_index.is_some_and(|index| index < 2.0) {
-        report.remarks.push("tails without a variance: means of squares do not settle".into());
+        report.remarks.push("infinite variance: sample variances do not converge".into());
     }
 }
 

@@ -1,4 +1,4 @@
-//! Doctor: look at the machine and at a data file, and suggest how to begin.
+//! Doctor: check the machine and a data file, and suggest a first fit.
 
 pub mod data;
 
@@ -58,7 +58,7 @@ impl Machine {
         let memory = self.free_memory_mb.map_or("unknown".into(), |mb| format!("{mb} MB free"));
         let mut text = format!("machine       {} cores, SIMD {simd}, memory {memory}", self.cores);
         if !self.optimised {
-            text += "\nnote          this is a build for tests; cargo build --release is several times faster";
+            text += "\nnote          this is a debug build; cargo build --release is several times faster";
         }
         text
     }

@@ -1,4 +1,4 @@
-//! Say what came out: summary.json, posterior.csv and the lines a person reads.
+//! Write the results: summary.json, posterior.csv and the printed summary.
 
 use anyhow::Result;
 use levytilt::exact::Smoothed;

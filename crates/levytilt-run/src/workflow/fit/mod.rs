@@ -1,4 +1,4 @@
-//! Fit: learn parameters and hidden path of the observed columns.
+//! Fit: infer the parameters and the hidden path of the observed columns.
 
 pub mod summary;
 
@@ -136,7 +136,7 @@ fn networks_of(solve: &SolveSettings) -> Result<Option<Trained>> {
     let (has, asked) = (networks.potential.spec().components, solve.components);
     match asked.filter(|&asked| asked != has) {
         Some(asked) => Err(bad(format!(
-            "--components {asked}: the networks of --init {} have {has}; leave --components out, or begin cold",
+            "--components {asked}: the networks of --init {} have {has}; leave --components out, or start cold",
             dir.display()
         ))),
         None => Ok(Some(networks)),
@@ -162,7 +162,7 @@ fn settle(settings: &mut Settings) -> Result<()> {
         }
     }
     if solve.components == Some(0) {
-        return Err(bad("--components 0: a message has at least one bump; give 1 or more, or leave it out"));
+        return Err(bad("--components 0: a message has at least one component; give 1 or more, or leave it out"));
     }
     solve.paths.get_or_insert(FitOptions::default().paths);
     solve.seed.get_or_insert(1);

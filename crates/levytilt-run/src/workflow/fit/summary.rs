@@ -122,7 +122,7 @@ impl NetworkRow {
         let Self { width, depth, held_out_gain, held_out_gain_std_error, .. } = self;
         let held = match self.regularisation {
             Some(strength) => format!("penalty {strength}"),
-            None => "no drift: none was seen beyond one standard error".into(),
+            None => "no drift: no held-out gain beyond one standard error".into(),
         };
         format!(
             "network       width {width}, depth {depth}, {held} (held-out gain {held_out_gain:.1} ± \
@@ -169,7 +169,7 @@ pub fn rows(candidates: &[Candidate]) -> Vec<CandidateRow> {
 fn candidate_lines(rows: &[CandidateRow]) -> Vec<String> {
     let best = rows.first().and_then(|row| row.score).unwrap_or(f64::NAN);
     let line = |(i, row): (usize, &CandidateRow)| {
-        let head = if i == 0 { "noises" } else { "" };
+        let head = if i == 0 { "noise" } else { "" };
         let found = match (row.log_evidence, row.learned, row.score) {
             (Some(evidence), Some(learned), Some(score)) => {
                 format!("log evidence {evidence:.1}, {learned} parameters, {:.1} nats behind", best - score)
@@ -199,7 +199,7 @@ impl Summary {
         let mut lines = vec![
             format!("log evidence  {:.2} ± {:.2}", self.log_evidence, self.log_evidence_std_error),
             format!(
-                "bound         {:.2} ± {:.2}, effective paths {:.0} of {}{}",
+                "ELBO          {:.2} ± {:.2}, effective sample size {:.0} of {}{}",
                 self.elbo,
                 self.elbo_std_error,
                 self.effective_sample_size,
@@ -226,7 +226,7 @@ impl Summary {
             let error = match error {
                 _ if p.fixed => "given".into(),
                 Some(error) => {
-                    format!("± {}{}", write(error), if p.held_by_prior { ", held by its prior" } else { "" })
+                    format!("± {}{}", write(error), if p.held_by_prior { ", mostly prior" } else { "" })
                 }
                 None => "no standard error".into(),
             };

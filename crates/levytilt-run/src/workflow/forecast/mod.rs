@@ -174,11 +174,12 @@ impl Origin {
 
     /// The law of the parameters learned, if there is one, and what to say if there should be one and is not.
     fn law(&self) -> Result<(Option<ParameterLaw<'_>>, Option<String>)> {
-        let held = |why: &str| Some(format!("parameters are held at their estimates: {why}; spreads are too small"));
+        let held =
+            |why: &str| Some(format!("parameters are fixed at their estimates: {why}; intervals are too narrow"));
         Ok(match &self.state.learned {
-            None => (None, held("the run does not say how sure they are, fit it again")),
+            None => (None, held("the run has no standard errors, fit it again")),
             Some(learned) if learned.names.is_empty() => (None, None),
-            Some(learned) if !learned.can_be_drawn() => (None, held("their errors are not known")),
+            Some(learned) if !learned.can_be_drawn() => (None, held("their standard errors are unknown")),
             Some(learned) => (Some(learned.law(&self.model, &self.parameters)?), None),
         })
     }

@@ -35,7 +35,7 @@ impl Beside {
         let rule = "|---".repeat(head.len()) + "|";
         let mut lines = vec![format!("# {}\n", self.name), self.windows() + "\n"];
         lines.extend(self.scores.table());
-        lines.push(format!("\nBeside the paper:\n\n{}\n{rule}", line(&head)));
+        lines.push(format!("\nCompared with the paper:\n\n{}\n{rule}", line(&head)));
         lines.extend(self.rows().iter().map(|row| line(row)));
         lines.join("\n") + "\n"
     }

@@ -1,4 +1,4 @@
-//! The studies of the paper this grew out of, with the published figure beside ours.
+//! Reproduce the studies of the paper behind this program, with the published figures alongside.
 
 pub mod beside;
 pub mod prices;

@@ -43,7 +43,7 @@ pub fn parts(study: Study) -> Vec<Part> {
 /// The file of prices that a study needs.
 pub fn data(request: &Request) -> Result<&str> {
     request.data.as_deref().ok_or_else(|| {
-        bad("--data is missing: this study needs a CSV file of hourly prices; --help says how to make one")
+        bad("--data is missing: this study needs a CSV file of hourly prices; see --help for its format")
     })
 }
 

@@ -69,7 +69,7 @@ pub struct Published {
     pub second: [f64; 2],
 }
 
-/// What the paper has for a system, an error of observation and an index; nothing for all of them together.
+/// What the paper has for a system, an observation noise and an index; nothing for all of them together.
 pub fn synthetic(system: System, observation_std: f64, alpha: Option<f64>) -> Option<Published> {
     let near = |x: f64, y: f64| (x - y).abs() < 1e-9;
     let table = match system {

@@ -22,9 +22,9 @@ pub struct Request {
     pub data: Option<String>,
     /// Whether a small part is enough.
     pub quick: bool,
-    /// Data sets per system, index and error of observation: synthetic.
+    /// Data sets per system, tail index and observation noise: synthetic.
     pub realisations: Option<usize>,
-    /// Standard deviations of the observation error: synthetic.
+    /// Observation standard deviations: synthetic.
     pub observation_std: Vec<f64>,
     /// Data sets per system, index and error that networks are trained on too: synthetic.
     pub networks: usize,

@@ -1,4 +1,4 @@
-//! Lay what was forecast beside what came, time by time and dimension by dimension.
+//! Align forecasts with observations, time by time and dimension by dimension.
 
 use anyhow::Result;
 

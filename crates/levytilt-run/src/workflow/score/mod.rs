@@ -1,4 +1,4 @@
-//! Score: judge a forecast by what came.
+//! Score: compare a forecast with the observations.
 
 pub mod align;
 pub mod summary;
@@ -18,21 +18,21 @@ const COVERAGES: [f64; 3] = [0.5, 0.9, 0.99];
 const LEVELS: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
 /// Percentiles of the moves, as in the literature.
 const PERCENTILES: [f64; 4] = [90.0, 95.0, 97.5, 99.0];
-/// Parts of the histogram of the transform.
+/// Bins of the PIT histogram.
 const BINS: usize = 10;
 
-/// What decides scores besides forecast and truth.
+/// Settings of the scores.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules {
     /// Where the upper tail begins; the 95% quantile of the truth if nothing is given.
     pub above: Option<f64>,
     /// Where the lower tail begins; the 5% quantile of the truth if nothing is given.
     pub below: Option<f64>,
-    /// Seed of the random place of a truth within its rank.
+    /// Seed for breaking ties in the PIT.
     pub seed: u64,
 }
 
-/// A forecast with its scores and the truths behind them.
+/// A forecast with its scores and the observations it was scored against.
 pub struct Scored {
     /// The forecast.
     pub ahead: Ahead,
@@ -42,7 +42,7 @@ pub struct Scored {
     pub truths: Vec<Vec<(usize, f64)>>,
 }
 
-/// Align a forecast with what came, and score it.
+/// Align a forecast with the observations, and score it.
 pub fn judge(ahead: Ahead, truth: &Table, rules: Rules) -> Result<Scored> {
     let aligned = align(&ahead, truth)?;
     let scores = score(rules, &ahead, truth, &aligned)?;
@@ -73,7 +73,8 @@ fn score(rules: Rules, ahead: &Ahead, truth: &Table, aligned: &Aligned) -> Resul
     let unseen = aligned.rows.len() - targets.len();
     let mut warnings = Vec::new();
     if unseen > 0 {
-        warnings.push(format!("{unseen} of {} forecast times have no truth and were left out", aligned.rows.len()));
+        warnings
+            .push(format!("{unseen} of {} forecast times have no observation and were left out", aligned.rows.len()));
     }
     Ok(Scores {
         crps: mean(times.iter().map(|time| time.crps)).unwrap_or(f64::NAN),

@@ -49,7 +49,7 @@ pub struct DimensionScores {
     pub coverage: Vec<Coverage>,
     /// Quantile scores.
     pub quantile_scores: Vec<QuantileScore>,
-    /// Where truths fell, in equal parts.
+    /// Counts of the PIT in equal bins.
     pub pit_histogram: Vec<usize>,
 }
 
@@ -67,7 +67,7 @@ pub struct TailScore {
 pub struct Coverage {
     /// Its probability.
     pub level: f64,
-    /// Share of truths inside.
+    /// Share of observations inside.
     pub observed: f64,
     /// Mean interval score.
     pub interval_score: f64,
@@ -107,7 +107,7 @@ impl Scores {
         let width = self.dimensions.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).max(9);
         lines.push(format!(
             "\n{:width$}  {:>9} {:>9} {:>9} {:>9} {:>9}   {:<22} {:<20}",
-            "dimension", "crps", "above", "below", "mse", "mae", "cover 50 / 90 / 99%", "pit"
+            "dimension", "crps", "above", "below", "mse", "mae", "coverage 50 / 90 / 99%", "pit"
         ));
         lines.extend(self.dimensions.iter().map(|row| row.to_line(width)));
         let tails = self

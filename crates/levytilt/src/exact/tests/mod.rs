@@ -1,6 +1,5 @@
 //! Check the grid reference against closed forms, against a dense matrix, and against itself.
 
-mod follow;
 mod gaussian;
 mod heavy;
 mod input;

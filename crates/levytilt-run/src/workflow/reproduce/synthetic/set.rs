@@ -22,7 +22,7 @@ pub struct DataSet {
     pub system: System,
     /// Index of the jumps.
     pub alpha: f64,
-    /// Standard deviation of the observation error.
+    /// Observation standard deviation.
     pub observation_std: f64,
     /// Its number.
     pub realisation: usize,

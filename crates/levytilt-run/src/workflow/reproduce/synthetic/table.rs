@@ -15,7 +15,7 @@ use crate::workflow::reproduce::system::System;
 pub struct Table {
     /// Settings that decide the figures.
     pub settings: Value,
-    /// One cell per system, error of observation and index, and one for all indices together.
+    /// One cell per system, observation noise and index, and one for all indices together.
     pub cells: Vec<Cell>,
     /// Data sets whose system returns to rest at a rate of 1 or more, ten times and more in a record; all indices together.
     pub returning: Vec<Cell>,
@@ -29,12 +29,12 @@ pub struct Table {
     pub version: &'static str,
 }
 
-/// Figures of one system, error of observation and index.
+/// Figures of one system, observation noise and index.
 #[derive(Debug, Serialize)]
 pub struct Cell {
     /// The system.
     pub system: System,
-    /// Standard deviation of the observation error.
+    /// Observation standard deviation.
     pub observation_std: f64,
     /// Index; null for all together.
     pub alpha: Option<f64>,
@@ -78,7 +78,7 @@ impl Table {
         };
         let failed: Vec<String> = odd.iter().map(why).collect();
         if good.is_empty() {
-            return Err(bad(format!("no data set was inferred in every way: {}", failed.join(" | "))));
+            return Err(bad(format!("no data set was inferred by every method: {}", failed.join(" | "))));
         }
         let returns = |line: &&&Line| line.set.system.return_rate(line.truth) >= 1.0;
         let (fast, slow): (Vec<&Line>, Vec<&Line>) = good.iter().partition(returns);
@@ -109,8 +109,8 @@ impl Table {
         lines.extend(self.trained());
         lines.push(String::new());
         lines.push(
-            "CRPS on observations held out, without an error of observation added to the posterior; errors of parameters \
-             are means (in brackets medians) of the absolute error. Published figures are of the paper's own data sets."
+            "CRPS on held-out observations, without observation noise added to the posterior; parameter errors are mean \
+             (in brackets median) absolute errors. Published figures are for the paper's own data sets."
                 .into(),
         );
         lines.extend(self.failed.iter().map(|failed| format!("\nLeft out: {failed}")));
@@ -120,11 +120,11 @@ impl Table {
     /// Errors of parameters, apart for systems that return fast and slowly.
     fn split(&self) -> Vec<String> {
         let mut lines = vec![
-            "\n## Errors by how fast the system returns to rest\n".into(),
-            "| system | error of observation | returns | sets | first parameter, tilt | gaussian | second, tilt | gaussian |".into(),
+            "\n## Parameter errors by speed of mean reversion\n".into(),
+            "| system | observation noise | reversion | sets | first parameter, tilt | gaussian | second, tilt | gaussian |".into(),
             format!("|{}", "---|".repeat(8)),
         ];
-        for (cells, returns) in [(&self.returning, "at a rate of 1 or more"), (&self.lingering, "more slowly")] {
+        for (cells, returns) in [(&self.returning, "rate of 1 or more"), (&self.lingering, "slower")] {
             lines.extend(cells.iter().map(|cell| {
                 let [a, b] = [0, 1].map(|i| format!("{} | {}", cell.error("tilt", i), cell.error("gaussian", i)));
                 let Cell { observation_std, sets, .. } = cell;
@@ -141,7 +141,7 @@ impl Table {
         }
         let mut lines = vec![
             "\n## Networks, on the data sets that they were trained on\n".into(),
-            "| system | error of observation | α | sets | CRPS exact | tilt | neural | neural / exact | s per set |"
+            "| system | observation noise | α | sets | CRPS exact | tilt | neural | neural / exact | s per set |"
                 .into(),
             format!("|{}", "---|".repeat(9)),
         ];
@@ -161,7 +161,7 @@ impl Table {
     }
 }
 
-/// A cell for every system, error of observation and index, and after those of all indices one for them together.
+/// A cell for every system, observation noise and index, and after those of all indices one for them together.
 fn cells(lines: &[&Line]) -> Vec<Cell> {
     let mut keys: Vec<(f64, System)> = Vec::new();
     let mut alphas: Vec<f64> = lines.iter().map(|line| line.set.alpha).collect();
@@ -202,7 +202,7 @@ pub fn title(system: System) -> (&'static str, [&'static str; 2]) {
 fn heading(cell: &Cell) -> Vec<String> {
     let (title, [first, second]) = title(cell.system);
     vec![
-        format!("\n## {title}, error of observation {}\n", cell.observation_std),
+        format!("\n## {title}, observation noise {}\n", cell.observation_std),
         format!(
             "| α | sets | CRPS exact | tilt | tilt / exact | gaussian | paper TS | paper G | {first} tilt | gaussian | paper \
              TS | paper G | {second} tilt | gaussian | paper TS | paper G |"

@@ -66,7 +66,7 @@ impl DataSet {
         Ok((truth, score(data, &model, &posterior.paths, drawn)?))
     }
 
-    /// Learn all but the error of observation; the drift starts and is held weakly where the paper draws it from.
+    /// Learn all but the observation noise; the drift starts and is held weakly where the paper draws it from.
     fn learn(&self, data: &Data, noise: Box<dyn Noise>, seed: u64) -> Result<Learned> {
         let start = self.model(self.system.draw([0.5, 0.0001]), noise)?;
         let mut all = parameters(&start);
