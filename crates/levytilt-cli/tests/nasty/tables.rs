@@ -179,13 +179,13 @@ fn times_that_are_none_or_come_twice_are_named() {
             "a time shown twice",
             "2024-10-27T01:30[Europe/Berlin]",
             "2024-10-27T02:30[Europe/Berlin]",
-            &["line 3", "twice"],
+            &["line 3", "ambiguous"],
         ),
         (
             "a time skipped",
             "2024-03-31T01:30[Europe/Berlin]",
             "2024-03-31T02:30[Europe/Berlin]",
-            &["line 3", "skipped"],
+            &["line 3", "does not exist"],
         ),
         (
             "an offset not of its zone",
