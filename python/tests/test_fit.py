@@ -53,7 +53,7 @@ def test_identity_a_run_comes_back(fit, tmp_path):
 
 
 def test_what_is_no_run(tmp_path):
-    with pytest.raises(ValueError, match="expected a directory of `levytilt fit --out`"):
+    with pytest.raises(ValueError, match="expected a directory of `levytilt fit"):
         lt.load(tmp_path)
 
 
@@ -141,7 +141,7 @@ def test_identity_a_table_travels(made):
 def test_models_say_what_they_are():
     model = lt.Model("none", "gaussian", scale=1.0, parameters={"scale[a]": 2.0})
     assert repr(model) == "Model(drift='none', noise='gaussian', scale=1.0, parameters={'scale[a]': 2.0})"
-    with pytest.raises(TypeError, match=r"Model\(\) got an unexpected keyword argument 'sclae'; did you mean scale\?"):
+    with pytest.raises(TypeError, match=r"Model\(\) got an unexpected keyword argument 'sclae'; did you mean scale or slope\?"):
         lt.Model(sclae=1.0)
     with pytest.raises(TypeError, match="unexpected keyword argument 'iteratons'; did you mean iterations"):
         model.fit([0.0, 1.0, 2.0], [0.0, 1.0, 0.5], iteratons=3)

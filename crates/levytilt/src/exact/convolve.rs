@@ -11,7 +11,7 @@ use crate::noise::{NodeCache, Nodes, Noise};
 use crate::series::length_key;
 use realfft::num_complex::Complex;
 use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Kernel values kept over all step lengths before the cache is emptied (128 MB).
@@ -55,7 +55,7 @@ pub(super) struct Entry {
     /// K_1 + K_2 + …, K_2 + K_3 + …, …
     tails: Vec<f64>,
     /// Transforms of the kernel wrapped around circles, by length.
-    spectra: HashMap<usize, Vec<Complex<f64>>>,
+    spectra: BTreeMap<usize, Vec<Complex<f64>>>,
     /// Pairs of states before and after the steps of this length, see [`Convolver::pair`].
     pub pairs: Pairs,
 }
@@ -64,7 +64,7 @@ pub(super) struct Entry {
 pub(crate) struct Convolver<'a> {
     nodes: NodeCache<'a>,
     spacing: f64,
-    pub(super) entries: HashMap<u64, Entry>,
+    pub(super) entries: BTreeMap<u64, Entry>,
     pub(super) planner: RealFftPlanner<f64>,
     pub rounding: Rounding,
 }
@@ -73,7 +73,7 @@ impl<'a> Convolver<'a> {
     /// Convolution with the increments of `noise`.
     pub fn new(noise: &'a dyn Noise, spacing: f64, rounding: Rounding) -> Self {
         let nodes = NodeCache::new(noise);
-        Self { nodes, spacing, entries: HashMap::new(), planner: RealFftPlanner::new(), rounding }
+        Self { nodes, spacing, entries: BTreeMap::new(), planner: RealFftPlanner::new(), rounding }
     }
 
     /// `out`_i = Σ_m K_{(first_out + i) − (first_source + m)} `source`_m for a step of length `dt`.
@@ -163,7 +163,7 @@ impl Entry {
             values: Vec::new(),
             filled: Vec::new(),
             tails: Vec::new(),
-            spectra: HashMap::new(),
+            spectra: BTreeMap::new(),
             pairs: Pairs::default(),
         }
     }

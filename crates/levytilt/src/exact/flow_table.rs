@@ -4,7 +4,7 @@ use super::lagrange::{LEFT, POINTS, weights};
 use super::layout::Layout;
 use super::problem::Problem;
 use crate::series::length_key;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// Cells of a table, and step lengths that have one; without a table, places are computed again for every step.
 const WIDEST: usize = 1 << 15;
@@ -38,7 +38,7 @@ impl Landing {
 /// Landings of the cells of a layout, by step length.
 #[derive(Debug, Default)]
 pub(crate) struct FlowTable {
-    tables: HashMap<u64, (Vec<Landing>, Vec<bool>)>,
+    tables: BTreeMap<u64, (Vec<Landing>, Vec<bool>)>,
 }
 
 impl FlowTable {

@@ -10,7 +10,7 @@ use crate::drift::Drift;
 use crate::series::TimeGrid;
 use crate::series::length_key;
 use crate::{Model, Result};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// Families whose increments over adjoining steps add up to one over both.
 const ADDITIVE: [&str; 6] = ["stable", "tempered-stable", "variance-gamma", "nig", "compound-poisson", "gaussian"];
@@ -78,9 +78,9 @@ impl Gathered {
     }
 
     /// By key of the length of a step of `problem`: what that length owes to the parameters.
-    pub fn slopes(&self, problem: &Problem, index: f64) -> HashMap<u64, LengthSlope> {
+    pub fn slopes(&self, problem: &Problem, index: f64) -> BTreeMap<u64, LengthSlope> {
         let drift = problem.model.drift.as_ref();
-        let mut all = HashMap::new();
+        let mut all = BTreeMap::new();
         for (steps, &length) in self.steps.iter().zip(&problem.lengths) {
             all.entry(length_key(length)).or_insert_with(|| {
                 let mut slope = LengthSlope { drift: vec![0.0; drift.parameter_count()], alpha: 0.0 };

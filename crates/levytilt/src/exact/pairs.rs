@@ -9,7 +9,7 @@ use super::lagrange::REACH;
 use crate::Result;
 use realfft::RealFftPlanner;
 use realfft::num_complex::Complex;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// The pairs of all steps of one length.
 #[derive(Debug, Default)]
@@ -17,7 +17,7 @@ pub(super) struct Pairs {
     /// C_0, C_1 + C_{−1}, …
     near: Vec<f64>,
     /// Spectra of C on circles, by length.
-    around: HashMap<usize, Vec<Complex<f64>>>,
+    around: BTreeMap<usize, Vec<Complex<f64>>>,
     /// Derivatives from offsets that are too far out to be kept.
     far: Vec<f64>,
     /// Entry i is added to C_m for all m ≥ i: pairs with states beyond the cells.
@@ -130,7 +130,7 @@ impl Entry {
     }
 
     fn contract(&mut self, planner: &mut RealFftPlanner<f64>) -> Vec<f64> {
-        let mut circles: Vec<(usize, Vec<Complex<f64>>)> = self.pairs.around.drain().collect();
+        let mut circles: Vec<(usize, Vec<Complex<f64>>)> = std::mem::take(&mut self.pairs.around).into_iter().collect();
         circles.sort_by_key(|(circle, _)| *circle);
         for (circle, mut spectrum) in circles {
             let inverse = planner.plan_fft_inverse(circle);

@@ -7,7 +7,7 @@
 use super::problem::Problem;
 use crate::noise::{NodeCache, Nodes};
 use crate::{Result, Start};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// Standard deviations of the observation error kept to either side of an observation at first.
 const DEPTH: f64 = 7.0;
@@ -52,7 +52,7 @@ impl Windows {
 
     /// Lowest and highest state of every time but the first.
     pub fn ranges(&self, problem: &Problem) -> Result<Vec<(f64, f64)>> {
-        let mut reaches = Reaches { nodes: NodeCache::new(problem.dimension.noise.as_ref()), known: HashMap::new() };
+        let mut reaches = Reaches { nodes: NodeCache::new(problem.dimension.noise.as_ref()), known: BTreeMap::new() };
         let error = problem.dimension.observation_std;
         let steps = problem.grid.steps();
         let around = |j: usize, y: f64| (y - self.sides[j][0] * error, y + self.sides[j][1] * error);
@@ -137,7 +137,7 @@ fn flow(problem: &Problem, j: usize, x: f64) -> (f64, f64) {
 /// Distances that increments over a length exceed with a given probability, by eighths of a doubling of the length.
 struct Reaches<'a> {
     nodes: NodeCache<'a>,
-    known: HashMap<(i64, u64), f64>,
+    known: BTreeMap<(i64, u64), f64>,
 }
 
 impl Reaches<'_> {
