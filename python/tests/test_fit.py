@@ -147,5 +147,5 @@ def test_models_say_what_they_are():
         model.fit([0.0, 1.0, 2.0], [0.0, 1.0, 0.5], iteratons=3)
     with pytest.raises(lt.InputError, match='alpha = "much": invalid type'):
         lt.Model(alpha="much")
-    with pytest.raises(lt.InputError, match="unknown variant `circle`, expected one of `ou`"):
+    with pytest.raises(lt.InputError, match="unknown drift `circle`, expected one of ou"):
         lt.Model("circle")
