@@ -101,14 +101,11 @@ impl Convolver<'_> {
     /// Per step length: its key and Σ_m (∂K_m/∂p) C_m for every parameter p of the noise.
     pub fn contract(&mut self) -> Vec<(u64, Vec<f64>)> {
         let planner = &mut self.planner;
-        let mut all: Vec<(u64, Vec<f64>)> = self
-            .entries
+        self.entries
             .iter_mut()
             .filter(|(_, e)| !e.pairs.is_empty())
             .map(|(&key, e)| (key, e.contract(planner)))
-            .collect();
-        all.sort_by_key(|(key, _)| *key);
-        all
+            .collect()
     }
 }
 
@@ -130,9 +127,7 @@ impl Entry {
     }
 
     fn contract(&mut self, planner: &mut RealFftPlanner<f64>) -> Vec<f64> {
-        let mut circles: Vec<(usize, Vec<Complex<f64>>)> = std::mem::take(&mut self.pairs.around).into_iter().collect();
-        circles.sort_by_key(|(circle, _)| *circle);
-        for (circle, mut spectrum) in circles {
+        for (circle, mut spectrum) in std::mem::take(&mut self.pairs.around) {
             let inverse = planner.plan_fft_inverse(circle);
             let mut values = inverse.make_output_vec();
             // The first and the last number of a real signal's spectrum are real; rounding may say otherwise.
