@@ -166,14 +166,17 @@ impl Choice {
         terms.clear();
         let copies = along.len();
         for &s in nodes.variances() {
-            terms.extend(along.iter().map(|along| along.log + 0.5 * s * along.force.powi(2) / (1.0 + s * along.firmness)));
+            terms.extend(
+                along.iter().map(|along| along.log + 0.5 * s * along.force.powi(2) / (1.0 + s * along.firmness)),
+            );
         }
         let top = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         terms.iter_mut().for_each(|term| *term -= top);
         exp_slice(terms);
         // The sum over the copies, per node.
         for (k, &s) in nodes.variances().iter().enumerate() {
-            let sum = along.iter().zip(&terms[k * copies..]).map(|(a, term)| term / (1.0 + s * a.firmness).sqrt()).sum();
+            let sum =
+                along.iter().zip(&terms[k * copies..]).map(|(a, term)| term / (1.0 + s * a.firmness).sqrt()).sum();
             terms[k] = sum;
         }
         let weighted = || terms.iter().zip(nodes.weights()).map(|(term, w)| term * w);
@@ -200,4 +203,3 @@ pub(super) fn combine(filters: &[(f64, usize)]) -> Evidence {
         resamplings: filters.iter().map(|(_, resamplings)| *resamplings as f64).sum::<f64>() / count,
     }
 }
-

@@ -125,7 +125,13 @@ fn estimates(learned: &Learned) -> Vec<Estimate> {
             held_by_prior = learned.prior_share[place] > 0.5;
             place += 1;
         }
-        Estimate { name: parameter.name.clone(), value: parameter.value, std_error, fixed: parameter.fixed, held_by_prior }
+        Estimate {
+            name: parameter.name.clone(),
+            value: parameter.value,
+            std_error,
+            fixed: parameter.fixed,
+            held_by_prior,
+        }
     };
     learned.parameters.iter().map(estimate).collect()
 }
@@ -139,7 +145,10 @@ fn warnings(learned: &Learned, parameters: &[Estimate], smoothed: &Smoothed) -> 
         all.push("the log evidence is not curved like a maximum here, so there are no standard errors".into());
     }
     for p in parameters.iter().filter(|p| p.held_by_prior) {
-        all.push(format!("{}: the data say less about it than its prior; treat it as not identified, or fix it", p.name));
+        all.push(format!(
+            "{}: the data say less about it than its prior; treat it as not identified, or fix it",
+            p.name
+        ));
     }
     if smoothed.evidence.std_error > 1.0 {
         let error = smoothed.evidence.std_error;

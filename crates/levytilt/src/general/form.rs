@@ -21,14 +21,6 @@ pub(super) struct Along {
     pub force: f64,
 }
 
-impl Along {
-    /// [`Along::log`] after P + S·bbᵀ in place of P: log − ½ ln(1 + SA) + ½ Sβ²/(1 + SA), for S ≥ 0.
-    pub fn widened(&self, s: f64) -> f64 {
-        let grown = 1.0 + s * self.firmness;
-        self.log - 0.5 * grown.ln() + 0.5 * s * self.force * self.force / grown
-    }
-}
-
 /// Room for one elimination.
 #[derive(Debug, Default)]
 pub(super) struct Space {

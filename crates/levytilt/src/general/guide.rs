@@ -56,13 +56,7 @@ fn copies(message: &Form) -> Vec<Form> {
 
 /// Messages after each source's jump of the step that ends at time `j`. Those of a later source are integrated over its
 /// jump as the robust smoother has it, and as a jump of a usual size: which source jumped is often in doubt.
-fn stages(
-    chain: &GeneralChain,
-    j: usize,
-    future: &[Form],
-    variances: &Variances,
-    at: &DVector<f64>,
-) -> Vec<Vec<Form>> {
+fn stages(chain: &GeneralChain, j: usize, future: &[Form], variances: &Variances, at: &DVector<f64>) -> Vec<Vec<Form>> {
     let sources = &chain.model.sources;
     let mut last = future.to_vec();
     last.iter_mut().for_each(|form| chain.seen(j).for_each(|seen| form.see(seen, at)));

@@ -270,7 +270,7 @@ impl Definite {
 fn update(curvature: &mut DMatrix<f64>, s: &DVector<f64>, y: &DVector<f64>) {
     let pressed = &*curvature * s;
     let (expected, seen) = (s.dot(&pressed), s.dot(y));
-    if !(expected > 0.0) {
+    if expected.is_nan() || expected <= 0.0 {
         return;
     }
     let share = if seen >= 0.2 * expected { 1.0 } else { 0.8 * expected / (expected - seen) };

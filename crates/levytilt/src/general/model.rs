@@ -56,7 +56,7 @@ impl GeneralModel {
         if !self.drift.is_affine() {
             let why = "the drift bends in the states; with hidden states, directions or common noise it must be affine \
                        in them (sums of a constant and of states times constants)";
-            return Err(Error::Numerical { what: "drift", why: why.into() });
+            return Err(Error::Series { place: "drift".into(), problem: why.into() });
         }
         same("drift", self.drift.dim(), dim)?;
         same("mean of the start", self.start_mean.len(), dim)?;

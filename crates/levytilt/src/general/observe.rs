@@ -44,9 +44,10 @@ pub(super) fn sights(spec: &GeneralSpec, drift: &dyn Drift, times: &[f64], colum
             None if spec.starts[i] != StartSpec::Open => sight((0, 0, 1.0), times, columns[0]),
             None => Err(Error::Series {
                 place: format!("state {}", states[i]),
-                problem: "is not observable: no observed column depends on it, directly or through the drift; leave it \
+                problem:
+                    "is not observable: no observed column depends on it, directly or through the drift; leave it \
                           out, observe it, or give its start"
-                    .into(),
+                        .into(),
             }),
         })
         .collect()

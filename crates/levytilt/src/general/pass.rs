@@ -22,6 +22,7 @@ impl Variances<'_> {
 
 /// A Kalman filter.
 pub(super) struct Forward {
+    #[cfg_attr(not(test), expect(dead_code, reason = "the oracle of tests"))]
     pub log_evidence: f64,
     /// Per time, the law before anything is seen there.
     pub predicted: Vec<Law>,

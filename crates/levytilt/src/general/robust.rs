@@ -38,8 +38,8 @@ pub(super) fn robust(chain: &GeneralChain) -> Result<Robust> {
         let mut next = values.clone();
         let mut smoothed = Vec::with_capacity(chain.len());
         for j in 0..chain.len() {
-            let influence =
-                Influence::new(chain, j, &ahead.predicted[j], &messages[j], &at[j]).ok_or_else(|| singular(chain, j))?;
+            let influence = Influence::new(chain, j, &ahead.predicted[j], &messages[j], &at[j])
+                .ok_or_else(|| singular(chain, j))?;
             smoothed.push(influence.smoothed(&ahead.predicted[j]).0);
             for r in (0..sources).filter(|_| j > 0) {
                 let b = &chain.model.sources[r].direction;

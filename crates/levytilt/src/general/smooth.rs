@@ -5,7 +5,7 @@
 //! ancestor of the particle drawn before replace the sum over all particles (Bunch and Godsill 2013).
 
 use super::chain::GeneralChain;
-use super::filter::{Filtered, FilterOptions, combine, filter};
+use super::filter::{FilterOptions, Filtered, combine, filter};
 use super::form::{Form, Space};
 use super::guide::Guide;
 use super::pass::{Law, miss};

@@ -103,21 +103,26 @@ impl GeneralSpec {
     /// A state that nothing observes; a value held for a name that is no parameter, or outside of its domain; columns from
     /// which nothing can be learned.
     pub(super) fn parameters(&self, grid: &TimeGrid, columns: &[&[f64]]) -> Result<Vec<Parameter>> {
-        let times: Vec<f64> = (0..grid.len()).filter(|&j| grid.observation(j).is_some()).map(|j| grid.times()[j]).collect();
+        let times: Vec<f64> =
+            (0..grid.len()).filter(|&j| grid.observation(j).is_some()).map(|j| grid.times()[j]).collect();
         let span = times[times.len() - 1] - times[0];
         let mut all: Vec<Parameter> = Vec::new();
         for (l, entry) in self.drift.parameters().iter().enumerate() {
             // A tenth of the span is a time scale that a record can show.
             let usual = 10.0 / span;
             let low = entry.low.filter(|low| usual <= *low).map(|low| low + usual);
-            let high = entry.high.filter(|high| usual >= *high).map(|high| entry.low.map_or(high - usual, |low| 0.5 * (low + high)));
+            let high = entry
+                .high
+                .filter(|high| usual >= *high)
+                .map(|high| entry.low.map_or(high - usual, |low| 0.5 * (low + high)));
             let guess = entry.guess.or(low).or(high).unwrap_or(usual);
             let transform = entry.transform();
             let std = if transform == Transform::Identity { VERY_WIDE * guess.abs().max(usual) } else { WIDE };
             let prior = entry.prior.unwrap_or(Prior { mean: transform.forward(guess), std });
             self.add(&mut all, entry.name.clone(), Role::Drift(l), transform, guess, prior);
         }
-        let drift_values: Vec<f64> = self.drift.parameters().iter().map(|entry| self.value_of(&all, &entry.name)).collect();
+        let drift_values: Vec<f64> =
+            self.drift.parameters().iter().map(|entry| self.value_of(&all, &entry.name)).collect();
         let drift = self.drift.drift(&drift_values)?;
         let sights = sights(self, &drift, &times, columns)?;
         for (r, source) in self.sources.iter().enumerate() {
@@ -242,16 +247,22 @@ impl GeneralSpec {
     ///
     /// # Errors
     /// A start that is not finite, or a standard deviation that is not positive.
-    pub(super) fn starts(&self, parameters: &[Parameter], times: &[f64], columns: &[&[f64]]) -> Result<Vec<(f64, f64)>> {
+    pub(super) fn starts(
+        &self,
+        parameters: &[Parameter],
+        times: &[f64],
+        columns: &[&[f64]],
+    ) -> Result<Vec<(f64, f64)>> {
         let values: Vec<f64> =
             self.drift.parameters().iter().map(|entry| self.value_of(parameters, &entry.name)).collect();
         let sights = sights(self, &self.drift.drift(&values)?, times, columns)?;
         let each = self.starts.iter().zip(self.drift.states()).zip(&sights);
         each.map(|((start, state), sight)| match *start {
             StartSpec::Known(value) => Ok((finite(&format!("start of {state}"), value)?, 0.0)),
-            StartSpec::Gaussian { mean, std } => {
-                Ok((finite(&format!("start of {state}"), mean)?, positive(&format!("std of the start of {state}"), std)?))
-            }
+            StartSpec::Gaussian { mean, std } => Ok((
+                finite(&format!("start of {state}"), mean)?,
+                positive(&format!("std of the start of {state}"), std)?,
+            )),
             StartSpec::Open => Ok(sight.start),
         })
         .collect()
