@@ -71,9 +71,8 @@ fn of_path(chain: &GeneralChain, guide: &Guide, path: &DrawnPath) -> Option<Grad
     let ahead = forward(chain, &variances);
     let messages = backward(chain, &variances, &guide.at);
     let mut gradient = Gradient::zero(chain);
-    for j in 0..chain.len() {
-        let predicted = &ahead.predicted[j];
-        let influence = Influence::new(chain, j, predicted, &messages[j], &guide.at[j])?;
+    for (j, (predicted, message)) in ahead.predicted.iter().zip(&messages).enumerate() {
+        let influence = Influence::new(chain, j, predicted, message, &guide.at[j])?;
         add_seen(chain, j, &influence.smoothed(predicted), &mut gradient.stds);
         if j == 0 {
             continue;
