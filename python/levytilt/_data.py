@@ -59,6 +59,19 @@ class Clock:
         frame.columns = pandas.MultiIndex.from_tuples(list(flat))
         return frame
 
+    def rows(self, times: np.ndarray, origin: int | None, columns: dict[str, Any]) -> Any:
+        """A table with one row per time and plain columns: a DataFrame, or for NumPy a dictionary."""
+        stamps = self.times(times, origin)
+        if self.kind == "numpy":
+            return {"time": stamps, **columns}
+        if self.kind == "polars":
+            import polars
+
+            return polars.DataFrame({"time": stamps, **columns})
+        import pandas
+
+        return pandas.DataFrame(columns, index=self.index(stamps))
+
     def index(self, stamps: np.ndarray) -> Any:
         """A pandas index, in the time zone of the data."""
         import pandas

@@ -54,6 +54,15 @@ class Fit:
         found = dict(self._run.posterior())
         return self._clock.frame(found.pop("time"), self._origin(), self.names, found)
 
+    def jumps(self) -> Any:
+        """Jumps of at least 10% probability: time, dimension, probability, and size with its 90% interval.
+
+        One row per jump, however many latent steps it may lie in; the table of jumps.csv. A DataFrame if the data were one,
+        else a dictionary of arrays. Fit with `jump_above=X` to list the moves larger than X in the unit of the data.
+        """
+        found = dict(self._run.jumps())
+        return self._clock.rows(found.pop("time"), self._origin(), found)
+
     def paths(self) -> np.ndarray:
         """Posterior paths (path, time, dimension), with weights `weights` and the times of `posterior`."""
         return self._run.paths()
@@ -147,6 +156,14 @@ class Saved:
         with np.load(self.path / "paths.npz") as archive:
             times = archive["times"]
         return {"time": times, **{name: arrays[:, :, k] for k, name in enumerate(STATISTICS)}}
+
+    def jumps(self) -> dict[str, Any]:
+        with open(self.path / "jumps.csv", newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        found: dict[str, Any] = {"dimension": [row["dimension"] for row in rows]}
+        for name in ("probability", "size", "size_q05", "size_q95"):
+            found[name] = np.array([float(row[name]) for row in rows])
+        return {"time": self.engine.read_times([row["time"] for row in rows]), **found}
 
     def paths(self) -> np.ndarray:
         with np.load(self.path / "paths.npz") as archive:

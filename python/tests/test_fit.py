@@ -149,3 +149,16 @@ def test_models_say_what_they_are():
         lt.Model(alpha="much")
     with pytest.raises(lt.InputError, match="unknown drift `circle`, expected one of ou"):
         lt.Model("circle")
+
+
+def test_jumps_are_the_table_of_the_run(tmp_path):
+    times = np.arange(80.0)
+    values = 0.1 * (times**2 % 7) + np.where(times >= 40, 30.0, 0.0)
+    model = lt.Model(drift="none", alpha=1.5, scale=0.1, observation_std=0.2)
+    fit = model.fit(times, values, paths=100, jump_above=10.0)
+    jumps = fit.jumps()
+    assert jumps["time"].shape == (1,) and 39.0 < jumps["time"][0] <= 40.0 and jumps["dimension"] == ["value"]
+    assert jumps["probability"][0] > 0.99 and abs(jumps["size"][0] - 30.0) < 1.0
+    fit.save(tmp_path / "run")
+    again = lt.load(tmp_path / "run").jumps()
+    assert all(np.array_equal(again[name], jumps[name]) for name in jumps)

@@ -107,6 +107,7 @@ With --out writes
   plots/         its figures as files, with --plots
   summary.json   estimates, ELBO, log evidence, warnings
   posterior.csv  time,dimension,mean,sd,q05,q25,q50,q75,q95,jump_probability for every latent time
+  jumps.csv      time,dimension,probability,size,size_q05,size_q95 for every jump of at least 10% probability
   paths.npz      NumPy arrays: times, paths (path, time, dimension), weights
   settings.toml  the settings in effect; with --config they repeat this fit
   model.toml     the same with every estimate filled in; with --config they give `exact` and `simulate` the model found

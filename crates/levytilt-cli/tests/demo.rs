@@ -11,6 +11,7 @@ fn the_demo_needs_no_arguments() {
     assert!(said.out.contains("nats"), "{}", said.out);
     let files = [
         "data.csv",
+        "jumps.csv",
         "model.toml",
         "paths.npz",
         "posterior.csv",

@@ -140,6 +140,11 @@ impl SavedRun {
         self.origin.calendar().origin()
     }
 
+    /// Times of the record that are written so, as the computation sees them.
+    fn read_times<'py>(&self, py: Python<'py>, times: Vec<String>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(self.origin.at(&times).map_err(raised)?.into_pyarray(py))
+    }
+
     /// Look ahead; see `Ahead`.
     #[pyo3(signature = (keywords, at=None))]
     fn forecast(&self, py: Python<'_>, keywords: &str, at: Option<Times>) -> PyResult<Ahead> {

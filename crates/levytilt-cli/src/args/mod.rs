@@ -178,6 +178,9 @@ pub struct FitArgs {
     /// With method neural, learn parameters jointly with the networks, as published, not by sweeps beforehand
     #[arg(long, help_heading = "Solver")]
     pub alongside: bool,
+    /// List moves between observations larger than X, beyond the drift, as jumps [default: the noise model's own jumps]
+    #[arg(long, value_name = "X", help_heading = "Data")]
+    pub jump_above: Option<f64>,
     /// Posterior paths and threads.
     #[command(flatten)]
     pub effort: EffortArgs,
@@ -407,6 +410,7 @@ impl FitArgs {
             iterations: self.iterations,
             components: self.components,
             alongside: self.alongside.then_some(true),
+            jump_above: self.jump_above,
             paths,
             threads,
             ..self.solve.clone()

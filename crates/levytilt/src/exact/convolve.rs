@@ -131,6 +131,17 @@ impl<'a> Convolver<'a> {
         Ok(&entry.tails)
     }
 
+    /// Have a kernel of these nodes for the steps with this key instead of the noise's own.
+    pub(super) fn provide(&mut self, key: u64, nodes: impl FnOnce() -> Result<Arc<Nodes>>) -> Result<()> {
+        if !self.entries.contains_key(&key) {
+            if self.entries.values().map(|entry| entry.values.len()).sum::<usize>() > KEPT {
+                self.entries.clear();
+            }
+            self.entries.insert(key, Entry::new(nodes()?, self.spacing));
+        }
+        Ok(())
+    }
+
     /// Have the kernel for steps of length `dt` in `entries`, and return its key there.
     pub(super) fn prepare(&mut self, dt: f64) -> Result<u64> {
         let key = length_key(dt);

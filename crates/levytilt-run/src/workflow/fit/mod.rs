@@ -54,6 +54,7 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         neural: (sizes(solve), train_options(solve)),
         networks: networks_of(solve)?,
         alongside: solve.alongside.unwrap_or(false),
+        jump_above: solve.jump_above,
         ..FitOptions::default()
     };
     let started = Instant::now();
@@ -81,6 +82,7 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         paths: options.paths,
         steps: fit.times.len() - 1,
         observations: fit.observations,
+        jumps: fit.jumps.iter().flatten().filter(|jump| jump.probability >= 0.5).count(),
         dimension: OneOrMany::new(table.names.clone()),
         drift: settings.drift(),
         noise: family.name,

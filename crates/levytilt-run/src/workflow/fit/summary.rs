@@ -1,4 +1,4 @@
-//! Say what a fit found: summary.json, posterior.csv, paths.npz and the lines a person reads.
+//! Say what a fit found: summary.json, posterior.csv, jumps.csv, paths.npz and the lines a person reads.
 
 use anyhow::Result;
 use levytilt::fit::{Candidate, Estimate, Fit, FittedNetwork};
@@ -35,6 +35,8 @@ pub struct Summary {
     pub steps: usize,
     /// Observed values, without the missing ones.
     pub observations: usize,
+    /// Jumps more likely than not, over all dimensions; jumps.csv lists them.
+    pub jumps: usize,
     /// Names of the observed columns.
     pub dimension: OneOrMany<String>,
     /// Drift by name.
@@ -256,6 +258,22 @@ pub fn write_posterior(out: &mut dyn Write, fit: &Fit, calendar: &Calendar, name
             let mut fields = vec![calendar.write(*time), name.clone()];
             for value in [m.mean, m.sd].iter().chain(&m.quantiles).chain([&m.jump_probability]) {
                 fields.push(figure(*value)?);
+            }
+            csv.write_record(fields)?;
+        }
+    }
+    Ok(csv.flush()?)
+}
+
+/// Write jumps.csv: one row per jump, in order of dimension and time.
+pub fn write_jumps(out: &mut dyn Write, fit: &Fit, calendar: &Calendar, names: &[String]) -> Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record(["time", "dimension", "probability", "size", "size_q05", "size_q95"])?;
+    for (jumps, name) in fit.jumps.iter().zip(names) {
+        for jump in jumps {
+            let mut fields = vec![calendar.write(jump.time), name.clone()];
+            for value in [jump.probability, jump.size, jump.size_q05, jump.size_q95] {
+                fields.push(figure(value)?);
             }
             csv.write_record(fields)?;
         }
