@@ -17,6 +17,7 @@ fn the_demo_needs_no_arguments() {
         "posterior.csv",
         "report.html",
         "report.json",
+        "residuals.csv",
         "settings.toml",
         "state.json",
         "summary.json",

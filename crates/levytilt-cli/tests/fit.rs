@@ -59,7 +59,8 @@ fn a_run_holds_all_its_files_and_does_not_depend_on_threads() {
         dir
     };
     let first = run(1);
-    let files = ["jumps.csv", "model.toml", "paths.npz", "posterior.csv", "settings.toml", "state.json"];
+    let files =
+        ["jumps.csv", "model.toml", "paths.npz", "posterior.csv", "residuals.csv", "settings.toml", "state.json"];
     let mut all = files.map(String::from).to_vec();
     all.extend(["report.html", "report.json", "summary.json"].map(String::from));
     all.sort();

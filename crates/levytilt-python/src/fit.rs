@@ -102,6 +102,26 @@ impl Run {
         Ok(found)
     }
 
+    /// The columns of residuals.csv; none where the columns act on each other.
+    fn residuals<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(filtered) = &self.outcome.filtered else { return Ok(None) };
+        let (mut names, mut rows) = (Vec::new(), Vec::new());
+        for ((seen, residuals), name) in filtered.seen.iter().zip(&filtered.residuals).zip(&self.table.names) {
+            rows.extend(seen.iter().flatten().zip(residuals.values.iter().copied()));
+            names.resize(rows.len(), name.clone());
+        }
+        let found = PyDict::new(py);
+        found.set_item("time", PyArray1::from_iter(py, rows.iter().map(|(seen, _)| seen.time)))?;
+        found.set_item("dimension", names)?;
+        found.set_item("residual", PyArray1::from_iter(py, rows.iter().map(|(_, residual)| *residual)))?;
+        found.set_item("log_evidence", PyArray1::from_iter(py, rows.iter().map(|(seen, _)| seen.log_evidence)))?;
+        found.set_item(
+            "jump_probability",
+            PyArray1::from_iter(py, rows.iter().map(|(seen, _)| seen.jump_probability)),
+        )?;
+        Ok(Some(found))
+    }
+
     /// Posterior paths (path, time, dimension), handed over without a further copy.
     fn paths<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray3<f64>> {
         let paths = &self.outcome.fit.paths;

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use levytilt::fit::{Candidate, Estimate, Fit, FittedNetwork};
+use levytilt::posterior::Residuals;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -61,6 +62,9 @@ pub struct Summary {
     pub x0_mean: OneOrMany<f64>,
     /// Its standard deviation; null if the state is known.
     pub x0_std: OneOrMany<Option<f64>>,
+    /// Checks of the one-step residuals, per dimension; left out where the columns act on each other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub residuals: Option<OneOrMany<Residuals>>,
     /// Unit of time in rates and scales.
     pub time_unit: &'static str,
     /// Newton steps taken.

@@ -17,12 +17,15 @@ use super::convolve::{Convolver, Rounding};
 use crate::noise::{NodeCache, Nodes};
 use crate::series::{TimeGrid, length_key};
 use crate::{Error, Model, Result};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Cells per standard deviation of the narrowest law that a time may have.
 const PER_SD: f64 = 5.0;
 /// Different step lengths whose tables are kept.
 const MOST_LENGTHS: usize = 512;
+/// Fewest cells whose tails are kept.
+const FEWEST_TAILS: usize = 1024;
 
 /// The filter of a one-dimensional model.
 pub struct Filter<'a> {
@@ -38,6 +41,23 @@ struct Tables<'a> {
     spacing: f64,
     all: Convolver<'a>,
     calm: Convolver<'a>,
+    /// Probabilities to move by so many cells or more to one side, by step length and number.
+    tails: BTreeMap<(u64, usize), Vec<f64>>,
+}
+
+impl Tables<'_> {
+    /// At least `count` probabilities to move by 1, 2, … cells or more to one side in a step of length `dt`.
+    ///
+    /// Their number is a power of two, and each number has a list of its own: what was asked for before must not change a
+    /// digit.
+    fn tails(&mut self, dt: f64, count: usize) -> Result<&[f64]> {
+        let key = (length_key(dt), count.max(FEWEST_TAILS).next_power_of_two());
+        if !self.tails.contains_key(&key) {
+            let tails = self.all.exactly_tails(dt, key.1)?;
+            self.tails.insert(key, tails);
+        }
+        Ok(&self.tails[&key])
+    }
 }
 
 impl<'a> Filter<'a> {
@@ -122,7 +142,7 @@ impl<'a> Filter<'a> {
         let noise = self.model.dimensions[0].noise.as_ref();
         if self.tables.as_ref().is_none_or(|tables| tables.spacing != spacing) {
             let convolver = || Convolver::new(noise, spacing, Rounding::Reference);
-            self.tables = Some(Tables { spacing, all: convolver(), calm: convolver() });
+            self.tables = Some(Tables { spacing, all: convolver(), calm: convolver(), tails: BTreeMap::new() });
         }
         let tables = self.tables.as_mut().expect("made above");
         let threshold = crate::posterior::upper_tail(nodes.weights());

@@ -7,6 +7,7 @@ use super::super::marginal::Marginal;
 use super::super::transition::touched;
 use super::super::windows::upper;
 use super::{Filter, FilterState, PER_SD, Seen};
+use crate::series::length_key;
 use crate::{Error, Result};
 use std::f64::consts::{PI, SQRT_2};
 
@@ -101,7 +102,7 @@ impl Filter<'_> {
         tables.calm.apply(dt, (moved.first, &moved.calm), (first, &mut calm))?;
         calm.iter_mut().for_each(|mass| *mass *= share);
         let count = len + moved.all.len() + (moved.first - first).unsigned_abs() as usize + 1;
-        let tails = tables.all.tails(dt, count)?;
+        let tails = tables.tails(dt, count)?;
         let move_by = |distance: i64| match distance {
             1.. => tails[distance as usize - 1],
             _ => 1.0 - tails[(-distance) as usize],
@@ -260,12 +261,14 @@ fn marginal((first, spacing): (f64, f64), masses: &[f64]) -> Marginal<'_> {
     Marginal { first, spacing, masses, outside: (0.0, 0.0) }
 }
 
-/// Length of a step, without the digits that its ends do not have: the same for the same times, however they are taken in.
+/// Length of a step, without the digits that its ends do not have, as the one that stands for all with its key: the same
+/// for the same times, whatever steps came before.
 fn length(from: f64, to: f64) -> f64 {
     let coarsest = 8.0 * f64::EPSILON * from.abs().max(to.abs());
     let unit = coarsest.log2().ceil().exp2();
     let rounded = ((to - from) / unit).round() * unit;
-    if rounded > 0.0 { rounded } else { to - from }
+    let length = if rounded > 0.0 { rounded } else { to - from };
+    f64::from_bits(length_key(length) << 12)
 }
 
 fn impossible(time: f64, value: f64) -> Error {
