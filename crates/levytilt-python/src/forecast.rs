@@ -28,6 +28,9 @@ pub struct Ahead {
     view: View,
 }
 
+/// A figure of an answer.
+type Pick = fn(&Answer) -> &OneOrMany<Option<f64>>;
+
 /// How to look ahead, by keywords.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -166,7 +169,7 @@ impl SavedRun {
         let shape = (answers.len(), self.origin.names().len());
         let found = PyDict::new(py);
         found.set_item("time", PyArray1::from_iter(py, answers.iter().map(|answer| answer.at)))?;
-        let picks: [(&str, fn(&Answer) -> &OneOrMany<Option<f64>>); 6] = [
+        let picks: [(&str, Pick); 6] = [
             ("value", |answer| &answer.value),
             ("log_evidence", |answer| &answer.log_evidence),
             ("p_value", |answer| &answer.p_value),

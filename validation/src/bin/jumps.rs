@@ -34,6 +34,9 @@ fn main() -> Result<()> {
     alarms(1000 * records)
 }
 
+/// Jumps listed, with their probability and whether they are true; how many of the probable ones are; and true jumps in all.
+type Listed = (Vec<(f64, bool)>, usize, usize);
+
 fn truth(alpha: f64, error: f64) -> Result<Model> {
     Model::new(Box::new(Ou::new(3.0, 1.0)?), Box::new(Stable::new(alpha, SCALE)?), error, Start::Fixed(0.0))
 }
@@ -53,7 +56,7 @@ fn jumps(alpha: f64, share: f64, records: u64) -> Result<()> {
     let scale = SCALE * STEP.powf(1.0 / alpha);
     let model = truth(alpha, share * scale)?;
     let times = times(1000);
-    let each: Vec<(Vec<(f64, bool)>, usize, usize)> = (0..records)
+    let each: Vec<Listed> = (0..records)
         .into_par_iter()
         .map(|seed| {
             let made = simulate(&model, &times, seed)?;

@@ -80,14 +80,14 @@ impl<'a> Filter<'a> {
         let spread = grid.spread(values)?;
         let mut state = self.start(grid.times()[0], spread[0])?;
         let mut seen = Vec::with_capacity(grid.rows());
-        for j in 1..grid.len() {
-            if !spread[j].is_nan() {
-                let (next, found) = self.observe(&state, grid.times()[j], spread[j])?;
+        for (j, (&time, &value)) in grid.times().iter().zip(&spread).enumerate().skip(1) {
+            if !value.is_nan() {
+                let (next, found) = self.observe(&state, time, value)?;
                 state = next;
                 seen.push(Some(found));
                 continue;
             }
-            state.pending.push(grid.times()[j]);
+            state.pending.push(time);
             if grid.observation(j).is_some() {
                 seen.push(None);
             }

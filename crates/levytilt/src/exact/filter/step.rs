@@ -129,13 +129,14 @@ impl Filter<'_> {
         let (mean, sd) = (origin + mean * spacing, sd * spacing);
         let margin = reach + DEPTH * sd.min(reach + DEPTH * self.model.dimensions[0].observation_std);
         let (lo, hi) = (mean.min(value) - margin, mean.max(value) + margin);
-        if !((hi - lo) / spacing < MOST_CELLS) {
+        let cells = (hi - lo) / spacing;
+        if cells.is_nan() || cells > MOST_CELLS {
             return Err(Error::Numerical {
                 what: "filter",
                 why: format!(
                     "states from {lo:.6} to {hi:.6} at time {} need {:.1e} cells, more than {MOST_CELLS}",
                     step.0 + step.1,
-                    (hi - lo) / spacing
+                    cells
                 ),
             });
         }

@@ -5,9 +5,11 @@ use crate::noise::{Gaussian, Noise, Stable, VarianceGamma};
 use crate::{Start, stream};
 use rand_distr::{Distribution, StandardNormal};
 
+type Case = (Box<dyn Drift>, Box<dyn Noise>, f64);
+
 fn models() -> Vec<Model> {
     let ou = || Box::new(Ou::new(1.0, 0.5).unwrap());
-    let cases: Vec<(Box<dyn Drift>, Box<dyn Noise>, f64)> = vec![
+    let cases: Vec<Case> = vec![
         (ou(), Box::new(Stable::new(1.5, 1.0).unwrap()), 0.2),
         (ou(), Box::new(Gaussian::new(1.0).unwrap()), 0.3),
         (Box::new(NoDrift::new(1).unwrap()), Box::new(VarianceGamma::new(1.0, 0.5).unwrap()), 0.1),
