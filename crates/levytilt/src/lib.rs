@@ -35,6 +35,7 @@ mod error;
 pub mod exact;
 pub mod fit;
 pub mod forecast;
+pub mod front;
 pub mod general;
 pub mod law;
 mod model;
