@@ -22,7 +22,7 @@ pub use spec::{NetworkSize, Spec};
 
 use crate::drift::Neural;
 use crate::posterior::{
-    Diagnosis, Evidence, Marginal, Paths, Potentials, WeightSummary, Weighting, marginals, normalise,
+    Diagnosis, Evidence, Jump, Marginal, Paths, Potentials, WeightSummary, Weighting, jump_table, marginals, normalise,
 };
 use crate::series::{TimeGrid, check_values};
 use crate::solve::{Choice, LearnOptions, Method, Regularisation, SweepOptions};
@@ -45,6 +45,8 @@ pub struct FitOptions {
     pub learn: LearnOptions,
     /// Levels of the posterior quantiles.
     pub quantiles: Vec<f64>,
+    /// Size from which a move counts as a jump; the noise model's own definition if it is left out, see [`jump_table`].
+    pub jump_above: Option<f64>,
 }
 
 impl Default for FitOptions {
@@ -55,6 +57,7 @@ impl Default for FitOptions {
             priors: true,
             learn: LearnOptions::default(),
             quantiles: vec![0.05, 0.25, 0.5, 0.75, 0.95],
+            jump_above: None,
         }
     }
 }
@@ -115,6 +118,8 @@ pub struct Fit {
     pub network: Option<FittedNetwork>,
     /// Per dimension and time: the posterior law of the state.
     pub marginals: Vec<Vec<Marginal>>,
+    /// Per dimension: its jumps in order of time.
+    pub jumps: Vec<Vec<Jump>>,
     /// Messages from the future that the paths follow; empty if the parameters were learned
     /// without any.
     pub potentials: Potentials,
@@ -177,6 +182,9 @@ fn fit_by(
         });
     }
     check_columns(spec, grid, columns)?;
+    if let Some(above) = options.jump_above {
+        crate::error::positive("jump_above", above)?;
+    }
     // Learning, judging and weighing must not share random numbers: an ELBO on the paths it was tuned on is too high.
     let mut seeds = stream(options.seed, u64::MAX - 1);
     let [sweeps, fresh, particles] = [seeds.next_u64(), seeds.next_u64(), seeds.next_u64()];
@@ -214,6 +222,8 @@ fn fit_by(
     let posterior = PosteriorKind::of(&choices, &summary, &weights);
     let drawn = || (0..chain.dim()).map(|i| marginals(&paths, i, &weights, &options.quantiles)).collect();
     let marginals = known.unwrap_or_else(drawn);
+    let table = |i| jump_table(&paths, &chain, i, &weights, options.jump_above);
+    let jumps = (0..chain.dim()).map(table).collect();
     let observations = chain.observations();
     let warnings = warnings::warnings(&warnings::Judged {
         spec,
@@ -244,6 +254,7 @@ fn fit_by(
         posterior,
         network,
         marginals,
+        jumps,
         potentials,
         paths,
         weights,
