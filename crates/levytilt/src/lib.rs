@@ -31,7 +31,7 @@
 
 mod chain;
 pub mod drift;
-mod error;
+pub mod error;
 pub mod exact;
 pub mod fit;
 pub mod forecast;
