@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::{bad, brief};
 use crate::table::bytes::read_settings;
+use crate::table::decimal::Decimal;
+use crate::table::format::{Format, Separator};
 
 pub use levytilt::solve::Method;
 pub use name::name_of;
@@ -65,12 +67,35 @@ pub struct DataSettings {
     /// Value columns to fit jointly, separated by commas: fit [default: all]
     #[arg(long, value_name = "NAMES", help_heading = "Data", value_delimiter = ',')]
     pub columns: Option<Vec<String>>,
+    /// Column that holds the times [default: the first, or the first after row numbers]
+    #[arg(long, value_name = "NAME", help_heading = "Data")]
+    pub time_column: Option<String>,
+    /// How dates are written, such as %d.%m.%Y or "%m/%d/%Y %H:%M"; or seconds, milliseconds (Unix time), or number
+    /// [default: recognised]
+    #[arg(long, value_name = "FORMAT", help_heading = "Data")]
+    pub date_format: Option<String>,
+    /// What separates fields: comma, semicolon, tab, pipe or space [default: recognised]
+    #[arg(long, value_name = "NAME", help_heading = "Data")]
+    pub separator: Option<Separator>,
+    /// Decimal mark: point or comma [default: recognised]
+    #[arg(long, value_name = "NAME", help_heading = "Data")]
+    pub decimal: Option<Decimal>,
 }
 
 impl DataSettings {
     /// The value columns to read; all of them if none is named.
     pub fn chosen(&self) -> Vec<String> {
         self.column.iter().chain(self.columns.iter().flatten()).cloned().collect()
+    }
+
+    /// How the table is written.
+    pub fn format(&self) -> Format {
+        Format {
+            separator: self.separator,
+            decimal: self.decimal,
+            date_format: self.date_format.clone(),
+            time_column: self.time_column.clone(),
+        }
     }
 }
 

@@ -97,7 +97,13 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         seconds: started.elapsed().as_secs_f64(),
         seed: options.seed,
         version: env!("CARGO_PKG_VERSION"),
-        warnings: fit.warnings.iter().cloned().chain(table.calendar.warning()).collect(),
+        warnings: fit
+            .warnings
+            .iter()
+            .cloned()
+            .chain(table.calendar.warning())
+            .chain(table.notes.iter().cloned())
+            .collect(),
         estimates: fit.parameters.clone(),
     };
     let (model, state) = (filled(&summary, &fit, &settings)?, state(&fit, table, options.seed));
