@@ -38,6 +38,7 @@ pub fn read(text: &str, name: &str, format: &Format) -> Result<Layout> {
         Separator::Space => (Cow::Owned(text.split('\n').map(single_spaces).collect::<Vec<_>>().join("\n")), b' '),
     };
     let mut rows = read_rows(&text, name, delimiter)?;
+    rows.iter_mut().for_each(unquote);
     rows.retain(|row| row.fields.iter().any(|field| !field.is_empty()) || row.fields.len() == 1);
     let mut rows = rows.into_iter();
     let first = rows.next().ok_or_else(|| bad(format!("{name}: is empty; expected a header such as time,value")))?;
@@ -53,6 +54,17 @@ pub fn read(text: &str, name: &str, format: &Format) -> Result<Layout> {
     drop_empty_end(&mut header, &mut rows);
     check_widths(&header, &rows, name)?;
     Ok(Layout { header, rows, separator })
+}
+
+/// Quotes after a space stay in a field.
+fn unquote(row: &mut Row) {
+    if row.fields.iter().any(|field| field.starts_with('"')) {
+        let bare = |field: &str| match field.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+            Some(inner) => inner.trim().to_string(),
+            None => field.to_string(),
+        };
+        row.fields = row.fields.iter().map(bare).collect::<Vec<_>>().into();
+    }
 }
 
 /// Text without comments, which leave empty lines so that lines keep their numbers.
