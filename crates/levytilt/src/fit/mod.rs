@@ -5,6 +5,7 @@ mod draws;
 mod exact_fit;
 mod find;
 mod find_network;
+mod guess;
 mod judge;
 mod kind;
 mod spec;
