@@ -35,6 +35,7 @@ mod error;
 pub mod exact;
 pub mod fit;
 pub mod forecast;
+pub mod front;
 pub mod law;
 mod model;
 pub mod noise;

@@ -1,7 +1,7 @@
 //! Fit dimensions that do not act on each other exactly, where a grid can be afforded: parameters on the exact evidence,
 //! marginals and paths from it.
 
-use super::find::{Found, in_dimension, join};
+use super::find::{Found, join};
 use super::judge::Judgement;
 use super::start::{Beginning, begin};
 use super::{Estimate, Fit, FitOptions, Solved, Spec};
@@ -37,7 +37,7 @@ pub(super) fn fit_exact(
     let mut all = Vec::with_capacity(spec.dim());
     for (i, (name, column)) in spec.names.iter().zip(columns).enumerate() {
         let fitted = fit_one(&spec.only(i), (grid, column), options, seed ^ i as u64);
-        match fitted.map_err(|error| in_dimension(error, name))? {
+        match fitted.map_err(|error| error.in_dimension(name))? {
             Ok(solved) => all.push(solved),
             Err(why_not) => return Ok(Err(why_not.map(|why_not| format!("for {name}, {why_not}")))),
         }

@@ -174,7 +174,7 @@ impl Spec {
     }
 
     /// The model of dimension `i` alone.
-    pub(super) fn only(&self, i: usize) -> Self {
+    pub fn only(&self, i: usize) -> Self {
         let own = |entry: Known| {
             let name = entry.name().to_string();
             Some((name, self.held(&Place { entry, dimension: i, by: Some(i) })?))
