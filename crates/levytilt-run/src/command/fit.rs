@@ -79,7 +79,7 @@ pub fn entries<'a>(
         Entry::text(STATE, state + "\n"),
     ];
     entries.extend(report::entries(&page)?);
-    let networks = networks::tensors(outcome.fit.network.as_ref().map(|n| &n.drift), outcome.fit.trained.as_ref())?;
+    let networks = networks::tensors(outcome.fit.network.as_ref().map(|n| &n.drift), outcome.trained.as_ref())?;
     entries.push(match networks.is_empty() {
         true => Entry::gone(NETWORK),
         false => Entry::new(NETWORK, move |out| networks.write(out)),
