@@ -245,10 +245,10 @@ fn filled(summary: &Summary, fit: &Fit, settings: &Settings) -> Result<Settings>
         // What holds for all is said for each.
         settings.model.values.retain(|name| ![X0, X0_STD].contains(&name));
         for (name, (mean, std)) in names.iter().zip(means.into_iter().zip(stds)) {
-            settings.parameters.insert(format!("{X0}[{name}]"), mean);
-            std.and_then(|std| settings.parameters.insert(format!("{X0_STD}[{name}]"), std));
+            settings.parameters.insert(format!("{X0}[{name}]"), mean.into());
+            std.and_then(|std| settings.parameters.insert(format!("{X0_STD}[{name}]"), std.into()));
         }
-        settings.parameters.extend(fit.parameters.iter().map(|p| (p.name.clone(), p.value)));
+        settings.parameters.extend(fit.parameters.iter().map(|p| (p.name.clone(), p.value.into())));
         return Ok(settings);
     }
     settings.model.values.set(X0, Some(means[0]));
