@@ -15,6 +15,7 @@ mod mlp;
 mod neural;
 mod none;
 mod ou;
+mod part;
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +26,7 @@ pub use linear::Linear;
 pub use neural::{Neural, NeuralSpec};
 pub use none::NoDrift;
 pub use ou::Ou;
+pub use part::DriftPart;
 
 /// A law of motion without noise, of any dimension.
 pub trait Drift: std::fmt::Debug + Send + Sync {
@@ -64,7 +66,7 @@ pub trait Drift: std::fmt::Debug + Send + Sync {
     /// for a drift that is not listed.
     fn domains(&self) -> Vec<Domain> {
         match DriftFamily::named(self.kind()) {
-            Some(family) => family.places(self.dim()).iter().map(|place| place.entry.domain).collect(),
+            Some(family) => family.places(self.dim()).iter().map(|place| place.entry.domain()).collect(),
             None => vec![Domain::REAL; self.parameter_count()],
         }
     }
