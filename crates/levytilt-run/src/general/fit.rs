@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use super::page::page;
-use super::settings::{GeneralSettings, ParameterValue};
+use super::settings::GeneralSettings;
 use super::summary::{write_jumps, write_paths, write_posterior};
 use crate::directory::entry::Entry;
 use crate::directory::lock::Lock;
@@ -16,7 +16,7 @@ use crate::directory::state::{History, MODEL, NETWORK, STATE};
 use crate::failure::bad;
 use crate::finite;
 use crate::report;
-use crate::settings::Settings;
+use crate::settings::{DataSettings, Settings};
 use crate::table::time::Calendar;
 use crate::table::{self, Table};
 use crate::threads::with_threads;
@@ -71,8 +71,11 @@ pub fn run(request: Request) -> Result<Summary> {
     let paths = flags.solve.paths.or(model.solve.paths).unwrap_or(GeneralOptions::default().paths);
     let seed = flags.solve.seed.or(model.solve.seed).unwrap_or(1);
     (model.solve.paths, model.solve.seed) = (Some(paths), Some(seed));
-    model.parameters.extend(flags.parameters.iter().map(|(name, value)| (name.clone(), ParameterValue::Held(*value))));
-    let table = table::read(&source, &model.columns())?;
+    model.parameters.extend(flags.parameters);
+    if flags.data != DataSettings::default() {
+        model.data = flags.data;
+    }
+    let table = table::read(&source, &model.columns(), &model.data.format())?;
     let options = GeneralOptions { paths, seed, ..GeneralOptions::default() };
     let started = Instant::now();
     let fit = with_threads(threads, || analyse(&model, &table, &options))??;
@@ -101,7 +104,7 @@ fn refuse(flags: &Settings) -> Result<()> {
     let given = [
         (flags.model != Default::default(), "a flag of the noise, the observations or the start"),
         (flags.drift != Default::default(), "a flag of the drift"),
-        (flags.data != Default::default(), "--column or --columns"),
+        (!flags.data.chosen().is_empty(), "--column or --columns"),
         (solve.method.is_some(), "--method"),
         (solve.init.is_some() || solve.iterations.is_some() || solve.components.is_some(), "a flag of method neural"),
     ];

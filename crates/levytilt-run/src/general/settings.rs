@@ -10,13 +10,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::failure::{bad, brief};
-use crate::settings::{GridSettings, SolveSettings};
+use crate::settings::{DataSettings, GridSettings, Named, SolveSettings};
 use crate::table::bytes::read_settings;
 
 /// A settings file that writes its model out.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GeneralSettings {
+    /// How the table is written.
+    pub data: DataSettings,
     /// A drift formula per state.
     pub states: BTreeMap<String, String>,
     /// Noise sources.
@@ -29,7 +31,7 @@ pub struct GeneralSettings {
     pub start: BTreeMap<String, StartValue>,
     /// What is known of parameters.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub parameters: BTreeMap<String, ParameterValue>,
+    pub parameters: BTreeMap<String, Named>,
     /// Latent times.
     pub grid: GridSettings,
     /// How to compute.
@@ -107,34 +109,6 @@ pub enum StartValue {
     },
 }
 
-/// What is known of a parameter.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum ParameterValue {
-    /// Its value: it is held.
-    Held(f64),
-    /// Its value, or where to start and within which bounds to learn.
-    Known(Known),
-}
-
-/// `{ value }`, or `{ guess, low, high }`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Known {
-    /// Held at this value.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub value: Option<f64>,
-    /// Where learning starts.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub guess: Option<f64>,
-    /// Least value.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub low: Option<f64>,
-    /// Largest value.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub high: Option<f64>,
-}
-
 impl GeneralSettings {
     /// The settings of the file at `path` if it writes a model out, that is, has a section `[states]`.
     ///
@@ -167,19 +141,12 @@ impl GeneralSettings {
         let mut held = Vec::new();
         let of_drift: Vec<String> = drift.parameters().iter().map(|entry| entry.name.clone()).collect();
         for (name, value) in &self.parameters {
-            let known = match value {
-                ParameterValue::Held(value) => Known { value: Some(*value), ..Known::default() },
-                ParameterValue::Known(known) => known.clone(),
-            };
-            held.extend(known.value.map(|value| (name.clone(), value)));
+            held.extend(value.value().map(|value| (name.clone(), value)));
             if of_drift.contains(name) {
-                drift = drift.with_bounds(name, known.low, known.high)?;
-                if let Some(guess) = known.guess {
-                    drift = drift.with_guess(name, guess)?;
-                }
-            } else if known.guess.is_some() || known.low.is_some() || known.high.is_some() {
+                drift = value.apply(name, drift)?;
+            } else if !value.is_plain() {
                 return Err(bad(format!(
-                    "[parameters] {name}: guess, low and high are for names in formulas; give a value, or leave it out"
+                    "[parameters] {name}: guess, low, high and prior are for names in formulas; give a value, or leave it out"
                 )));
             }
         }
@@ -285,8 +252,8 @@ impl GeneralSettings {
             all.observe.entry(name.clone()).or_insert(plain).std = found.map(|p| p.value);
         }
         for p in estimates.iter().filter(|p| !p.name.contains('[')) {
-            let known = Known { value: Some(p.value), ..Known::default() };
-            all.parameters.insert(p.name.clone(), ParameterValue::Known(known));
+            let known = all.parameters.get(&p.name).copied().unwrap_or_default();
+            all.parameters.insert(p.name.clone(), known.with_value(p.value));
         }
         all
     }
