@@ -54,6 +54,14 @@ class Fit:
         found = dict(self._run.posterior())
         return self._clock.frame(found.pop("time"), self._origin(), self.names, found)
 
+    def outliers(self) -> dict[str, Any]:
+        """Every observed value with the probability that it is wrong: arrays time, column, value, probability.
+
+        Empty unless the model has errors="student" or errors="outliers".
+        """
+        found = dict(self._run.outliers())
+        return {**found, "time": self._clock.times(found["time"], self._origin()), "column": np.array(found["column"])}
+
     def paths(self) -> np.ndarray:
         """Posterior paths (path, time, dimension), with weights `weights` and the times of `posterior`."""
         return self._run.paths()
@@ -147,6 +155,23 @@ class Saved:
         with np.load(self.path / "paths.npz") as archive:
             times = archive["times"]
         return {"time": times, **{name: arrays[:, :, k] for k, name in enumerate(STATISTICS)}}
+
+    def outliers(self) -> dict[str, Any]:
+        rows: list[list[str]] = []
+        path = self.path / "outliers.csv"
+        if path.exists():
+            with open(path, newline="", encoding="utf-8") as file:
+                rows = list(csv.reader(file))[1:]
+        with open(self.path / "posterior.csv", newline="", encoding="utf-8") as file:
+            texts = dict.fromkeys(row[0] for row in list(csv.reader(file))[1:])
+        with np.load(self.path / "paths.npz") as archive:
+            times = dict(zip(texts, archive["times"]))
+        return {
+            "time": np.array([times[row[0]] for row in rows], dtype=float),
+            "column": [row[1] for row in rows],
+            "value": np.array([float(row[2]) for row in rows]),
+            "probability": np.array([float(row[3]) for row in rows]),
+        }
 
     def paths(self) -> np.ndarray:
         with np.load(self.path / "paths.npz") as archive:

@@ -17,6 +17,8 @@ class Model:
     drift: "ou" (theta, mu), "double-well" (theta1, theta2), "linear" (slope, offset), "neural" (width, depth), "none".
     noise: "stable" (alpha, scale), "truncated-stable", "tempered-stable", "variance-gamma", "nig", "student",
     "compound-poisson", "gaussian", or "auto", which fits them all and keeps the one with the highest evidence.
+    errors: law of the observation errors: "gaussian", "student" (error_dof), "outliers" (outlier_probability,
+    outlier_size); observation_std is their scale, or a factor of an error column.
     Further parameters: observation_std, brownian, x0, x0_std. `parameters` holds values for single dimensions, such as
     ``{"theta[NVDA]": 3.0}``. Names and meanings are those of ``levytilt fit --help``.
     """
@@ -27,7 +29,7 @@ class Model:
         noise: str = "stable",
         *,
         parameters: dict[str, float] | None = None,
-        **fixed: float,
+        **fixed: float | str,
     ):
         self.drift = drift
         self.noise = noise
@@ -51,6 +53,7 @@ class Model:
         steps: int | None = None,
         column: str | None = None,
         columns: list[str] | None = None,
+        error_column: str | None = None,
         progress: bool | Callable[[int, int, float, float], None] | None = None,
         **options: Any,
     ) -> Fit:
@@ -59,10 +62,14 @@ class Model:
         Pass times and values as arrays; or times alone as a pandas Series or DataFrame (index = time), a polars DataFrame
         (first column = time), or the path of a CSV or Parquet file. NaN is a missing value. Results are the same for any
         number of threads (0 = all cores). steps: latent steps over the span; needed only for a nonlinear drift with long gaps.
+        error_column: name of the column of known standard deviations of the values, which observation_std then multiplies.
         progress: True for a bar, False for none, or a function of (iteration, maximum, ELBO, its standard error). Further
         options, such as init or iterations, are those of ``levytilt fit``.
         """
         refuse_unknown("fit", options, ["solve", "model", "drift"], ["config"])
+        if error_column and (column or columns):
+            column, columns = None, [column] if column else list(columns or [])
+            columns.append(error_column)
         found = record(times, values, column, columns)
         chosen = {"column": column, "columns": columns} if isinstance(times, str) and values is None else {}
         keywords = packed(
@@ -73,6 +80,7 @@ class Model:
             method=method,
             threads=threads or None,
             steps=steps,
+            error_column=error_column,
         )
         tell, bar = learning(progress)
         try:
