@@ -69,7 +69,7 @@ fn known_errors_are_read_from_their_column() {
         let wiggle = f64::from(i * 7919 % 101) / 50.0 - 1.0;
         format!("{i},{},{sigma}\n", (0.2 * f64::from(i)).sin() + sigma * wiggle)
     };
-    at.write("data.csv", &format!("time,value,sigma\n{}", (0..80).map(row).collect::<String>()));
+    at.write("data.csv", format!("time,value,sigma\n{}", (0..80).map(row).collect::<String>()));
     at.ok("fit data.csv --error-column sigma --drift none --noise gaussian --paths 20 --out run");
     let posterior = at.read("run/posterior.csv");
     assert!(posterior.lines().skip(1).all(|line| line.split(',').nth(1) == Some("value")));
@@ -92,6 +92,6 @@ fn a_fill_value_is_refused_with_its_line() {
         .enumerate()
         .map(|(i, line)| if i == 100 { format!("{},100000000", line.split(',').next().unwrap()) } else { line.into() })
         .collect();
-    at.write("broken.csv", &broken.join("\n"));
+    at.write("broken.csv", broken.join("\n"));
     at.refused("fit broken.csv", &["line 101", "fill value", "NaN"]);
 }

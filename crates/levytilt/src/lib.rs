@@ -36,6 +36,7 @@ mod error_law;
 pub mod exact;
 pub mod fit;
 pub mod forecast;
+pub mod front;
 pub mod law;
 mod model;
 pub mod noise;

@@ -16,8 +16,9 @@ use crate::settings::Settings;
 use crate::table::{self, Table};
 use crate::threads::with_threads;
 use crate::workflow::exact;
+use crate::workflow::filtering::write_residuals;
 use crate::workflow::fit::outliers::{OUTLIERS, write_outliers};
-use crate::workflow::fit::summary::{write_paths, write_posterior};
+use crate::workflow::fit::summary::{write_jumps, write_paths, write_posterior};
 use crate::workflow::fit::{Outcome, analyse};
 
 /// What to fit, and where to write it.
@@ -66,6 +67,13 @@ pub fn entries<'a>(
     let mut entries = vec![
         Entry::json("summary.json", summary),
         Entry::new("posterior.csv", |out| write_posterior(out, &outcome.fit, &table.calendar, &table.names)),
+        Entry::new("jumps.csv", |out| write_jumps(out, &outcome.fit, &table.calendar, &table.names)),
+        match &outcome.filtered {
+            None => Entry::gone("residuals.csv"),
+            Some(found) => {
+                Entry::new("residuals.csv", |out| write_residuals(out, found, &table.calendar, &table.names))
+            }
+        },
         Entry::new("paths.npz", |out| write_paths(out, &outcome.fit)),
         Entry::toml("settings.toml", &outcome.settings)?,
         Entry::toml(MODEL, &outcome.model)?,

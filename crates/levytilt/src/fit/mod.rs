@@ -21,7 +21,7 @@ pub use spec::{NetworkSize, Spec};
 
 use crate::drift::Neural;
 use crate::posterior::{
-    Diagnosis, Evidence, Marginal, Paths, Potentials, WeightSummary, Weighting, marginals, normalise,
+    Diagnosis, Evidence, Jump, Marginal, Paths, Potentials, WeightSummary, Weighting, jump_table, marginals, normalise,
 };
 use crate::potential::neural::NeuralPotentialSpec;
 use crate::progress::{self, Progress};
@@ -53,6 +53,8 @@ pub struct FitOptions {
     pub alongside: bool,
     /// Levels of the posterior quantiles.
     pub quantiles: Vec<f64>,
+    /// Size from which a move counts as a jump; the noise model's own definition if it is left out, see [`jump_table`].
+    pub jump_above: Option<f64>,
 }
 
 impl Default for FitOptions {
@@ -66,6 +68,7 @@ impl Default for FitOptions {
             networks: None,
             alongside: false,
             quantiles: vec![0.05, 0.25, 0.5, 0.75, 0.95],
+            jump_above: None,
         }
     }
 }
@@ -131,6 +134,8 @@ pub struct Fit {
     /// Per dimension and time up to the last observation: probability that the value observed there is wrong
     /// ([`crate::ErrorLaw::wrong`]), NaN where there is none. Empty if errors are Gaussian.
     pub wrong: Vec<Vec<f64>>,
+    /// Per dimension: its jumps in order of time.
+    pub jumps: Vec<Vec<Jump>>,
     /// Messages from the future that the paths follow; empty if the parameters were learned
     /// without any.
     pub potentials: Potentials,
@@ -174,6 +179,9 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
         });
     }
     check_columns(spec, grid, columns)?;
+    if let Some(above) = options.jump_above {
+        crate::error::positive("jump_above", above)?;
+    }
     // Learning, judging and weighing must not share random numbers: an ELBO on the paths it was tuned on is too high.
     let mut seeds = stream(options.seed, u64::MAX - 1);
     let [sweeps, fresh, particles] = [seeds.next_u64(), seeds.next_u64(), seeds.next_u64()];
@@ -215,6 +223,8 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
     let posterior = PosteriorKind::of(&choices, &summary, &weights);
     let drawn = || (0..chain.dim()).map(|i| marginals(&paths, i, &weights, &options.quantiles)).collect();
     let marginals = known.unwrap_or_else(drawn);
+    let table = |i| jump_table(&paths, &chain, i, &weights, options.jump_above);
+    let jumps = (0..chain.dim()).map(table).collect();
     let observations = chain.observations();
     let warnings = warnings::warnings(&warnings::Judged {
         spec,
@@ -247,6 +257,7 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
         trained,
         marginals,
         wrong,
+        jumps,
         potentials,
         paths,
         weights,

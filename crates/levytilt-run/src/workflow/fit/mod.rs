@@ -24,6 +24,7 @@ use crate::settings::{DriftName, Init, Method, NoiseName, Settings, SolveSetting
 use crate::table::Table;
 use crate::table::time::Calendar;
 use crate::workflow::exact::locate;
+use crate::workflow::filtering::{Filtered, filter};
 use crate::workflow::fit::summary::{NetworkRow, Summary, parameters, rows};
 use crate::workflow::watch::{Segment, noted};
 
@@ -39,6 +40,8 @@ pub struct Outcome {
     pub model: Settings,
     /// What a forecast needs.
     pub state: State,
+    /// What the filters of the columns saw; nothing where the columns act on each other, or a filter failed.
+    pub filtered: Option<Filtered>,
     /// The steps of learning.
     pub trace: Vec<Segment>,
 }
@@ -56,6 +59,7 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         neural: (sizes(solve), train_options(solve)),
         networks: networks_of(solve)?,
         alongside: solve.alongside.unwrap_or(false),
+        jump_above: solve.jump_above,
         ..FitOptions::default()
     };
     let started = Instant::now();
@@ -73,7 +77,7 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
     let (result, trace) = noted(heed, compute);
     let AnyNoise { fit, family, candidates } = result.map_err(|error| locate(error, table))?;
     let (x0_mean, x0_std) = starts(&fit);
-    let summary = Summary {
+    let mut summary = Summary {
         elbo: fit.summary.elbo,
         elbo_std_error: fit.summary.elbo_std_error,
         log_evidence: fit.evidence.log_evidence,
@@ -83,6 +87,7 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         paths: options.paths,
         steps: fit.times.len() - 1,
         observations: fit.observations,
+        jumps: fit.jumps.iter().flatten().filter(|jump| jump.probability >= 0.5).count(),
         dimension: OneOrMany::new(table.names.clone()),
         drift: settings.drift(),
         noise: family.name,
@@ -94,6 +99,7 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         parameters: parameters(&fit.parameters),
         x0_mean: OneOrMany::new(x0_mean),
         x0_std: OneOrMany::new(x0_std),
+        residuals: None,
         time_unit: table.calendar.unit(),
         iterations: fit.iterations,
         seconds: started.elapsed().as_secs_f64(),
@@ -102,8 +108,32 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         warnings: fit.warnings.iter().cloned().chain(table.calendar.warning()).collect(),
         estimates: fit.parameters.clone(),
     };
-    let (model, state) = (filled(&summary, &fit, &settings)?, state(&fit, table, options.seed));
-    Ok(Outcome { summary, fit, settings, model, state, trace })
+    let model = filled(&summary, &fit, &settings)?;
+    let filtered = filtered(&model, &fit, table, &mut summary);
+    let state =
+        State { filter: filtered.as_ref().map(|found| found.record.clone()), ..state(&fit, table, options.seed) };
+    Ok(Outcome { summary, fit, settings, model, state, filtered, trace })
+}
+
+/// Filter the record with the model found, and add what the residuals say to `summary`.
+fn filtered(model: &Settings, fit: &Fit, table: &Table, summary: &mut Summary) -> Option<Filtered> {
+    let network = fit.network.as_ref().map(|network| network.drift.clone());
+    if table.names.len() > 1 && (network.is_some() || model.drift().family().is_none_or(|drift| drift.coupled)) {
+        return None;
+    }
+    match filter(model, network, table) {
+        Ok(found) => {
+            summary.warnings.extend(found.warnings(&table.names));
+            summary.residuals = Some(OneOrMany::new(found.residuals.clone()));
+            Some(found)
+        }
+        Err(error) => {
+            summary
+                .warnings
+                .push(format!("no one-step residuals and no `update`, because the filter failed: {error:#}"));
+            None
+        }
+    }
 }
 
 /// Sizes of the networks of method neural.
@@ -227,6 +257,7 @@ fn state(fit: &Fit, table: &Table, seed: u64) -> State {
         weights: fit.weights.clone(),
         seed,
         learned: Some(LearnedParameters::new(fit)),
+        filter: None,
         history: Some(History::new(table)),
     }
 }
