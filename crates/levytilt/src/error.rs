@@ -98,27 +98,27 @@ impl Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Check that a parameter is finite and positive.
-pub(crate) fn positive(name: &str, value: f64) -> Result<f64> {
+pub fn positive(name: &str, value: f64) -> Result<f64> {
     check(name, value, value > 0.0, "must be a finite number greater than 0")
 }
 
 /// Check that a parameter is finite and not negative.
-pub(crate) fn non_negative(name: &str, value: f64) -> Result<f64> {
+pub fn non_negative(name: &str, value: f64) -> Result<f64> {
     check(name, value, value >= 0.0, "must be a finite number, 0 or greater")
 }
 
 /// Check that a parameter is finite.
-pub(crate) fn finite(name: &str, value: f64) -> Result<f64> {
+pub fn finite(name: &str, value: f64) -> Result<f64> {
     check(name, value, true, "must be a finite number")
 }
 
 /// Check a parameter against a condition; NaN and infinities never pass.
-pub(crate) fn check(name: &str, value: f64, ok: bool, expected: &'static str) -> Result<f64> {
+pub fn check(name: &str, value: f64, ok: bool, expected: &'static str) -> Result<f64> {
     if ok && value.is_finite() { Ok(value) } else { Err(Error::Parameter { name: name.to_string(), value, expected }) }
 }
 
 /// Check a number of values.
-pub(crate) fn expect_length(what: &'static str, got: usize, expected: usize) -> Result<()> {
+pub fn expect_length(what: &'static str, got: usize, expected: usize) -> Result<()> {
     if got == expected {
         return Ok(());
     }

@@ -31,12 +31,13 @@
 
 mod chain;
 pub mod drift;
-mod error;
+pub mod error;
 mod error_law;
 pub mod exact;
 pub mod fit;
 pub mod forecast;
 pub mod front;
+pub mod general;
 pub mod law;
 mod model;
 pub mod noise;

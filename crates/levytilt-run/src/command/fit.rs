@@ -39,7 +39,8 @@ pub fn run(request: Request, heed: impl FnOnce() -> Watcher + Send) -> Result<Ou
     let Request { source, settings, config, out } = request;
     let lock = out.as_deref().map(Lock::new).transpose()?;
     let settings = settings.with_config(config.as_deref())?;
-    let table = table::read(&source, &settings.data.chosen())?.with_errors(settings.data.error_column.as_deref())?;
+    let table = table::read(&source, &settings.data.chosen(), &settings.data.format())?
+        .with_errors(settings.data.error_column.as_deref())?;
     let threads = settings.solve.threads;
     let outcome = with_threads(threads, || kept_in(out.as_deref(), || analyse(settings, &table, heed())))??;
     if let Some(lock) = lock {
@@ -84,7 +85,7 @@ pub fn entries<'a>(
         false => Entry::new(OUTLIERS, |out| write_outliers(out, &outcome.fit, table)),
     });
     entries.extend(report::entries(&page)?);
-    let networks = networks::tensors(outcome.fit.network.as_ref().map(|n| &n.drift), outcome.fit.trained.as_ref())?;
+    let networks = networks::tensors(outcome.fit.network.as_ref().map(|n| &n.drift), outcome.trained.as_ref())?;
     entries.push(match networks.is_empty() {
         true => Entry::gone(NETWORK),
         false => Entry::new(NETWORK, move |out| networks.write(out)),

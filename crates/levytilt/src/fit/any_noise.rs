@@ -30,9 +30,9 @@ pub struct Rating {
 
 /// The fit with the best family, and all that were tried, best first.
 #[derive(Debug)]
-pub struct AnyNoise {
+pub struct AnyNoise<F = Fit> {
     /// The best fit.
-    pub fit: Fit,
+    pub fit: F,
     /// Its family.
     pub family: &'static Family,
     /// The table.
@@ -56,14 +56,23 @@ pub fn fit_any_noise(
     columns: &[&[f64]],
     options: &FitOptions,
 ) -> Result<AnyNoise> {
+    fit_any_noise_by(spec, families, |spec| fit(spec, grid, columns, options))
+}
+
+/// [`fit_any_noise`] with another way to fit one family.
+pub fn fit_any_noise_by<F: AsRef<Fit>>(
+    spec: &Spec,
+    families: &[&'static Family],
+    mut fit: impl FnMut(&Spec) -> Result<F>,
+) -> Result<AnyNoise<F>> {
     check_open(spec, families)?;
-    let mut best: Option<(f64, &'static Family, Fit)> = None;
+    let mut best: Option<(f64, &'static Family, F)> = None;
     let mut first_error = None;
     let mut candidates = Vec::new();
     for &family in families {
-        let outcome = match fit(&Spec { noise: family, ..spec.clone() }, grid, columns, options) {
+        let outcome = match fit(&Spec { noise: family, ..spec.clone() }) {
             Ok(found) => {
-                let rating = rate(&found);
+                let rating = rate(found.as_ref());
                 if best.as_ref().is_none_or(|(score, ..)| rating.score > *score) {
                     best = Some((rating.score, family, found));
                 }
@@ -85,6 +94,12 @@ pub fn fit_any_noise(
         (None, None) => {
             Err(Error::Shape { what: "families of noise", got: "none".into(), expected: "at least one".into() })
         }
+    }
+}
+
+impl AsRef<Fit> for Fit {
+    fn as_ref(&self) -> &Fit {
+        self
     }
 }
 

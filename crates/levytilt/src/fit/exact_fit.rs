@@ -60,7 +60,7 @@ fn together(spec: &Spec, all: Vec<Solved>) -> Result<Solved> {
     let paths = Paths::join(&paths);
     let summary = WeightSummary::new(&paths.log_weights());
     let judgement = Judgement { paths, summary, evidence, notes: Vec::new() };
-    Ok(Solved { found: join(spec, found)?, trained: None, judgement, marginals: Some(marginals), wrong })
+    Ok(Solved { found: join(spec, found)?, judgement, marginals: Some(marginals), wrong })
 }
 
 /// Fit `spec` to one column exactly, unless that cannot be done or costs too much.
@@ -131,7 +131,7 @@ fn solve(
     let judgement = Judgement { paths, summary, evidence, notes: Vec::new() };
     let found = as_found(learned, why);
     let wrong = if solved.run.wrong.is_empty() { Vec::new() } else { vec![solved.run.wrong] };
-    Ok(Ok(Solved { found, trained: None, judgement, marginals: Some(vec![marginals]), wrong }))
+    Ok(Ok(Solved { found, judgement, marginals: Some(vec![marginals]), wrong }))
 }
 
 /// The marginals of the grid, with the probabilities of jumps from paths. Where a moment or a quantile is not finite, or lies

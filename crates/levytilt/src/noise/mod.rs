@@ -39,7 +39,7 @@ pub use nodes::{LogDensity, NodeDerivative, Nodes};
 pub use part::NoisePart;
 pub(crate) use plus_brownian::BROWNIAN;
 pub use plus_brownian::PlusBrownian;
-pub(crate) use quadrature::panel_points;
+pub use quadrature::panel_points;
 pub use score_table::ScoreTable;
 pub(crate) use score_table::pairs;
 pub use stable::Stable;

@@ -86,7 +86,7 @@ impl TruncatedStable {
     }
 
     /// Index α, least mixing variable τ, and size scale·σ_G of a jump with r = 1.
-    pub(crate) fn jump_law(&self) -> (f64, f64, f64) {
+    pub fn jump_law(&self) -> (f64, f64, f64) {
         (self.alpha, self.tau, self.scale * self.sigma_g)
     }
 

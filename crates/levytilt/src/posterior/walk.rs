@@ -6,7 +6,7 @@ use crate::{Chain, StreamRng, stream};
 use rayon::prelude::*;
 
 /// Paths stored together.
-pub(crate) const BLOCK: usize = 64;
+pub const BLOCK: usize = 64;
 
 /// A potential per dimension and time.
 pub type Potentials = Vec<Vec<Potential>>;

@@ -27,7 +27,7 @@ use crate::{Error, Result};
 pub(crate) const LARGEST_VALUE: f64 = 1e150;
 
 /// Check that there are at least two times, all finite and strictly increasing.
-pub(crate) fn check_times(times: &[f64]) -> Result<()> {
+pub fn check_times(times: &[f64]) -> Result<()> {
     let fail = |place: String, problem: String| Err(Error::Series { place, problem });
     match times.len() {
         0 => return fail("series".into(), "is empty; at least two observations are needed".into()),

@@ -5,13 +5,14 @@ pub mod summary;
 
 use anyhow::Result;
 use levytilt::Start;
-use levytilt::fit::{AnyNoise, Fit, FitOptions, fit, fit_any_noise, rival_families};
-use levytilt::potential::neural::{FrameKind, NeuralPotentialSpec};
+use levytilt::fit::{AnyNoise, Fit, FitOptions, Spec, fit, fit_any_noise_by, rival_families};
 use levytilt::progress::Watcher;
 use levytilt::registry::{OBSERVATION_STD, X0, X0_STD};
 use levytilt::series::Observations;
 use levytilt::solve::LearnOptions;
-use levytilt::solve::neural::{TrainOptions, Trained};
+use levytilt_paper::potential::{FrameKind, NeuralPotentialSpec};
+use levytilt_paper::training::{TrainOptions, Trained};
+use levytilt_paper::{NeuralFit, NeuralOptions, fit_neural};
 use std::time::Instant;
 
 use crate::directory::networks;
@@ -34,6 +35,8 @@ pub struct Outcome {
     pub summary: Summary,
     /// The fit.
     pub fit: Fit,
+    /// The potential's networks, if the method trains any.
+    pub trained: Option<Trained>,
     /// The settings in effect.
     pub settings: Settings,
     /// The settings with every estimate and the start filled in.
@@ -56,26 +59,30 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         paths: solve.paths.unwrap_or(FitOptions::default().paths),
         seed: solve.seed.unwrap_or(1),
         learn: LearnOptions { method: solve.method.unwrap_or_default(), ..LearnOptions::default() },
-        neural: (sizes(solve), train_options(solve)),
-        networks: networks_of(solve)?,
-        alongside: solve.alongside.unwrap_or(false),
         jump_above: solve.jump_above,
         ..FitOptions::default()
+    };
+    let neural = match solve.method {
+        Some(Method::Neural) => Some(neural_options(solve)?),
+        _ => None,
     };
     let started = Instant::now();
     let compute = || {
         let series = Observations::new(table.times.clone(), table.columns.clone(), table.names.clone())?;
         let grid = latent_times(&settings, series.times())?;
         let columns: Vec<&[f64]> = (0..series.dim()).map(|i| series.column(i)).collect();
+        let one = |spec: &Spec| match &neural {
+            Some(neural) => fit_neural(spec, (&grid, &columns), &options, neural),
+            None => Ok(NeuralFit { fit: fit(spec, &grid, &columns, &options)?, trained: None }),
+        };
         match settings.noise() {
-            NoiseName::AUTO => fit_any_noise(&spec, &rival_families(), &grid, &columns, &options),
-            _ => {
-                Ok(AnyNoise { fit: fit(&spec, &grid, &columns, &options)?, family: spec.noise, candidates: Vec::new() })
-            }
+            NoiseName::AUTO => fit_any_noise_by(&spec, &rival_families(), one),
+            _ => Ok(AnyNoise { fit: one(&spec)?, family: spec.noise, candidates: Vec::new() }),
         }
     };
     let (result, trace) = noted(heed, compute);
-    let AnyNoise { fit, family, candidates } = result.map_err(|error| locate(error, table))?;
+    let AnyNoise { fit: NeuralFit { fit, trained }, family, candidates } =
+        result.map_err(|error| locate(error, table))?;
     let (x0_mean, x0_std) = starts(&fit);
     let mut summary = Summary {
         elbo: fit.summary.elbo,
@@ -105,14 +112,20 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         seconds: started.elapsed().as_secs_f64(),
         seed: options.seed,
         version: env!("CARGO_PKG_VERSION"),
-        warnings: fit.warnings.iter().cloned().chain(table.calendar.warning()).collect(),
+        warnings: fit
+            .warnings
+            .iter()
+            .cloned()
+            .chain(table.calendar.warning())
+            .chain(table.notes.iter().cloned())
+            .collect(),
         estimates: fit.parameters.clone(),
     };
     let model = filled(&summary, &fit, &settings)?;
     let filtered = filtered(&model, &fit, table, &mut summary);
     let state =
         State { filter: filtered.as_ref().map(|found| found.record.clone()), ..state(&fit, table, options.seed) };
-    Ok(Outcome { summary, fit, settings, model, state, filtered, trace })
+    Ok(Outcome { summary, fit, trained, settings, model, state, filtered, trace })
 }
 
 /// Filter the record with the model found, and add what the residuals say to `summary`.
@@ -134,6 +147,16 @@ fn filtered(model: &Settings, fit: &Fit, table: &Table, summary: &mut Summary) -
             None
         }
     }
+}
+
+/// What method neural is asked to do.
+fn neural_options(solve: &SolveSettings) -> Result<NeuralOptions> {
+    Ok(NeuralOptions {
+        sizes: sizes(solve),
+        train: train_options(solve),
+        networks: networks_of(solve)?,
+        alongside: solve.alongside.unwrap_or(false),
+    })
 }
 
 /// Sizes of the networks of method neural.
@@ -224,10 +247,10 @@ fn filled(summary: &Summary, fit: &Fit, settings: &Settings) -> Result<Settings>
         // What holds for all is said for each.
         settings.model.values.retain(|name| ![X0, X0_STD].contains(&name));
         for (name, (mean, std)) in names.iter().zip(means.into_iter().zip(stds)) {
-            settings.parameters.insert(format!("{X0}[{name}]"), mean);
-            std.and_then(|std| settings.parameters.insert(format!("{X0_STD}[{name}]"), std));
+            settings.parameters.insert(format!("{X0}[{name}]"), mean.into());
+            std.and_then(|std| settings.parameters.insert(format!("{X0_STD}[{name}]"), std.into()));
         }
-        settings.parameters.extend(fit.parameters.iter().map(|p| (p.name.clone(), p.value)));
+        settings.parameters.extend(fit.parameters.iter().map(|p| (p.name.clone(), p.value.into())));
         return Ok(settings);
     }
     settings.model.values.set(X0, Some(means[0]));
