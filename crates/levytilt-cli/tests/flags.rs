@@ -269,12 +269,13 @@ fn identity_every_flag_of_backtest_does_something() {
 
 #[test]
 fn identity_flags_of_the_other_commands_are_those_that_are_tested() {
-    // Where: demo in demo.rs and program.rs; report in program.rs; reproduce in reproduce.rs and studies.rs; the rest in
+    // Where: demo in demo.rs and program.rs; report in program.rs; update in update.rs; reproduce in reproduce.rs and studies.rs; the rest in
     // program.rs. A flag that is new must find its way into a test, and then into this list.
     let at = Sandbox::new();
     for (command, expected) in [
         ("demo", "--json --out --plots --quiet"),
         ("report", "--plots --quiet"),
+        ("update", "--alarm --follow --json --quiet --refit --threads"),
         (
             "reproduce",
             "--data --json --models --networks --observation-std --out --plots --quick --quiet --realisations --seed --threads --training-steps",
