@@ -55,6 +55,11 @@ class Model:
         column: str | None = None,
         columns: list[str] | None = None,
         error_column: str | None = None,
+        time_column: str | None = None,
+        date_format: str | None = None,
+        separator: str | None = None,
+        decimal: str | None = None,
+        direction: str | None = None,
         progress: bool | Callable[[int, int, float, float], None] | None = None,
         **options: Any,
     ) -> Fit:
@@ -64,6 +69,9 @@ class Model:
         (first column = time), or the path of a CSV or Parquet file. NaN is a missing value. Results are the same for any
         number of threads (0 = all cores). steps: latent steps over the span; needed only for a nonlinear drift with long gaps.
         error_column: name of the column of known standard deviations of the values, which observation_std then multiplies.
+        time_column names the column of times of a file or DataFrame; date_format ("%d.%m.%Y", "seconds"), separator
+        ("semicolon") and decimal ("comma") say how a file is written, where it does not show. direction: "backward" if times are
+        ages, so that the largest is the oldest; "forward" if decreasing times are to be sorted.
         progress: True for a bar, False for none, or a function of (iteration, maximum, ELBO, its standard error). Further
         options, such as init or iterations, are those of ``levytilt fit``.
         """
@@ -71,7 +79,8 @@ class Model:
         if error_column and (column or columns):
             column, columns = None, [column] if column else list(columns or [])
             columns.append(error_column)
-        found = record(times, values, column, columns)
+        written = {"time_column": time_column, "date_format": date_format, "separator": separator, "decimal": decimal}
+        found = record(times, values, column, columns, direction=direction, **written)
         chosen = {"column": column, "columns": columns} if isinstance(times, str) and values is None else {}
         keywords = packed(
             **{**self._keywords(), **options},
