@@ -20,7 +20,7 @@ pub fn forecast_general(
     options: &ForecastOptions,
 ) -> Result<Forecast> {
     let dim = model.dim();
-    if ends.is_empty() || ends.len() % dim != 0 {
+    if ends.is_empty() || !ends.len().is_multiple_of(dim) {
         let expected = format!("{dim} per state, at least one state");
         return Err(Error::Shape { what: "end states", got: format!("{} numbers", ends.len()), expected });
     }
