@@ -77,16 +77,23 @@ class Fit:
         paths: int | None = None,
         threads: int = 0,
         fixed_parameters: bool = False,
+        state: bool = False,
     ) -> Forecast:
         """Predictive paths up to a horizon (2.5, "2D", a timedelta) or at given times.
 
         Number of paths and seed default to those of the fit. Learned parameters are drawn from their approximate posterior,
-        unless `fixed_parameters` holds them at their estimates.
+        unless `fixed_parameters` holds them at their estimates. The paths are of observations, or with `state=True` of
+        the state without observation noise.
         """
         if (horizon is None) == (at is None):
             raise InputError("forecast needs a horizon or the times to look at, and not both")
         keywords = packed(
-            horizon=length(horizon), seed=seed, paths=paths, threads=threads or None, fixed_parameters=fixed_parameters
+            horizon=length(horizon),
+            seed=seed,
+            paths=paths,
+            threads=threads or None,
+            fixed_parameters=fixed_parameters,
+            state=state,
         )
         return Forecast(self._run.forecast(keywords, None if at is None else engine_times(at)), self._clock)
 

@@ -52,6 +52,15 @@ def test_identity_a_run_comes_back(fit, tmp_path):
     assert "log evidence" in repr(back) and "log evidence" in repr(fit)
 
 
+def test_forecasts_are_of_observations_unless_states_are_wanted(fit):
+    seen = fit.forecast(horizon=1, paths=400, fixed_parameters=True)
+    state = fit.forecast(horizon=1, paths=400, fixed_parameters=True, state=True)
+    assert (seen.of, state.of) == ("observations", "states")
+    errors = seen.paths() - state.paths()
+    std = fit.summary["parameters"]["observation_std"]["estimate"]
+    assert abs(errors.std() / std - 1) < 5 / np.sqrt(2 * errors.size)
+
+
 def test_what_is_no_run(tmp_path):
     with pytest.raises(ValueError, match="expected a directory of `levytilt fit"):
         lt.load(tmp_path)

@@ -178,11 +178,22 @@ fn identity_every_flag_of_forecast_and_score_does_something() {
     at.ok("fit made/data.csv --theta 3 --alpha 1.5 --scale 2 --steps 40 --paths 20 --out run");
     at.write("later.csv", "time,value\n2.05,1\n2.1,1.5\n2.15,0.5\n");
     let elsewhere = ["--out", "--plots", "--quiet", "--threads", "--horizon"];
-    tour(&at, "forecast", &[("run --at later.csv --json", "--seed 5|--paths 40|--fixed-parameters")], &elsewhere);
+    tour(
+        &at,
+        "forecast",
+        &[("run --at later.csv --json", "--seed 5|--paths 40|--fixed-parameters|--state")],
+        &elsewhere,
+    );
     assert_ne!(outcome(&at, "forecast run --horizon 1"), outcome(&at, "forecast run --horizon 2"));
     assert_eq!(outcome(&at, "forecast run --horizon 1"), outcome(&at, "forecast run --horizon 1 --threads 1"));
     assert_eq!(at.ok("forecast run --at later.csv --out ahead --quiet").out, "");
-    tour(&at, "score", &[("ahead later.csv --json", "--above 0|--below 2|--seed 7")], &["--out", "--plots", "--quiet"]);
+    tour(
+        &at,
+        "score",
+        &[("ahead later.csv --json", "--above 0|--below 2|--seed 7")],
+        &["--out", "--plots", "--quiet", "--state"],
+    );
+    at.refused("score ahead later.csv --state", &["forecasts observations", "forecast with --state"]);
     assert_eq!(at.ok("score ahead later.csv --out scored --quiet").out, "");
 }
 

@@ -1,10 +1,31 @@
-//! Look ahead: simulate the model from posterior states at the end of the data, with exact draws of the noise.
+//! Look ahead: simulate the model from posterior states at the end of the data, with exact draws of the noise and of the
+//! observation noise.
 
 use crate::posterior::{Marginal, systematic, weighted_marginal};
 use crate::solve::ParameterLaw;
 use crate::{Error, Model, Result, StreamRng, stream};
 use rand::{Rng, RngExt};
+use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
+
+/// What a forecast is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// What will be observed: the state plus observation noise.
+    Observations,
+    /// The state itself, which is never observed without noise.
+    States,
+}
+
+impl Target {
+    /// The word for it in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Observations => "observations",
+            Self::States => "states",
+        }
+    }
+}
 
 /// Where and how far to look.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,16 +38,20 @@ pub struct ForecastOptions {
     pub paths: usize,
     /// Seed of all random numbers; the same for any number of threads.
     pub seed: u64,
+    /// What to forecast. The states under the observations are those that [`Target::States`] gives for the same seed.
+    pub target: Target,
 }
 
-/// Predictive paths of the state.
+/// Predictive paths.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {
     /// Times ahead.
     pub times: Vec<f64>,
     /// Dimension of the states.
     pub dim: usize,
-    /// One path after the other, one state per time, dimension fastest.
+    /// What the paths are of.
+    pub target: Target,
+    /// One path after the other, one state or observation per time, dimension fastest.
     pub states: Vec<f64>,
     /// Whether the noise has a variance, at all parameters drawn; without one, that of the paths means nothing.
     pub has_variance: bool,
@@ -97,15 +122,30 @@ fn follow(
     let mut chooser = stream(options.seed, u64::MAX);
     let starts = systematic(weights, options.paths, chooser.random());
     // The streams of the paths must not be those of the fit, which has the same seed.
-    let seed = chooser.next_u64();
+    let (seed, errors) = (chooser.next_u64(), chooser.next_u64());
     let walk = |(path, end): (usize, usize)| {
         // Starts come in the order of the end states, so that models that take turns are spread over all of them.
         let model = &models[path % models.len()];
-        one_path(model, &ends[end * dim..(end + 1) * dim], times, options, &mut stream(seed, path as u64))
+        let start = &ends[end * dim..(end + 1) * dim];
+        let mut states = one_path(model, start, times, options, &mut stream(seed, path as u64))?;
+        if options.target == Target::Observations {
+            observe(model, &mut states, &mut stream(errors, path as u64));
+        }
+        Ok(states)
     };
     let paths: Result<Vec<Vec<f64>>> = starts.into_par_iter().enumerate().map(walk).collect();
     let has_variance = models.iter().flat_map(|model| &model.dimensions).all(|d| d.noise.has_variance());
-    Ok(Forecast { times: times.to_vec(), dim, states: paths?.concat(), has_variance })
+    Ok(Forecast { times: times.to_vec(), dim, target: options.target, states: paths?.concat(), has_variance })
+}
+
+/// Add observation noise N(0, observation_std²) to the states of a path.
+fn observe(model: &Model, states: &mut [f64], rng: &mut StreamRng) {
+    for state in states.chunks_exact_mut(model.dim()) {
+        for (x, dimension) in state.iter_mut().zip(&model.dimensions) {
+            let z: f64 = StandardNormal.sample(rng);
+            *x += dimension.observation_std * z;
+        }
+    }
 }
 
 fn check((ends, weights): (&[f64], &[f64]), dim: usize, times: &[f64], options: &ForecastOptions) -> Result<()> {

@@ -207,6 +207,9 @@ pub struct ForecastArgs {
     /// Fix learned parameters at their estimates instead of drawing them from their posterior
     #[arg(long)]
     pub fixed_parameters: bool,
+    /// Forecast the state, without observation noise, instead of observations
+    #[arg(long)]
+    pub state: bool,
     /// Seed of the random numbers [default: that of the fit]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub seed: Option<u64>,
@@ -236,6 +239,9 @@ pub struct ScoreArgs {
     /// Score the tail below this value [default: the 5% quantile of the column in TRUTH]
     #[arg(long, value_name = "X")]
     pub below: Option<f64>,
+    /// TRUTH holds true states, as truth.csv of simulate does, for a forecast made with --state
+    #[arg(long)]
+    pub state: bool,
     /// Directory for report.html and scores.json; made if missing
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

@@ -5,7 +5,7 @@ pub mod files;
 use anyhow::Result;
 use levytilt::Model;
 use levytilt::drift::Neural;
-use levytilt::forecast::{Forecast, ForecastOptions, forecast, forecast_drawn};
+use levytilt::forecast::{Forecast, ForecastOptions, Target, forecast, forecast_drawn};
 use levytilt::posterior::Marginal;
 use levytilt::solve::ParameterLaw;
 use serde::Serialize;
@@ -38,6 +38,8 @@ const MOST_STEPS: f64 = 1e8;
 /// The content of summary.json.
 #[derive(Debug, Serialize)]
 pub struct Summary {
+    /// What the paths are of: observations or states.
+    pub of: &'static str,
     pub dimension: OneOrMany<String>,
     pub from: String,
     pub to: String,
@@ -71,6 +73,8 @@ pub struct Look {
     pub seed: Option<u64>,
     /// Whether learned parameters stay at their estimates.
     pub fixed_parameters: bool,
+    /// Whether to forecast the state, without the observation noise.
+    pub state: bool,
 }
 
 /// What was seen ahead.
@@ -153,6 +157,7 @@ impl Origin {
             longest_step: state.step,
             paths: look.paths.unwrap_or(state.weights.len()),
             seed: look.seed.unwrap_or(state.seed),
+            target: if look.state { Target::States } else { Target::Observations },
         };
         check_work(times, &options)?;
         let ends = (&state.states[..], &state.weights[..]);
@@ -233,6 +238,7 @@ fn summarise(ahead: &Forecast, state: &State, calendar: &Calendar, seed: u64) ->
     let laws: Vec<Marginal> = (0..ahead.dim).map(|i| ahead.marginal(i, last, &[0.05, 0.5, 0.95])).collect();
     let quantile = |k: usize| OneOrMany::new(laws.iter().map(|law| law.quantiles[k]).collect());
     Summary {
+        of: ahead.target.name(),
         dimension: state.dimension.clone(),
         from: calendar.write(state.time),
         to: calendar.write(ahead.times[last]),
@@ -266,9 +272,14 @@ pub fn write_table(out: &mut dyn Write, ahead: &Forecast, calendar: &Calendar, n
     Ok(csv.flush()?)
 }
 
+/// Name of the array in paths.npz that says what the paths are of: 1 for observations, 0 for states.
+pub const OF_OBSERVATIONS: &str = "of_observations";
+
 /// Write paths.npz.
 pub fn write_paths(out: &mut dyn Write, ahead: &Forecast) -> Result<()> {
     let shape = vec![ahead.paths(), ahead.times.len(), ahead.dim];
     let times = Array { name: "times", shape: vec![ahead.times.len()], values: ahead.times.clone() };
-    npz::write(out, &[times, Array { name: "paths", shape, values: ahead.states.clone() }])
+    let of = if ahead.target == Target::Observations { 1.0 } else { 0.0 };
+    let of = Array { name: OF_OBSERVATIONS, shape: vec![1], values: vec![of] };
+    npz::write(out, &[times, Array { name: "paths", shape, values: ahead.states.clone() }, of])
 }
