@@ -101,6 +101,16 @@ class Fit:
         """Write the run directory of the program: summary.json, posterior.csv, paths.npz, report.html and more."""
         self._run.save(os.fspath(path))
 
+    def parameter_draws(self) -> dict[str, np.ndarray]:
+        """Weighted posterior draws of a fit with `bayes=True`: `weight`, one array per learned parameter, `log_evidence`.
+
+        The columns of parameters.csv. Weights sum to 1; `log_evidence` is NaN where a draw has none, and weight 0.
+        """
+        found = self._run.parameter_posterior()
+        if found is None:
+            raise InputError("the fit has no posterior draws of its parameters; fit with bayes=True")
+        return found
+
     def to_arviz(self, chains: int = 4) -> Any:
         """ArviZ InferenceData: posterior, posterior_predictive, log_likelihood, observed_data; settings in attrs."""
         from ._arviz import to_arviz
@@ -162,6 +172,15 @@ class Saved:
     def weights(self) -> np.ndarray:
         with np.load(self.path / "paths.npz") as archive:
             return archive["weights"]
+
+    def parameter_posterior(self) -> dict[str, np.ndarray] | None:
+        path = self.path / "parameters.csv"
+        if not path.is_file():
+            return None
+        with open(path, newline="", encoding="utf-8") as file:
+            names, *rows = csv.reader(file)
+        table = np.array([[float(field or "nan") for field in row] for row in rows])
+        return {name: table[:, k] for k, name in enumerate(names) if name != "draw"}
 
     def forecast(self, keywords: str, at: np.ndarray | list[str] | None) -> Any:
         return self.engine.forecast(keywords, at)

@@ -111,6 +111,7 @@ With --out writes
   settings.toml  the settings in effect; with --config they repeat this fit
   model.toml     the same with every estimate filled in; with --config they give `exact` and `simulate` the model found
   state.json     what `forecast` starts from
+  parameters.csv  with --bayes: draw,weight, every learned parameter, log_evidence
   model.safetensors  the weights of a drift network, if there is one
 
 Examples:
@@ -122,8 +123,8 @@ Examples:
 /// Below the flags of `forecast`.
 pub const FORECAST_HELP: &str = "\
 Simulates the fitted model from the posterior at the end of the record, with exact draws of the noise. Learned
-parameters are drawn too, from the Gaussian approximation of their posterior: 100 times, or once per path if there are
-fewer paths. With --fixed-parameters they stay at their estimates. The paths are of observations: the state plus noise
+parameters are drawn too, from the Gaussian approximation of their posterior, or from the draws of a run with --bayes:
+100 times, or once per path if there are fewer paths. With --fixed-parameters they stay at their estimates. The paths are of observations: the state plus noise
 with standard deviation observation_std. With --state they are of the state alone; summary.json (\"of\") and paths.npz
 (of_observations) say which.
 

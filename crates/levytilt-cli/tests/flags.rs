@@ -151,14 +151,24 @@ fn identity_every_flag_of_fit_does_something() {
     let at = prepared();
     let quick = "made/data.csv --steps 40 --paths 20 --json";
     let known = values_matter(&at, &format!("fit {quick} --observation-std 0.2"));
-    let elsewhere =
-        ["--config", "--quiet", "--out", "--plots", "--column", "--columns", "--threads", "--iterations", "--init"];
+    let elsewhere = [
+        "--config",
+        "--quiet",
+        "--out",
+        "--plots",
+        "--column",
+        "--columns",
+        "--threads",
+        "--iterations",
+        "--init",
+        "--draws",
+    ];
     let others: Vec<&str> = known.iter().map(String::as_str).chain(elsewhere).collect();
     let free = "--drift ou --noise stable";
     let tried = [
         (
             format!("{quick} {free}"),
-            "--observation-std 0.3|--theta 3|--mu 1|--alpha 1.5|--scale 2|--x0 0|--x0-std 9|--brownian 0.5|--seed 2|--method grid|--set theta=2",
+            "--observation-std 0.3|--theta 3|--mu 1|--alpha 1.5|--scale 2|--x0 0|--x0-std 9|--brownian 0.5|--seed 2|--method grid|--set theta=2|--bayes",
         ),
         (format!("{quick} --drift neural --noise gaussian --scale 3"), "--width 4|--depth 1"),
         (format!("{quick} {free} --method neural --iterations 2"), "--alongside|--components 2"),

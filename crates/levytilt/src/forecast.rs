@@ -2,7 +2,7 @@
 //! observation noise.
 
 use crate::posterior::{Marginal, systematic, weighted_marginal};
-use crate::solve::ParameterLaw;
+use crate::solve::{ParameterLaw, parameters, rebuild};
 use crate::{Error, Model, Result, StreamRng, stream};
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};
@@ -108,6 +108,50 @@ pub fn forecast_drawn(
         }
         other => other,
     })
+}
+
+/// Weighted draws of some of a model's parameters.
+#[derive(Debug, Clone, Copy)]
+pub struct WeightedDraws<'a> {
+    /// Places of the parameters in the order of [`parameters`].
+    pub places: &'a [usize],
+    /// One row per draw, one value per place.
+    pub draws: &'a [Vec<f64>],
+    /// One weight per draw, with sum 1.
+    pub weights: &'a [f64],
+}
+
+/// As [`forecast_drawn`], with parameters resampled from weighted draws instead of a Gaussian law.
+///
+/// # Errors
+/// As for [`forecast`]; no draws, or draws of another size than their places and weights; a draw that is no model.
+pub fn forecast_resampled(
+    model: &Model,
+    drawn: WeightedDraws,
+    ends: (&[f64], &[f64]),
+    times: &[f64],
+    options: &ForecastOptions,
+) -> Result<Forecast> {
+    check(ends, model.dim(), times, options)?;
+    let WeightedDraws { places, draws, weights } = drawn;
+    let all: Vec<f64> = parameters(model).iter().map(|p| p.value).collect();
+    let sized = !draws.is_empty() && draws.len() == weights.len() && places.iter().all(|&place| place < all.len());
+    if !sized || draws.iter().any(|draw| draw.len() != places.len()) {
+        return Err(Error::Shape {
+            what: "draws of parameters",
+            got: format!("{} draws and {} weights of {} parameters", draws.len(), weights.len(), places.len()),
+            expected: "a weight and as many values as parameters for every draw, at least one".into(),
+        });
+    }
+    let mut chooser = stream(options.seed, u64::MAX - 5);
+    let chosen = systematic(weights, options.paths.min(MOST_DRAWS), chooser.random());
+    let model_of = |draw: usize| {
+        let mut values = all.clone();
+        places.iter().zip(&draws[draw]).for_each(|(&place, &value)| values[place] = value);
+        rebuild(model, &values)
+    };
+    let models = chosen.into_iter().map(model_of).collect::<Result<Vec<Model>>>()?;
+    follow(&models, ends, times, options)
 }
 
 /// Paths that follow the `models`, at least one and alike but for their parameters, in turn.

@@ -1,7 +1,7 @@
 //! Forecasts: the laws they must reach, and what they refuse.
 
 use levytilt::drift::Ou;
-use levytilt::forecast::{ForecastOptions, Target, forecast, forecast_drawn};
+use levytilt::forecast::{ForecastOptions, Target, WeightedDraws, forecast, forecast_drawn, forecast_resampled};
 use levytilt::noise::{Gaussian, Stable};
 use levytilt::solve::ParameterLaw;
 use levytilt::{Model, Start};
@@ -103,4 +103,20 @@ fn statistics_observations_are_states_and_their_noise() {
     let variance = errors.iter().map(|e| e * e).sum::<f64>() / 8000.0;
     let pairs = errors.chunks_exact(2).map(|pair| pair[0] * pair[1]).sum::<f64>() / 4000.0;
     assert!(mean.abs() < 0.028 && (variance - 0.25).abs() < 0.02 && pairs.abs() < 0.02, "{mean} {variance} {pairs}");
+}
+
+/// Draws that all say what the model says change nothing but the random numbers they do not use; a draw without weight is
+/// never taken.
+#[test]
+fn identity_resampled_parameters_are_those_with_weight() {
+    let (model, ends, times): (Model, _, _) = (model(), (&[0.0][..], &[1.0][..]), [10.1]);
+    let plain = forecast(&model, ends, &times, &OPTIONS).unwrap();
+    let draws = [vec![1.0], vec![1e6], vec![1.0]];
+    let drawn = WeightedDraws { places: &[MU], draws: &draws, weights: &[0.25, 0.0, 0.75] };
+    assert_eq!(forecast_resampled(&model, drawn, ends, &times, &OPTIONS).unwrap(), plain);
+    let moved = WeightedDraws { weights: &[0.0, 1.0, 0.0], ..drawn };
+    let far = forecast_resampled(&model, moved, ends, &times, &OPTIONS).unwrap();
+    assert!(far.marginal(0, 0, &[0.5]).quantiles[0] > 1e5);
+    let short = WeightedDraws { weights: &[1.0], ..drawn };
+    assert!(forecast_resampled(&model, short, ends, &times, &OPTIONS).is_err());
 }

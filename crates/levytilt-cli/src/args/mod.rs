@@ -178,6 +178,12 @@ pub struct FitArgs {
     /// With method neural, learn parameters jointly with the networks, as published, not by sweeps beforehand
     #[arg(long, help_heading = "Solver")]
     pub alongside: bool,
+    /// Draw the parameters from their posterior, weighted by exact evidence: one column, exact solver
+    #[arg(long, help_heading = "Solver")]
+    pub bayes: bool,
+    /// Number of parameter draws of --bayes [default: 1000]
+    #[arg(long, value_name = "N", help_heading = "Solver")]
+    pub draws: Option<usize>,
     /// Posterior paths and threads.
     #[command(flatten)]
     pub effort: EffortArgs,
@@ -413,6 +419,8 @@ impl FitArgs {
             iterations: self.iterations,
             components: self.components,
             alongside: self.alongside.then_some(true),
+            bayes: self.bayes.then_some(true),
+            draws: self.draws,
             paths,
             threads,
             ..self.solve.clone()

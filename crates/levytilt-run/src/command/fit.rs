@@ -16,6 +16,7 @@ use crate::settings::Settings;
 use crate::table::{self, Table};
 use crate::threads::with_threads;
 use crate::workflow::exact;
+use crate::workflow::fit::bayes::{DRAWS_FILE, write_draws};
 use crate::workflow::fit::summary::{write_paths, write_posterior};
 use crate::workflow::fit::{Outcome, analyse};
 
@@ -70,6 +71,10 @@ pub fn entries<'a>(
         Entry::toml(MODEL, &outcome.model)?,
         Entry::text(STATE, state + "\n"),
     ];
+    entries.push(match &outcome.drawn {
+        Some(drawn) => Entry::new(DRAWS_FILE, |out| write_draws(out, drawn)),
+        None => Entry::gone(DRAWS_FILE),
+    });
     entries.extend(report::entries(&page)?);
     let networks = networks::tensors(outcome.fit.network.as_ref().map(|n| &n.drift), outcome.fit.trained.as_ref())?;
     entries.push(match networks.is_empty() {

@@ -150,6 +150,12 @@ pub struct SolveSettings {
     /// Whether method neural learns parameters jointly with its networks
     #[arg(skip)]
     pub alongside: Option<bool>,
+    /// Whether `fit` draws the parameters from their posterior
+    #[arg(skip)]
+    pub bayes: Option<bool>,
+    /// Number of these draws
+    #[arg(skip)]
+    pub draws: Option<usize>,
     /// Posterior paths of `fit`
     #[arg(skip)]
     pub paths: Option<usize>,

@@ -1,5 +1,6 @@
 //! Fit: infer the parameters and the hidden path of the observed columns.
 
+pub mod bayes;
 pub mod summary;
 
 use anyhow::Result;
@@ -9,8 +10,8 @@ use levytilt::potential::neural::{FrameKind, NeuralPotentialSpec};
 use levytilt::progress::Watcher;
 use levytilt::registry::{X0, X0_STD};
 use levytilt::series::{Observations, TimeGrid};
-use levytilt::solve::LearnOptions;
 use levytilt::solve::neural::{TrainOptions, Trained};
+use levytilt::solve::{LearnOptions, ParameterPosterior};
 use std::time::Instant;
 
 use crate::directory::networks;
@@ -23,6 +24,7 @@ use crate::settings::{DriftName, Init, Method, NoiseName, Settings, SolveSetting
 use crate::table::Table;
 use crate::table::time::Calendar;
 use crate::workflow::exact::locate;
+use crate::workflow::fit::bayes::{PosteriorSummary, draw, refuse_early};
 use crate::workflow::fit::summary::{NetworkRow, Summary, parameters, rows};
 use crate::workflow::watch::{Segment, noted};
 
@@ -32,6 +34,8 @@ pub struct Outcome {
     pub summary: Summary,
     /// The fit.
     pub fit: Fit,
+    /// Weighted draws of the parameters, if they were asked for.
+    pub drawn: Option<ParameterPosterior>,
     /// The settings in effect.
     pub settings: Settings,
     /// The settings with every estimate and the start filled in.
@@ -45,6 +49,7 @@ pub struct Outcome {
 /// Fit the columns of `table`; `heed` sees how it goes, and may ask for an end.
 pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<Outcome> {
     settle(&mut settings)?;
+    refuse_early(&settings, &table.names)?;
     let spec = open_model(&settings, &table.names, "fit")?;
     let solve = &settings.solve;
     let options = FitOptions {
@@ -61,15 +66,15 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         let series = Observations::new(table.times.clone(), table.columns.clone(), table.names.clone())?;
         let grid = TimeGrid::new(series.times(), settings.grid.steps)?;
         let columns: Vec<&[f64]> = (0..series.dim()).map(|i| series.column(i)).collect();
-        match settings.noise() {
-            NoiseName::AUTO => fit_any_noise(&spec, &rival_families(), &grid, &columns, &options),
-            _ => {
-                Ok(AnyNoise { fit: fit(&spec, &grid, &columns, &options)?, family: spec.noise, candidates: Vec::new() })
-            }
-        }
+        let found = match settings.noise() {
+            NoiseName::AUTO => fit_any_noise(&spec, &rival_families(), &grid, &columns, &options)?,
+            _ => AnyNoise { fit: fit(&spec, &grid, &columns, &options)?, family: spec.noise, candidates: Vec::new() },
+        };
+        let drawn = draw(&settings.solve, &found, &spec, (&grid, &columns))?;
+        Ok((found, drawn))
     };
     let (result, trace) = noted(heed, compute);
-    let AnyNoise { fit, family, candidates } = result.map_err(|error| locate(error, table))?;
+    let (AnyNoise { fit, family, candidates }, drawn) = result.map_err(|error| locate(error, table))?;
     let (x0_mean, x0_std) = starts(&fit);
     let summary = Summary {
         elbo: fit.summary.elbo,
@@ -90,6 +95,7 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         posterior: fit.posterior.name(),
         network: fit.network.as_ref().map(NetworkRow::new),
         parameters: parameters(&fit.parameters),
+        parameter_posterior: drawn.as_ref().map(PosteriorSummary::new),
         x0_mean: OneOrMany::new(x0_mean),
         x0_std: OneOrMany::new(x0_std),
         time_unit: table.calendar.unit(),
@@ -97,11 +103,15 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         seconds: started.elapsed().as_secs_f64(),
         seed: options.seed,
         version: env!("CARGO_PKG_VERSION"),
-        warnings: fit.warnings.iter().cloned().chain(table.calendar.warning()).collect(),
+        warnings: [&fit.warnings[..], &bayes::warnings(drawn.as_ref())]
+            .concat()
+            .into_iter()
+            .chain(table.calendar.warning())
+            .collect(),
         estimates: fit.parameters.clone(),
     };
-    let (model, state) = (filled(&summary, &fit, &settings)?, state(&fit, table, options.seed));
-    Ok(Outcome { summary, fit, settings, model, state, trace })
+    let (model, state) = (filled(&summary, &fit, &settings)?, state((&fit, drawn.as_ref()), table, options.seed));
+    Ok(Outcome { summary, fit, drawn, settings, model, state, trace })
 }
 
 /// Sizes of the networks of method neural.
@@ -164,6 +174,11 @@ fn settle(settings: &mut Settings) -> Result<()> {
     if solve.components == Some(0) {
         return Err(bad("--components 0: a message has at least one component; give 1 or more, or leave it out"));
     }
+    match (solve.bayes, solve.draws) {
+        (Some(true), draws) => solve.draws = Some(draws.unwrap_or(bayes::DRAWS)),
+        (_, Some(_)) => return Err(bad("--draws is for --bayes; give that too, or leave --draws out")),
+        _ => {}
+    }
     solve.paths.get_or_insert(FitOptions::default().paths);
     solve.seed.get_or_insert(1);
     // Results do not depend on threads, so they are no part of the record.
@@ -205,7 +220,7 @@ fn filled(summary: &Summary, fit: &Fit, settings: &Settings) -> Result<Settings>
 }
 
 /// What a forecast needs of a fit.
-fn state(fit: &Fit, table: &Table, seed: u64) -> State {
+fn state((fit, drawn): (&Fit, Option<&ParameterPosterior>), table: &Table, seed: u64) -> State {
     let mut lengths: Vec<f64> = fit.times.windows(2).map(|pair| pair[1] - pair[0]).collect();
     lengths.sort_by(f64::total_cmp);
     let ends = [table.times[0], table.times[table.times.len() - 1]];
@@ -220,7 +235,7 @@ fn state(fit: &Fit, table: &Table, seed: u64) -> State {
         states: fit.end_states(),
         weights: fit.weights.clone(),
         seed,
-        learned: Some(LearnedParameters::new(fit)),
+        learned: Some(LearnedParameters::new(fit, drawn)),
         history: Some(History::new(table)),
     }
 }

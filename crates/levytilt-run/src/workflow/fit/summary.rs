@@ -13,6 +13,7 @@ use crate::one_or_many::OneOrMany;
 use crate::settings::DriftName;
 use crate::settings::name_of;
 use crate::table::time::Calendar;
+use crate::workflow::fit::bayes::PosteriorSummary;
 
 /// The content of summary.json. A figure that does not exist is null.
 #[derive(Debug, Clone, Serialize)]
@@ -55,6 +56,9 @@ pub struct Summary {
     pub network: Option<NetworkRow>,
     /// Parameters of drift, noise and observation; those of a network are in a file of their own.
     pub parameters: BTreeMap<String, ParameterRow>,
+    /// What weighted draws of the parameters show; left out if none were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parameter_posterior: Option<PosteriorSummary>,
     /// Mean of the state at the first time, per dimension.
     pub x0_mean: OneOrMany<f64>,
     /// Its standard deviation; null if the state is known.
@@ -233,6 +237,7 @@ impl Summary {
             let head = if i == 0 { "parameters" } else { "" };
             lines.push(format!("{head:<13} {:width$}  {} {error}", p.name, write(p.value)));
         }
+        lines.extend(self.parameter_posterior.iter().flat_map(PosteriorSummary::lines));
         lines.push(format!("time          {:.2} s, {} iterations, seed {}", self.seconds, self.iterations, self.seed));
         lines.extend(self.warnings.iter().map(|warning| format!("note          {warning}")));
         lines.join("\n")
