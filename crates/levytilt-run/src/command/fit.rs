@@ -20,6 +20,20 @@ use crate::workflow::fit::bayes::{DRAWS_FILE, write_draws};
 use crate::workflow::fit::summary::{write_paths, write_posterior};
 use crate::workflow::fit::{Outcome, analyse};
 
+/// The files that a fit may write.
+pub const FILES: [&str; 10] = [
+    "summary.json",
+    "posterior.csv",
+    "paths.npz",
+    "settings.toml",
+    MODEL,
+    STATE,
+    NETWORK,
+    DRAWS_FILE,
+    "report.html",
+    "report.json",
+];
+
 /// What to fit, and where to write it.
 #[derive(Debug, Clone)]
 pub struct Request {
@@ -36,7 +50,7 @@ pub struct Request {
 /// Read, compute, write; `heed` sees how it goes, and may ask for an end.
 pub fn run(request: Request, heed: impl FnOnce() -> Watcher + Send) -> Result<Outcome> {
     let Request { source, settings, config, out } = request;
-    let lock = out.as_deref().map(Lock::new).transpose()?;
+    let lock = out.as_deref().map(|dir| Lock::for_files(dir, &FILES)).transpose()?;
     let settings = settings.with_config(config.as_deref())?;
     let table = table::read(&source, &settings.data.chosen())?;
     let threads = settings.solve.threads;
