@@ -50,7 +50,7 @@ fn record(std: f64, seed: u64) -> Result<[f64; 2]> {
         fit(&Spec::new(drift, noise), &grid, &[&values[..SEEN]], &FitOptions { seed, ..FitOptions::default() })?;
     let share = |target| -> Result<f64> {
         let options = ForecastOptions { from: times[SEEN - 1], longest_step: STEP, paths: 1000, seed, target };
-        let ahead = found.forecast(&times[SEEN..], &options)?;
+        let ahead = found.forecast_at(&times[SEEN..], &options)?;
         let inside = |j: &usize| {
             let law = ahead.marginal(0, *j, &[0.05, 0.95]);
             (law.quantiles[0]..=law.quantiles[1]).contains(&values[SEEN + j])

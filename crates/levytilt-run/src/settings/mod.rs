@@ -156,6 +156,9 @@ pub struct SolveSettings {
     /// Number of these draws
     #[arg(skip)]
     pub draws: Option<usize>,
+    /// Size from which a move counts as a jump, in the unit of the data
+    #[arg(skip)]
+    pub jump_above: Option<f64>,
     /// Posterior paths of `fit`
     #[arg(skip)]
     pub paths: Option<usize>,

@@ -119,16 +119,26 @@ impl<'a> Convolver<'a> {
         let key = self.prepare(dt)?;
         let entry = self.entries.get_mut(&key).expect("prepared above");
         if entry.tails.len() < count {
-            // Summed from the far end, so that each is accurate by itself.
-            let count = (count + REACH).max(2 * entry.tails.len());
-            entry.tails = entry.stretch(1, count);
-            let mut tail = entry.kernel.tail(count as u64 + 1);
-            for value in entry.tails.iter_mut().rev() {
-                tail += *value;
-                *value = tail;
-            }
+            entry.tails = entry.sum_tails((count + REACH).max(2 * entry.tails.len()));
         }
         Ok(&entry.tails)
+    }
+
+    /// Exactly `count` of [`Convolver::tails`], the same to the last digit whatever was asked for before; `count` > 8.
+    pub fn exactly_tails(&mut self, dt: f64, count: usize) -> Result<Vec<f64>> {
+        let key = self.prepare(dt)?;
+        Ok(self.entries.get_mut(&key).expect("prepared above").sum_tails(count))
+    }
+
+    /// Have a kernel of these nodes for the steps with this key instead of the noise's own.
+    pub(super) fn provide(&mut self, key: u64, nodes: impl FnOnce() -> Result<Arc<Nodes>>) -> Result<()> {
+        if !self.entries.contains_key(&key) {
+            if self.entries.values().map(|entry| entry.values.len()).sum::<usize>() > KEPT {
+                self.entries.clear();
+            }
+            self.entries.insert(key, Entry::new(nodes()?, self.spacing));
+        }
+        Ok(())
     }
 
     /// Have the kernel for steps of length `dt` in `entries`, and return its key there.
@@ -180,6 +190,17 @@ impl Entry {
         }
         self.fill(nearest / BLOCK, farthest / BLOCK);
         (first..=last).map(|m| self.values[m.unsigned_abs() as usize]).collect()
+    }
+
+    /// K_1 + K_2 + …, K_2 + K_3 + …, `count` of them, summed from the far end, so that each is accurate by itself.
+    fn sum_tails(&mut self, count: usize) -> Vec<f64> {
+        let mut tails = self.stretch(1, count);
+        let mut tail = self.kernel.tail(count as u64 + 1);
+        for value in tails.iter_mut().rev() {
+            tail += *value;
+            *value = tail;
+        }
+        tails
     }
 
     /// Have the blocks from `from` to `to` computed.

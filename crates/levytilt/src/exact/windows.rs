@@ -155,7 +155,7 @@ impl Reaches<'_> {
 }
 
 /// The distance that an increment exceeds, to either side, with this probability.
-fn upper(nodes: &Nodes, probability: f64) -> f64 {
+pub(super) fn upper(nodes: &Nodes, probability: f64) -> f64 {
     let (mut low, mut high) = (-690.0f64, 345.0f64);
     for _ in 0..60 {
         let middle = 0.5 * (low + high);

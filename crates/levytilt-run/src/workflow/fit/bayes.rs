@@ -1,7 +1,7 @@
 //! Draw the parameters of a fit from their posterior, weighted by exact evidence, and say what the draws show.
 
 use anyhow::Result;
-use levytilt::fit::{AnyNoise, PosteriorKind, Spec, parameter_posterior};
+use levytilt::fit::{Fit, PosteriorKind, Spec, parameter_posterior};
 use levytilt::series::TimeGrid;
 use levytilt::solve::ParameterPosterior;
 use levytilt::{Error, Result as LibraryResult};
@@ -108,7 +108,7 @@ pub fn refuse_early(settings: &Settings, names: &[String]) -> Result<()> {
 /// Draw the parameters of what was found, if the settings ask for it.
 pub fn draw(
     solve: &SolveSettings,
-    found: &AnyNoise,
+    fit: &Fit,
     spec: &Spec,
     (grid, columns): (&TimeGrid, &[&[f64]]),
 ) -> LibraryResult<Option<ParameterPosterior>> {
@@ -116,17 +116,16 @@ pub fn draw(
         return Ok(None);
     }
     let refused = |got: String, expected: &str| Err(Error::Shape { what: "--bayes", got, expected: expected.into() });
-    if found.fit.posterior != PosteriorKind::Exact {
-        let why = found.fit.choices.first().map_or("", |choice| choice.why.as_str());
-        let got = format!("a posterior that is {} ({why})", found.fit.posterior);
+    if fit.posterior != PosteriorKind::Exact {
+        let why = fit.choices.first().map_or("", |choice| choice.why.as_str());
+        let got = format!("a posterior that is {} ({why})", fit.posterior);
         return refused(got, "an exact one: use --method auto, and fewer --steps if the grid is too large");
     }
-    if found.fit.parameters.iter().all(|p| p.fixed) {
+    if fit.parameters.iter().all(|p| p.fixed) {
         return refused("values for all parameters".into(), "at least one to learn: leave it out");
     }
-    let spec = Spec { noise: found.family, ..spec.clone() };
     let count = (solve.draws.unwrap_or(DRAWS), solve.seed.unwrap_or(1));
-    parameter_posterior(&found.fit, &spec, (grid, columns[0]), true, count).map(Some)
+    parameter_posterior(fit, spec, (grid, columns[0]), true, count).map(Some)
 }
 
 /// What a careful reader should know of the draws.

@@ -5,13 +5,14 @@ pub mod summary;
 
 use anyhow::Result;
 use levytilt::Start;
-use levytilt::fit::{AnyNoise, Fit, FitOptions, fit, fit_any_noise, rival_families};
-use levytilt::potential::neural::{FrameKind, NeuralPotentialSpec};
+use levytilt::fit::{AnyNoise, Candidate, Fit, FitOptions, Spec, fit, fit_any_noise_by, rival_families};
 use levytilt::progress::Watcher;
 use levytilt::registry::{X0, X0_STD};
 use levytilt::series::{Observations, TimeGrid};
-use levytilt::solve::neural::{TrainOptions, Trained};
 use levytilt::solve::{LearnOptions, ParameterPosterior};
+use levytilt_paper::potential::{FrameKind, NeuralPotentialSpec};
+use levytilt_paper::training::{TrainOptions, Trained};
+use levytilt_paper::{NeuralFit, NeuralOptions, fit_neural};
 use std::time::Instant;
 
 use crate::directory::networks;
@@ -24,6 +25,7 @@ use crate::settings::{DriftName, Init, Method, NoiseName, Settings, SolveSetting
 use crate::table::Table;
 use crate::table::time::Calendar;
 use crate::workflow::exact::locate;
+use crate::workflow::filtering::{Filtered, filter};
 use crate::workflow::fit::bayes::{PosteriorSummary, draw, refuse_early};
 use crate::workflow::fit::summary::{NetworkRow, Summary, parameters, rows};
 use crate::workflow::watch::{Segment, noted};
@@ -36,12 +38,16 @@ pub struct Outcome {
     pub fit: Fit,
     /// Weighted draws of the parameters, if they were asked for.
     pub drawn: Option<ParameterPosterior>,
+    /// The potential's networks, if the method trains any.
+    pub trained: Option<Trained>,
     /// The settings in effect.
     pub settings: Settings,
     /// The settings with every estimate and the start filled in.
     pub model: Settings,
     /// What a forecast needs.
     pub state: State,
+    /// What the filters of the columns saw; nothing where the columns act on each other, or a filter failed.
+    pub filtered: Option<Filtered>,
     /// The steps of learning.
     pub trace: Vec<Segment>,
 }
@@ -56,27 +62,35 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         paths: solve.paths.unwrap_or(FitOptions::default().paths),
         seed: solve.seed.unwrap_or(1),
         learn: LearnOptions { method: solve.method.unwrap_or_default(), ..LearnOptions::default() },
-        neural: (sizes(solve), train_options(solve)),
-        networks: networks_of(solve)?,
-        alongside: solve.alongside.unwrap_or(false),
+        jump_above: solve.jump_above,
         ..FitOptions::default()
+    };
+    let neural = match solve.method {
+        Some(Method::Neural) => Some(neural_options(solve)?),
+        _ => None,
     };
     let started = Instant::now();
     let compute = || {
         let series = Observations::new(table.times.clone(), table.columns.clone(), table.names.clone())?;
         let grid = TimeGrid::new(series.times(), settings.grid.steps)?;
         let columns: Vec<&[f64]> = (0..series.dim()).map(|i| series.column(i)).collect();
-        let found = match settings.noise() {
-            NoiseName::AUTO => fit_any_noise(&spec, &rival_families(), &grid, &columns, &options)?,
-            _ => AnyNoise { fit: fit(&spec, &grid, &columns, &options)?, family: spec.noise, candidates: Vec::new() },
+        let one = |spec: &Spec| match &neural {
+            Some(neural) => fit_neural(spec, (&grid, &columns), &options, neural),
+            None => Ok(NeuralFit { fit: fit(spec, &grid, &columns, &options)?, trained: None }),
         };
-        let drawn = draw(&settings.solve, &found, &spec, (&grid, &columns))?;
+        let found = match settings.noise() {
+            NoiseName::AUTO => fit_any_noise_by(&spec, &rival_families(), one)?,
+            _ => AnyNoise { fit: one(&spec)?, family: spec.noise, candidates: Vec::new() },
+        };
+        let chosen = Spec { noise: found.family, ..spec.clone() };
+        let drawn = draw(&settings.solve, &found.fit.fit, &chosen, (&grid, &columns))?;
         Ok((found, drawn))
     };
     let (result, trace) = noted(heed, compute);
-    let (AnyNoise { fit, family, candidates }, drawn) = result.map_err(|error| locate(error, table))?;
+    let (AnyNoise { fit: NeuralFit { fit, trained }, family, candidates }, drawn) =
+        result.map_err(|error| locate(error, table))?;
     let (x0_mean, x0_std) = starts(&fit);
-    let summary = Summary {
+    let mut summary = Summary {
         elbo: fit.summary.elbo,
         elbo_std_error: fit.summary.elbo_std_error,
         log_evidence: fit.evidence.log_evidence,
@@ -86,6 +100,7 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         paths: options.paths,
         steps: fit.times.len() - 1,
         observations: fit.observations,
+        jumps: fit.jumps.iter().flatten().filter(|jump| jump.probability >= 0.5).count(),
         dimension: OneOrMany::new(table.names.clone()),
         drift: settings.drift(),
         noise: family.name,
@@ -98,20 +113,64 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         parameter_posterior: drawn.as_ref().map(PosteriorSummary::new),
         x0_mean: OneOrMany::new(x0_mean),
         x0_std: OneOrMany::new(x0_std),
+        residuals: None,
         time_unit: table.calendar.unit(),
         iterations: fit.iterations,
         seconds: started.elapsed().as_secs_f64(),
         seed: options.seed,
         version: env!("CARGO_PKG_VERSION"),
-        warnings: [&fit.warnings[..], &bayes::warnings(drawn.as_ref())]
+        warnings: [&fit.warnings[..], &bayes::warnings(drawn.as_ref()), &unchosen(family.name, &candidates)]
             .concat()
             .into_iter()
             .chain(table.calendar.warning())
             .collect(),
         estimates: fit.parameters.clone(),
     };
-    let (model, state) = (filled(&summary, &fit, &settings)?, state((&fit, drawn.as_ref()), table, options.seed));
-    Ok(Outcome { summary, fit, drawn, settings, model, state, trace })
+    let model = filled(&summary, &fit, &settings)?;
+    let filtered = filtered(&model, &fit, table, &mut summary);
+    let state = State {
+        filter: filtered.as_ref().map(|found| found.record.clone()),
+        ..state((&fit, drawn.as_ref()), table, options.seed)
+    };
+    Ok(Outcome { summary, fit, drawn, trained, settings, model, state, filtered, trace })
+}
+
+/// Filter the record with the model found, and add what the residuals say to `summary`.
+fn filtered(model: &Settings, fit: &Fit, table: &Table, summary: &mut Summary) -> Option<Filtered> {
+    let network = fit.network.as_ref().map(|network| network.drift.clone());
+    if table.names.len() > 1 && (network.is_some() || model.drift().family().is_none_or(|drift| drift.coupled)) {
+        return None;
+    }
+    match filter(model, network, table) {
+        Ok(found) => {
+            summary.warnings.extend(found.warnings(&table.names));
+            summary.residuals = Some(OneOrMany::new(found.residuals.clone()));
+            Some(found)
+        }
+        Err(error) => {
+            summary
+                .warnings
+                .push(format!("no one-step residuals and no `update`, because the filter failed: {error:#}"));
+            None
+        }
+    }
+}
+
+/// What to say if no family of noise was finished before an end was asked for.
+fn unchosen(name: &str, candidates: &[Candidate]) -> Vec<String> {
+    let say = || format!("stopped before any family of noise was finished: {name} was not chosen by evidence");
+    let none = !candidates.is_empty() && candidates.iter().all(|candidate| candidate.outcome.is_err());
+    none.then(say).into_iter().collect()
+}
+
+/// What method neural is asked to do.
+fn neural_options(solve: &SolveSettings) -> Result<NeuralOptions> {
+    Ok(NeuralOptions {
+        sizes: sizes(solve),
+        train: train_options(solve),
+        networks: networks_of(solve)?,
+        alongside: solve.alongside.unwrap_or(false),
+    })
 }
 
 /// Sizes of the networks of method neural.
@@ -236,6 +295,7 @@ fn state((fit, drawn): (&Fit, Option<&ParameterPosterior>), table: &Table, seed:
         weights: fit.weights.clone(),
         seed,
         learned: Some(LearnedParameters::new(fit, drawn)),
+        filter: None,
         history: Some(History::new(table)),
     }
 }
