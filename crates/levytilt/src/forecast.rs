@@ -5,7 +5,6 @@ use crate::posterior::{Marginal, systematic, weighted_marginal};
 use crate::solve::{ParameterLaw, parameters, rebuild};
 use crate::{Error, Model, Result, StreamRng, stream};
 use rand::{Rng, RngExt};
-use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
 /// What a forecast is of.
@@ -182,12 +181,11 @@ fn follow(
     Ok(Forecast { times: times.to_vec(), dim, target: options.target, states: paths?.concat(), has_variance })
 }
 
-/// Add observation noise N(0, observation_std²) to the states of a path.
+/// Add observation noise to the states of a path, as for values yet to be seen.
 fn observe(model: &Model, states: &mut [f64], rng: &mut StreamRng) {
     for state in states.chunks_exact_mut(model.dim()) {
         for (x, dimension) in state.iter_mut().zip(&model.dimensions) {
-            let z: f64 = StandardNormal.sample(rng);
-            *x += dimension.observation_std * z;
+            *x += dimension.draw_error(None, rng);
         }
     }
 }
