@@ -48,7 +48,9 @@ pub struct Summary {
     pub q05: OneOrMany<f64>,
     pub q95: OneOrMany<f64>,
     pub drawn_parameters: Vec<String>,
-    /// What they are drawn from: posterior draws, or the Gaussian approximation of their posterior; null if they are fixed.
+    /// What they are drawn from: posterior draws, or the Gaussian approximation of their posterior; left out if they are
+    /// fixed.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub drawn_from: Option<&'static str>,
     pub seed: u64,
     pub version: &'static str,
