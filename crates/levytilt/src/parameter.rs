@@ -110,6 +110,7 @@ impl ParameterEntry {
         match (self.prior, self.transform()) {
             (Some(prior), _) => prior(own, by),
             (None, Transform::Log | Transform::Logit(_)) => 3.0,
+            (None, Transform::Symmetric(_)) => 2.0,
             (None, Transform::Identity) => 10.0 * own.spread,
         }
     }
@@ -150,11 +151,13 @@ impl Domain {
         above && below
     }
 
-    /// The scale on which a value is free: logit between 0 and a bound, logarithm above 0, else the value itself.
+    /// The scale on which a value is free: logit between 0 and a bound or between −bound and bound, logarithm above 0, else
+    /// the value itself.
     pub fn transform(&self) -> Transform {
         match (self.low, self.high) {
             (0.0, high) if high.is_finite() => Transform::Logit(high),
             (0.0, _) => Transform::Log,
+            (-1.0, 1.0) => Transform::Symmetric(1.0),
             _ => Transform::Identity,
         }
     }
@@ -191,6 +194,8 @@ pub enum Transform {
     Log,
     /// ln(p/(bound − p)): parameters between zero and a bound.
     Logit(f64),
+    /// ln((bound + p)/(bound − p)): parameters between −bound and bound.
+    Symmetric(f64),
 }
 
 impl Transform {
@@ -200,6 +205,7 @@ impl Transform {
             Self::Identity => value,
             Self::Log => value.ln(),
             Self::Logit(bound) => (value / (bound - value)).ln(),
+            Self::Symmetric(bound) => 2.0 * (value / bound).atanh(),
         }
     }
 
@@ -209,6 +215,7 @@ impl Transform {
             Self::Identity => free,
             Self::Log => free.exp(),
             Self::Logit(bound) => bound / (1.0 + (-free).exp()),
+            Self::Symmetric(bound) => bound * (0.5 * free).tanh(),
         }
     }
 
@@ -218,6 +225,7 @@ impl Transform {
             Self::Identity => 1.0,
             Self::Log => value,
             Self::Logit(bound) => value * (bound - value) / bound,
+            Self::Symmetric(bound) => (bound - value) * (bound + value) / (2.0 * bound),
         }
     }
 }
@@ -236,5 +244,19 @@ mod tests {
         assert_eq!(index.transform(), Transform::Logit(2.0));
         assert_eq!(Domain::NON_NEGATIVE.transform(), Transform::Log);
         assert_eq!(Domain { low: -9.0, high: 9.0, ..Domain::REAL }.transform(), Transform::Identity);
+        assert_eq!(Domain { low: -1.0, high: 1.0, ..Domain::REAL }.transform(), Transform::Symmetric(1.0));
+    }
+
+    #[test]
+    fn identity_transforms_go_back_and_have_their_slope() {
+        for transform in [Transform::Identity, Transform::Log, Transform::Logit(2.0), Transform::Symmetric(1.0)] {
+            for value in [0.1, 0.7] {
+                let free = transform.forward(value);
+                assert!((transform.backward(free) - value).abs() < 1e-14, "{transform:?}");
+                let slope = (transform.backward(free + 1e-6) - transform.backward(free - 1e-6)) / 2e-6;
+                assert!((transform.slope(value) - slope).abs() < 1e-9, "{transform:?}");
+            }
+        }
+        assert!((Transform::Symmetric(1.0).forward(-0.5) + Transform::Symmetric(1.0).forward(0.5)).abs() < 1e-15);
     }
 }

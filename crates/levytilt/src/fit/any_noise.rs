@@ -3,6 +3,7 @@
 use super::{Fit, FitOptions, Spec, fit};
 use crate::noise::{FAMILIES, Family};
 use crate::series::TimeGrid;
+use crate::solve::Method;
 use crate::{Error, Result};
 
 /// A family of noise and how well it explains the data.
@@ -57,10 +58,11 @@ pub fn fit_any_noise(
     options: &FitOptions,
 ) -> Result<AnyNoise> {
     check_open(spec, families)?;
+    let families = families.iter().copied().filter(|family| can_learn(spec, family, options));
     let mut best: Option<(f64, &'static Family, Fit)> = None;
     let mut first_error = None;
     let mut candidates = Vec::new();
-    for &family in families {
+    for family in families {
         let outcome = match fit(&Spec { noise: family, ..spec.clone() }, grid, columns, options) {
             Ok(found) => {
                 let rating = rate(&found);
@@ -86,6 +88,12 @@ pub fn fit_any_noise(
             Err(Error::Shape { what: "families of noise", got: "none".into(), expected: "at least one".into() })
         }
     }
+}
+
+/// Skewed families are learned on the exact evidence only, which needs columns that do not act on each other.
+fn can_learn(spec: &Spec, family: &Family, options: &FitOptions) -> bool {
+    let apart = spec.network.is_none() && (spec.dim() == 1 || !spec.drift.coupled);
+    !family.is_skewed() || (apart && matches!(options.learn.method, Method::Auto | Method::Grid))
 }
 
 fn rate(fit: &Fit) -> Rating {

@@ -18,6 +18,7 @@ pub use kind::PosteriorKind;
 pub(crate) use spec::OTHERS;
 pub use spec::{NetworkSize, Spec};
 
+use crate::chain::only_exact;
 use crate::drift::Neural;
 use crate::posterior::{
     Diagnosis, Evidence, Marginal, Paths, Potentials, WeightSummary, Weighting, marginals, normalise,
@@ -183,11 +184,16 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
     }
     let learn = LearnOptions { sweep, ..options.learn };
     let exact = match options.learn.method {
+        // Skewed noise is learned on the exact evidence only.
+        Method::Grid if spec.noise.is_skewed() => exact_fit::fit_exact(spec, (grid, columns), options, fresh)?,
         Method::Auto => exact_fit::fit_exact(spec, (grid, columns), options, fresh)?,
         _ => Err(None),
     };
     let solved = match exact {
         Ok(solved) => solved,
+        Err(why_not) if spec.noise.is_skewed() => {
+            return Err(only_exact(spec.noise.name, &why_not.unwrap_or_default()));
+        }
         Err(why_not) => by_paths(spec, (grid, columns), options, &learn, [fresh, particles])?.instead_of_exact(why_not),
     };
     let Solved { found, trained, judgement, marginals: known } = solved;

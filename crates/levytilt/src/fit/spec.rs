@@ -3,7 +3,7 @@
 use crate::drift::{DriftFamily, NeuralSpec, Place};
 use crate::model::{OBSERVATION_STD, X0, X0_STD};
 use crate::noise::{BROWNIAN, Family, Noise, PlusBrownian};
-use crate::parameter::ParameterEntry;
+use crate::parameter::{ParameterEntry, Transform};
 use crate::{Dimension, Error, Model, Result, Start};
 
 /// A kind of model. Parameters given a value are held fixed; the others are learned.
@@ -125,7 +125,8 @@ impl Spec {
     /// learned.
     fn is_at_end(&self, place: &Place) -> bool {
         let domain = place.entry.domain;
-        domain.closed[1] && self.held(place) == Some(domain.high)
+        let logit = matches!(domain.transform(), Transform::Logit(_));
+        logit && domain.closed[1] && self.held(place) == Some(domain.high)
     }
 
     /// The names of all parameters as users write them, in the order of [`crate::solve::parameters`], but for the weights of
