@@ -16,7 +16,8 @@ class Model:
 
     drift: "ou" (theta, mu), "double-well" (theta1, theta2), "linear" (slope, offset), "neural" (width, depth), "none".
     noise: "stable" (alpha, scale), "truncated-stable", "tempered-stable", "variance-gamma", "nig", "student",
-    "compound-poisson", "gaussian", or "auto", which fits them all and keeps the one with the highest evidence.
+    "compound-poisson", "gaussian", "skewed-stable", "skewed-tempered-stable", "skewed-variance-gamma", "skewed-nig" (skew),
+    "skewed-compound-poisson" (jump_mean), or "auto", which fits them all and keeps the one with the highest evidence.
     Further parameters: observation_std, brownian, x0, x0_std. `parameters` holds values for single dimensions, such as
     ``{"theta[NVDA]": 3.0}``. Names and meanings are those of ``levytilt fit --help``.
     """
