@@ -59,6 +59,19 @@ class Clock:
         frame.columns = pandas.MultiIndex.from_tuples(list(flat))
         return frame
 
+    def rows(self, times: np.ndarray, origin: int | None, columns: dict[str, Any]) -> Any:
+        """A table with one row per time and plain columns: a DataFrame, or for NumPy a dictionary."""
+        stamps = self.times(times, origin)
+        if self.kind == "numpy":
+            return {"time": stamps, **columns}
+        if self.kind == "polars":
+            import polars
+
+            return polars.DataFrame({"time": stamps, **columns})
+        import pandas
+
+        return pandas.DataFrame(columns, index=self.index(stamps))
+
     def index(self, stamps: np.ndarray) -> Any:
         """A pandas index, in the time zone of the data."""
         import pandas
@@ -84,6 +97,21 @@ def record(times: Any, values: Any = None, column: Any = None, columns: Any = No
             "or a path"
         )
     return _from_arrays(times, values, only)
+
+
+def rows(times: Any, values: Any, names: list[str]) -> tuple[list[str], Any, list[np.ndarray]]:
+    """New rows for a fit with these columns: names, times for the engine, and columns; a single row will do."""
+    if values is None and _is_a(times, "pandas", "Series", "DataFrame"):
+        frame = times.to_frame(names[0]) if times.ndim == 1 else times
+        columns = [frame[name].to_numpy(dtype=float, na_value=np.nan) for name in frame.columns]
+        return [str(name) for name in frame.columns], _times(frame.index)[0], columns
+    if values is None and _is_a(times, "polars", "DataFrame"):
+        columns = [times[name].to_numpy().astype(float) for name in times.columns[1:]]
+        return list(times.columns[1:]), _times(times.to_series(0).to_numpy())[0], columns
+    if values is None:
+        raise InputError(f"update with {type(times).__name__}: expected times and values, or a DataFrame")
+    array = np.asarray(values, dtype=float).reshape(-1, len(names))
+    return names, _times(np.atleast_1d(times))[0], [np.ascontiguousarray(array[:, k]) for k in range(len(names))]
 
 
 def engine_times(times: Any) -> np.ndarray | list[str]:

@@ -6,12 +6,13 @@ import csv
 import json
 import os
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ._data import Clock, engine_times
+from ._data import Clock, engine_times, rows
 from ._forecast import Forecast
 from ._keywords import length, packed
 from ._levytilt import InputError, Run, SavedRun
@@ -25,6 +26,7 @@ class Fit:
     def __init__(self, run: Run | Saved, clock: Clock):
         self._run = run
         self._clock = clock
+        self._updated: Saved | None = None
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -53,6 +55,53 @@ class Fit:
         """
         found = dict(self._run.posterior())
         return self._clock.frame(found.pop("time"), self._origin(), self.names, found)
+
+    def jumps(self) -> Any:
+        """Jumps of at least 10% probability: time, dimension, probability, and size with its 90% interval.
+
+        One row per jump, however many latent steps it may lie in; the table of jumps.csv. A DataFrame if the data were one,
+        else a dictionary of arrays. Fit with `jump_above=X` to list the moves larger than X in the unit of the data.
+        """
+        found = dict(self._run.jumps())
+        return self._clock.rows(found.pop("time"), self._origin(), found)
+
+    def residuals(self) -> Any:
+        """One-step residuals: every value given the earlier ones, as a standard normal number under a right model.
+
+        With the log evidence of the value and the probability of a jump, both without looking ahead; the table of
+        residuals.csv. `summary["residuals"]` says which checks they fail. Columns that act on each other have none.
+        """
+        found = self._run.residuals()
+        if found is None:
+            raise InputError("no residuals: the columns act on each other, or the filter failed; see summary['warnings']")
+        found = dict(found)
+        return self._clock.rows(found.pop("time"), self._origin(), found)
+
+    def update(self, times: Any, values: Any = None, *, alarm: float = 0.001) -> Any:
+        """Take in new rows without fitting again, and say how surprising each value was given all earlier ones.
+
+        Rows as for `Model.fit`, with the columns of the fit. Returns value, log_evidence, two-sided p_value, jump_probability,
+        mean and sd of the state, and alarm (p_value below `alarm`) per row, in the form of `posterior`. Forecasts then start
+        from the new end; rows that were taken in before are passed over. A run directory that was loaded is updated there.
+        """
+        names, when, columns = rows(times, values, self.names)
+        saved = self._saved()
+        found = dict(saved.engine.update(names, when, columns, alarm))
+        saved.engine = SavedRun(saved.path)
+        taken = found.pop("time")
+        with np.errstate(invalid="ignore"):
+            found["alarm"] = found["p_value"] < alarm
+        return self._clock.frame(taken, self._origin(), self.names, found)
+
+    def _saved(self) -> Saved:
+        """The run directory to update: its own, or a temporary one for a fit that was not saved."""
+        if isinstance(self._run, Saved):
+            return self._run
+        if self._updated is None:
+            self._place = tempfile.TemporaryDirectory(prefix="levytilt-")
+            self._run.save(self._place.name)
+            self._updated = Saved(self._place.name)
+        return self._updated
 
     def paths(self) -> np.ndarray:
         """Posterior paths (path, time, dimension), with weights `weights` and the times of `posterior`."""
@@ -88,11 +137,12 @@ class Fit:
         keywords = packed(
             horizon=length(horizon), seed=seed, paths=paths, threads=threads or None, fixed_parameters=fixed_parameters
         )
-        return Forecast(self._run.forecast(keywords, None if at is None else engine_times(at)), self._clock)
+        run = self._updated or self._run
+        return Forecast(run.forecast(keywords, None if at is None else engine_times(at)), self._clock)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the run directory of the program: summary.json, posterior.csv, paths.npz, report.html and more."""
-        self._run.save(os.fspath(path))
+        (self._updated or self._run).save(os.fspath(path))
 
     def to_arviz(self, chains: int = 4) -> Any:
         """ArviZ InferenceData: posterior, posterior_predictive, log_likelihood, observed_data; settings in attrs."""
@@ -147,6 +197,24 @@ class Saved:
         with np.load(self.path / "paths.npz") as archive:
             times = archive["times"]
         return {"time": times, **{name: arrays[:, :, k] for k, name in enumerate(STATISTICS)}}
+
+    def jumps(self) -> dict[str, Any]:
+        with open(self.path / "jumps.csv", newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        found: dict[str, Any] = {"dimension": [row["dimension"] for row in rows]}
+        for name in ("probability", "size", "size_q05", "size_q95"):
+            found[name] = np.array([float(row[name]) for row in rows])
+        return {"time": self.engine.read_times([row["time"] for row in rows]), **found}
+
+    def residuals(self) -> dict[str, Any] | None:
+        if not (self.path / "residuals.csv").exists():
+            return None
+        with open(self.path / "residuals.csv", newline="", encoding="utf-8") as file:
+            table = list(csv.DictReader(file))
+        found: dict[str, Any] = {"dimension": [row["dimension"] for row in table]}
+        for name in ("residual", "log_evidence", "jump_probability"):
+            found[name] = np.array([float(row[name]) for row in table])
+        return {"time": self.engine.read_times([row["time"] for row in table]), **found}
 
     def paths(self) -> np.ndarray:
         with np.load(self.path / "paths.npz") as archive:

@@ -149,3 +149,37 @@ def test_models_say_what_they_are():
         lt.Model(alpha="much")
     with pytest.raises(lt.InputError, match="unknown drift `circle`, expected one of ou"):
         lt.Model("circle")
+
+
+def test_jumps_are_the_table_of_the_run(tmp_path):
+    times = np.arange(80.0)
+    values = 0.1 * (times**2 % 7) + np.where(times >= 40, 30.0, 0.0)
+    model = lt.Model(drift="none", alpha=1.5, scale=0.1, observation_std=0.2)
+    fit = model.fit(times, values, paths=100, jump_above=10.0)
+    jumps = fit.jumps()
+    assert jumps["time"].shape == (1,) and 39.0 < jumps["time"][0] <= 40.0 and jumps["dimension"] == ["value"]
+    assert jumps["probability"][0] > 0.99 and abs(jumps["size"][0] - 30.0) < 1.0
+    fit.save(tmp_path / "run")
+    again = lt.load(tmp_path / "run").jumps()
+    assert all(np.array_equal(again[name], jumps[name]) for name in jumps)
+
+
+def test_update_takes_in_rows_and_residuals_are_kept(tmp_path):
+    rng = np.random.default_rng(5)
+    times, values = np.arange(120.0), np.cumsum(rng.standard_t(3, 120))
+    fit = lt.Model(drift="none", noise="student", dof=3.0, scale=1.0, observation_std=0.3).fit(times[:100], values[:100], paths=50)
+    residuals = fit.residuals()
+    assert residuals["residual"].shape == (99,) and abs(residuals["residual"].mean()) < 0.5
+    assert fit.summary["residuals"]["count"] == 99
+    fit.save(tmp_path / "run")
+    loaded = lt.load(tmp_path / "run")
+    assert np.array_equal(loaded.residuals()["residual"], residuals["residual"])
+    found = fit.update(times[100:], values[100:])
+    first = loaded.update(times[100:101], values[100:101])
+    rest = loaded.update(times[100:], values[100:])
+    assert first["p_value"][0] == found["p_value"][0] and np.isnan(rest["p_value"][0])
+    assert np.array_equal(rest["log_evidence"][1:], found["log_evidence"][1:])
+    jump = fit.update(120.0, values[-1] + 500.0)
+    assert bool(jump["alarm"][0]) and jump["jump_probability"][0] > 0.99
+    assert fit.forecast(horizon=1.0).times[0] > 120.0
+    assert fit.forecast(horizon=1.0).mean()[-1] > values[-1] + 400.0

@@ -12,7 +12,7 @@ from conftest import OU_STABLE
 
 TIMED = ("seconds",)
 # report.json and report.html name the record by its file.
-FILES = ("posterior.csv", "paths.npz", "settings.toml", "model.toml", "state.json")
+FILES = ("posterior.csv", "jumps.csv", "residuals.csv", "paths.npz", "settings.toml", "model.toml", "state.json")
 
 
 def summary(path):

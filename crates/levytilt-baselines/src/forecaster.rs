@@ -23,8 +23,8 @@ impl Record {
         let columns: Vec<Vec<f64>> = (0..checked.dim()).map(|i| checked.column(i).to_vec()).collect();
         for (i, column) in columns.iter().enumerate() {
             if let Some(row) = column.iter().position(|value| value.is_nan()) {
-                let place = format!("observation {} of {}", row + 1, checked.names()[i]);
-                return Err(Error::Series { place, problem: "is missing; leave the row out".into() });
+                let missing = Error::observation(row, "is missing; leave the row out");
+                return Err(missing.in_dimension(&checked.names()[i]));
             }
         }
         Ok(Self { times: checked.times().to_vec(), columns })

@@ -107,6 +107,10 @@ With --out writes
   plots/         its figures as files, with --plots
   summary.json   estimates, ELBO, log evidence, warnings
   posterior.csv  time,dimension,mean,sd,q05,q25,q50,q75,q95,jump_probability for every latent time
+  jumps.csv      time,dimension,probability,size,size_q05,size_q95 for every jump of at least 10% probability
+  residuals.csv  time,dimension,residual,log_evidence,jump_probability of every value given the earlier ones, unless columns
+                 act on each other: residuals are standard normal under a right model, and summary.json says which
+                 checks they fail
   paths.npz      NumPy arrays: times, paths (path, time, dimension), weights
   settings.toml  the settings in effect; with --config they repeat this fit
   model.toml     the same with every estimate filled in; with --config they give `exact` and `simulate` the model found
@@ -134,6 +138,26 @@ Examples:
   levytilt forecast run --horizon 2.5 --out ahead
   levytilt forecast run --horizon 2d --paths 5000 --out ahead
   levytilt forecast run --at times.csv --json";
+
+/// Below the flags of `update`.
+pub const UPDATE_HELP: &str = "\
+Carries the exact filter of the fitted model over new rows; parameters stay as they are, unless --refit fits again. Each
+row costs its own latent steps only. Says for every row, given all rows before it and without looking ahead: the log
+evidence of the value, its two-sided p-value, the probability that a jump led to it, mean and standard deviation of the
+state, and an alarm if the p-value is below --alarm. A right model raises false alarms at that rate.
+
+The run directory then forecasts from the new end. Rows that the run has already are passed over, so that a call that
+was interrupted can be repeated. --follow saves every second and at the end. Columns are filtered one by one; a drift
+that couples them, such as linear, is refused.
+
+With --json prints a line of JSON per row:
+  {\"time\":10.01,\"value\":1.2,\"log_evidence\":-0.4,\"p_value\":0.53,\"jump_probability\":0.004,\"mean\":1.1,\"sd\":0.09,\"alarm\":false}
+
+Examples:
+  levytilt update run later.csv
+  levytilt update run later.csv --alarm 0.0001 --json
+  cat later.csv | levytilt update run --follow
+  levytilt update run later.csv --refit";
 
 /// Below the flags of `report`.
 pub const REPORT_HELP: &str = "\

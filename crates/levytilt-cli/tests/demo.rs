@@ -11,11 +11,13 @@ fn the_demo_needs_no_arguments() {
     assert!(said.out.contains("nats"), "{}", said.out);
     let files = [
         "data.csv",
+        "jumps.csv",
         "model.toml",
         "paths.npz",
         "posterior.csv",
         "report.html",
         "report.json",
+        "residuals.csv",
         "settings.toml",
         "state.json",
         "summary.json",

@@ -78,11 +78,12 @@ fn may_be_named(line: &str) -> Result<(), String> {
     understood(line).or_else(|error| if left_out(error.kind()) { Ok(()) } else { Err(format!("{line}\n{error}")) })
 }
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "demo",
     "simulate",
     "fit",
     "forecast",
+    "update",
     "score",
     "backtest",
     "report",

@@ -59,7 +59,8 @@ fn a_run_holds_all_its_files_and_does_not_depend_on_threads() {
         dir
     };
     let first = run(1);
-    let files = ["model.toml", "paths.npz", "posterior.csv", "settings.toml", "state.json"];
+    let files =
+        ["jumps.csv", "model.toml", "paths.npz", "posterior.csv", "residuals.csv", "settings.toml", "state.json"];
     let mut all = files.map(String::from).to_vec();
     all.extend(["report.html", "report.json", "summary.json"].map(String::from));
     all.sort();
@@ -412,4 +413,31 @@ fn records_of_any_size_and_rare_jumps_end_with_a_page() {
             no_nan(&at, &ahead);
         }
     }
+}
+
+/// A step of 30 in a quiet record is one jump, at its place and with its size, also where latent times split the gaps; a
+/// threshold above it leaves nothing.
+#[test]
+fn jumps_are_listed_once_with_size_and_probability() {
+    let at = Sandbox::new();
+    let value = |k: i32| f64::from(k * k % 7) * 0.1 + if k >= 40 { 30.0 } else { 0.0 };
+    let rows: String = (0..80).map(|k| format!("{k},{}\n", value(k))).collect();
+    at.write("data.csv", format!("time,level\n{rows}"));
+    let fit = "fit data.csv --drift none --alpha 1.5 --scale 0.1 --observation-std 0.2 --paths 200 --quiet";
+    let jumps = |flags: &str| -> Vec<Vec<f64>> {
+        at.ok(&format!("{fit} {flags} --out run"));
+        let table = at.read("run/jumps.csv");
+        assert!(table.starts_with("time,dimension,probability,size,size_q05,size_q95\n"), "{table}");
+        let fields = |row: &str| row.replace("level,", "").split(',').map(|field| field.parse().unwrap()).collect();
+        table.lines().skip(1).map(fields).collect()
+    };
+    for flags in ["--steps 79", "", "--jump-above 10", "--jump-above 10 --steps 79"] {
+        let found: Vec<Vec<f64>> = jumps(flags).into_iter().filter(|jump| jump[1] > 0.5).collect();
+        let [jump] = &found[..] else { panic!("{flags}: {found:?}") };
+        assert!(jump[0] > 39.0 && jump[0] <= 40.0 && jump[1] > 0.99, "{flags}: {jump:?}");
+        assert!((jump[2] - 30.0).abs() < 1.0 && jump[3] <= jump[2] && jump[2] <= jump[4], "{flags}: {jump:?}");
+    }
+    assert!(jumps("--jump-above 40").is_empty());
+    assert!(at.read("run/settings.toml").contains("jump_above = 40"));
+    at.refused("fit data.csv --jump-above -3", &["jump_above", "greater than 0"]);
 }

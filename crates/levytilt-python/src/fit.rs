@@ -79,6 +79,49 @@ impl Run {
         Ok(found)
     }
 
+    /// The columns of jumps.csv, with the number of the dimension for its name.
+    fn jumps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let all: Vec<(usize, &levytilt::posterior::Jump)> = self
+            .outcome
+            .fit
+            .jumps
+            .iter()
+            .enumerate()
+            .flat_map(|(i, jumps)| jumps.iter().map(move |j| (i, j)))
+            .collect();
+        let column = |pick: &dyn Fn(&levytilt::posterior::Jump) -> f64| -> Bound<'py, PyArray1<f64>> {
+            PyArray1::from_iter(py, all.iter().map(|(_, jump)| pick(jump)))
+        };
+        let found = PyDict::new(py);
+        found.set_item("time", column(&|jump| jump.time))?;
+        found.set_item("dimension", all.iter().map(|(i, _)| self.table.names[*i].clone()).collect::<Vec<_>>())?;
+        found.set_item("probability", column(&|jump| jump.probability))?;
+        found.set_item("size", column(&|jump| jump.size))?;
+        found.set_item("size_q05", column(&|jump| jump.size_q05))?;
+        found.set_item("size_q95", column(&|jump| jump.size_q95))?;
+        Ok(found)
+    }
+
+    /// The columns of residuals.csv; none where the columns act on each other.
+    fn residuals<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(filtered) = &self.outcome.filtered else { return Ok(None) };
+        let (mut names, mut rows) = (Vec::new(), Vec::new());
+        for ((seen, residuals), name) in filtered.seen.iter().zip(&filtered.residuals).zip(&self.table.names) {
+            rows.extend(seen.iter().flatten().zip(residuals.values.iter().copied()));
+            names.resize(rows.len(), name.clone());
+        }
+        let found = PyDict::new(py);
+        found.set_item("time", PyArray1::from_iter(py, rows.iter().map(|(seen, _)| seen.time)))?;
+        found.set_item("dimension", names)?;
+        found.set_item("residual", PyArray1::from_iter(py, rows.iter().map(|(_, residual)| *residual)))?;
+        found.set_item("log_evidence", PyArray1::from_iter(py, rows.iter().map(|(seen, _)| seen.log_evidence)))?;
+        found.set_item(
+            "jump_probability",
+            PyArray1::from_iter(py, rows.iter().map(|(seen, _)| seen.jump_probability)),
+        )?;
+        Ok(Some(found))
+    }
+
     /// Posterior paths (path, time, dimension), handed over without a further copy.
     fn paths<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray3<f64>> {
         let paths = &self.outcome.fit.paths;

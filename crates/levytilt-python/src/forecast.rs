@@ -1,12 +1,17 @@
 //! Look ahead from a fit, fresh or read back from its directory.
 
 use levytilt_run::command::forecast::save;
+use levytilt_run::command::update::{Request, update};
 use levytilt_run::directory::Lock;
+use levytilt_run::one_or_many::OneOrMany;
+use levytilt_run::table::input::from_sparse_columns;
 use levytilt_run::table::time::Length;
 use levytilt_run::workflow::forecast::{Look, Origin, View};
-use numpy::ndarray::Array3;
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods};
+use levytilt_run::workflow::update::Answer;
+use numpy::ndarray::{Array2, Array3};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use serde::Deserialize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,6 +27,9 @@ pub struct Ahead {
     origin: Arc<Origin>,
     view: View,
 }
+
+/// A figure of an answer.
+type Pick = fn(&Answer) -> &OneOrMany<Option<f64>>;
 
 /// How to look ahead, by keywords.
 #[derive(Default, Deserialize)]
@@ -117,6 +125,7 @@ impl Ahead {
 /// A run that was saved: what a forecast needs of it.
 #[pyclass(frozen, module = "levytilt._levytilt")]
 pub struct SavedRun {
+    dir: PathBuf,
     origin: Arc<Origin>,
 }
 
@@ -125,7 +134,7 @@ impl SavedRun {
     #[new]
     fn new(dir: PathBuf) -> PyResult<Self> {
         let origin = Arc::new(Origin::read(&dir).map_err(raised)?);
-        Ok(Self { origin })
+        Ok(Self { dir, origin })
     }
 
     /// Names of the dimensions.
@@ -138,6 +147,49 @@ impl SavedRun {
     #[getter]
     fn origin(&self) -> Option<i128> {
         self.origin.calendar().origin()
+    }
+
+    /// Take new rows into the run: per answer of the program, an array (row, dimension).
+    fn update<'py>(
+        &self,
+        py: Python<'py>,
+        names: Vec<String>,
+        times: Times,
+        columns: Vec<PyReadonlyArray1<f64>>,
+        alarm: f64,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let times: Vec<String> = match times {
+            Times::Texts(texts) => texts,
+            Times::Numbers(times) => times.as_array().iter().map(f64::to_string).collect(),
+        };
+        let columns: Vec<Vec<f64>> = columns.iter().map(|column| column.as_array().to_vec()).collect();
+        let table = from_sparse_columns("new rows", "time", names, &times, &columns).map_err(raised)?;
+        let (mut answers, request) = (Vec::new(), Request { run: self.dir.clone(), alarm });
+        py.detach(|| update(&request, &table, &mut |answer| answers.push(answer.clone()))).map_err(raised)?;
+        let shape = (answers.len(), self.origin.names().len());
+        let found = PyDict::new(py);
+        found.set_item("time", PyArray1::from_iter(py, answers.iter().map(|answer| answer.at)))?;
+        let picks: [(&str, Pick); 6] = [
+            ("value", |answer| &answer.value),
+            ("log_evidence", |answer| &answer.log_evidence),
+            ("p_value", |answer| &answer.p_value),
+            ("jump_probability", |answer| &answer.jump_probability),
+            ("mean", |answer| &answer.mean),
+            ("sd", |answer| &answer.sd),
+        ];
+        for (name, pick) in picks {
+            let mut array = Array2::from_elem(shape, f64::NAN);
+            for (row, answer) in answers.iter().enumerate() {
+                pick(answer).iter().enumerate().for_each(|(i, value)| array[(row, i)] = value.unwrap_or(f64::NAN));
+            }
+            found.set_item(name, array.into_pyarray(py))?;
+        }
+        Ok(found)
+    }
+
+    /// Times of the record that are written so, as the computation sees them.
+    fn read_times<'py>(&self, py: Python<'py>, times: Vec<String>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(self.origin.at(&times).map_err(raised)?.into_pyarray(py))
     }
 
     /// Look ahead; see `Ahead`.

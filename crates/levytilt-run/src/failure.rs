@@ -64,13 +64,7 @@ pub fn in_keywords(error: &anyhow::Error, options: &[String]) -> String {
 /// What kind of failure an error is.
 pub fn kind(error: &anyhow::Error) -> Kind {
     let is_input = error.chain().any(|cause| {
-        cause.is::<BadInput>()
-            || matches!(
-                cause.downcast_ref::<levytilt::Error>(),
-                Some(
-                    levytilt::Error::Parameter { .. } | levytilt::Error::Series { .. } | levytilt::Error::Shape { .. }
-                )
-            )
+        cause.is::<BadInput>() || cause.downcast_ref::<levytilt::Error>().is_some_and(levytilt::Error::is_input)
     });
     if is_input { Kind::Input } else { Kind::Computation }
 }

@@ -26,7 +26,7 @@ pub struct Chain<'a> {
 
 impl<'a> Chain<'a> {
     /// What was found, unless a flow failed on the way: then why it did, which says more than what followed from it.
-    pub(crate) fn unless_failed<T>(&self, found: Result<T>) -> Result<T> {
+    pub fn unless_failed<T>(&self, found: Result<T>) -> Result<T> {
         match self.drift().failure() {
             Some(error) => Err(error),
             None => found,
@@ -120,7 +120,7 @@ impl<'a> Chain<'a> {
 
     /// What the observation at time `j` says in dimension `i` as a quadratic message, if there is one: its firmness 1/(2σ²)
     /// and its centre, the value.
-    pub(crate) fn observation(&self, i: usize, j: usize) -> Option<(f64, f64)> {
+    pub fn observation(&self, i: usize, j: usize) -> Option<(f64, f64)> {
         let y = self.values[i][j];
         (!y.is_nan()).then(|| (0.5 / self.model.dimensions[i].observation_std.powi(2), y))
     }

@@ -14,10 +14,20 @@ pub enum Error {
         /// The domain, in words.
         expected: &'static str,
     },
-    /// A time or value of a series that cannot be used.
+    /// A time or value of one row of a series that cannot be used.
+    #[error("observation {}{}: {problem}", row + 1, dimension.as_deref().map(|name| format!(" of {name}")).unwrap_or_default())]
+    Observation {
+        /// The row, counted from 0.
+        row: usize,
+        /// Name of the dimension, where it is known.
+        dimension: Option<String>,
+        /// What is wrong and what to do.
+        problem: String,
+    },
+    /// A series that cannot be used as a whole.
     #[error("{place}: {problem}")]
     Series {
-        /// Where: "observation 17", "time 3".
+        /// Where: "series", "forecast times".
         place: String,
         /// What is wrong and what to do.
         problem: String,
@@ -54,33 +64,76 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// Whether the caller can mend it by other input: a value, a parameter, a formula. Otherwise the computation failed.
+    pub fn is_input(&self) -> bool {
+        match self {
+            Self::Parameter { .. }
+            | Self::Observation { .. }
+            | Self::Series { .. }
+            | Self::Shape { .. }
+            | Self::Formula { .. } => true,
+            Self::Numerical { .. } => false,
+        }
+    }
+
+    /// A row of a series, counted from 0, that cannot be used.
+    pub fn observation(row: usize, problem: impl Into<String>) -> Self {
+        Self::Observation { row, dimension: None, problem: problem.into() }
+    }
+
+    /// The same error, naming the dimension it occurred in.
+    pub fn in_dimension(self, name: &str) -> Self {
+        match self {
+            Self::Observation { row, dimension: None, problem } => {
+                Self::Observation { row, dimension: Some(name.into()), problem }
+            }
+            Self::Series { place, problem } => Self::Series { place: format!("{place} of {name}"), problem },
+            other => other,
+        }
+    }
+}
+
 /// Result with this crate's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Check that a parameter is finite and positive.
-pub(crate) fn positive(name: &str, value: f64) -> Result<f64> {
+pub fn positive(name: &str, value: f64) -> Result<f64> {
     check(name, value, value > 0.0, "must be a finite number greater than 0")
 }
 
 /// Check that a parameter is finite and not negative.
-pub(crate) fn non_negative(name: &str, value: f64) -> Result<f64> {
+pub fn non_negative(name: &str, value: f64) -> Result<f64> {
     check(name, value, value >= 0.0, "must be a finite number, 0 or greater")
 }
 
 /// Check that a parameter is finite.
-pub(crate) fn finite(name: &str, value: f64) -> Result<f64> {
+pub fn finite(name: &str, value: f64) -> Result<f64> {
     check(name, value, true, "must be a finite number")
 }
 
 /// Check a parameter against a condition; NaN and infinities never pass.
-pub(crate) fn check(name: &str, value: f64, ok: bool, expected: &'static str) -> Result<f64> {
+pub fn check(name: &str, value: f64, ok: bool, expected: &'static str) -> Result<f64> {
     if ok && value.is_finite() { Ok(value) } else { Err(Error::Parameter { name: name.to_string(), value, expected }) }
 }
 
 /// Check a number of values.
-pub(crate) fn expect_length(what: &'static str, got: usize, expected: usize) -> Result<()> {
+pub fn expect_length(what: &'static str, got: usize, expected: usize) -> Result<()> {
     if got == expected {
         return Ok(());
     }
     Err(Error::Shape { what, got: format!("{got} values"), expected: format!("{expected}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identity_an_observation_keeps_its_row_and_dimension() {
+        let error = Error::observation(4, "is missing").in_dimension("NVDA");
+        assert_eq!(error.to_string(), "observation 5 of NVDA: is missing");
+        assert_eq!(error.clone().in_dimension("AMD"), error);
+        assert!(error.is_input() && !Error::Numerical { what: "grid", why: "too wide".into() }.is_input());
+    }
 }

@@ -31,10 +31,12 @@
 
 mod chain;
 pub mod drift;
-mod error;
+pub mod error;
 pub mod exact;
 pub mod fit;
 pub mod forecast;
+pub mod front;
+pub mod general;
 pub mod law;
 mod model;
 pub mod noise;

@@ -177,7 +177,7 @@ fn identity_a_fit_forecasts_with_drawn_parameters() {
     for (spec, same) in [(given.clone().fix("scale", 3.0).fix("tempering", 1.0), true), (given, false)] {
         let fit = try_fit(&spec, &times, &y).unwrap();
         let held = forecast(&fit.model, (&fit.end_states(), &fit.weights), &[2.0], &options).unwrap();
-        assert_eq!(fit.forecast(&[2.0], &options).unwrap() == held, same);
+        assert_eq!(fit.forecast_at(&[2.0], &options).unwrap() == held, same);
     }
 }
 

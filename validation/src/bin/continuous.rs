@@ -9,8 +9,8 @@ use levytilt::potential::Quadratic;
 use levytilt::series::TimeGrid;
 use levytilt::solve::{SweepOptions, robust_start, sweep};
 use levytilt::tilt::TiltedStep;
-use levytilt::tilt::continuous::{Brownian, Generator, JumpMeasure, JumpSize, TiltedMeasure};
 use levytilt::{Chain, Model, Result, Start, simulate, stream};
+use levytilt_paper::continuous::{Brownian, Generator, JumpMeasure, JumpSize, TiltedMeasure};
 
 fn main() -> Result<()> {
     limit()?;

@@ -12,8 +12,8 @@ use levytilt::potential::{Potential, Quadratic};
 use levytilt::series::TimeGrid;
 use levytilt::solve::robust_start;
 use levytilt::tilt::TiltedStep;
-use levytilt::tilt::continuous::JumpSize;
 use levytilt::{Chain, Model, Result, Start, exact, stream};
+use levytilt_paper::continuous::JumpSize;
 use rand_distr::{Distribution, StandardNormal};
 use std::f64::consts::PI;
 

@@ -5,11 +5,11 @@
 use levytilt::drift::{DoubleWell, Drift, Ou};
 use levytilt::noise::Stable;
 use levytilt::posterior::{WeightSummary, walk};
-use levytilt::potential::neural::{FrameKind, NeuralPotentialSpec};
 use levytilt::series::TimeGrid;
-use levytilt::solve::neural::{TrainOptions, Trainer};
 use levytilt::solve::{SweepOptions, robust_start, sweep};
 use levytilt::{Chain, Model, Result, Start, exact, simulate};
+use levytilt_paper::potential::{FrameKind, NeuralPotentialSpec};
+use levytilt_paper::training::{TrainOptions, Trainer};
 use std::time::Instant;
 
 /// Arguments of the form key=value.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use crate::args::backtest::{BACKTEST_HELP, BacktestArgs};
 use crate::args::reproduce::{REPRODUCE_HELP, ReproduceArgs};
-use crate::help::{COMPLETIONS_HELP, DOCTOR_HELP, INIT_HELP, MAN_HELP};
+use crate::help::{COMPLETIONS_HELP, DOCTOR_HELP, INIT_HELP, MAN_HELP, UPDATE_HELP};
 use crate::help::{DEMO_HELP, EXACT_HELP, FIT_HELP, FORECAST_HELP, REPORT_HELP, SCORE_HELP, SIMULATE_HELP, overview};
 
 /// Inference for systems that jump: dX = f(X) dt + dL, with heavy-tailed noise L, seen through noisy observations.
@@ -39,6 +39,9 @@ pub enum Command {
     /// Forecast from the end of a fitted record
     #[command(after_help = FORECAST_HELP)]
     Forecast(ForecastArgs),
+    /// Take new rows into a fitted run: how surprising each is, and alarms, without fitting again
+    #[command(after_help = UPDATE_HELP)]
+    Update(UpdateArgs),
     /// Score a forecast against the observations: CRPS, energy score, tails, coverage
     #[command(allow_negative_numbers = true, after_help = SCORE_HELP)]
     Score(ScoreArgs),
@@ -178,6 +181,9 @@ pub struct FitArgs {
     /// With method neural, learn parameters jointly with the networks, as published, not by sweeps beforehand
     #[arg(long, help_heading = "Solver")]
     pub alongside: bool,
+    /// List moves between observations larger than X, beyond the drift, as jumps [default: the noise model's own jumps]
+    #[arg(long, value_name = "X", help_heading = "Data")]
+    pub jump_above: Option<f64>,
     /// Posterior paths and threads.
     #[command(flatten)]
     pub effort: EffortArgs,
@@ -216,6 +222,32 @@ pub struct ForecastArgs {
     /// The figures alone.
     #[command(flatten)]
     pub plots: PlotArgs,
+    /// How to report.
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// Flags of `update`.
+#[derive(Debug, Args)]
+pub struct UpdateArgs {
+    /// Directory that `levytilt fit --out` wrote
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// CSV file with the columns of the record, plain or gzipped, or - for standard input
+    #[arg(value_name = "NEW", required_unless_present_any = ["follow", "refit"])]
+    pub source: Option<String>,
+    /// Read rows from standard input as they come and answer each with a line of JSON
+    #[arg(long, conflicts_with_all = ["source", "refit"])]
+    pub follow: bool,
+    /// Raise an alarm where the two-sided p-value of a value is below this
+    #[arg(long, value_name = "P", default_value_t = 0.001)]
+    pub alarm: f64,
+    /// Then fit again to all rows that the run has taken in
+    #[arg(long)]
+    pub refit: bool,
+    /// Threads of --refit, 0 = all cores; results do not depend on it [default: 0]
+    #[arg(long, value_name = "N", requires = "refit")]
+    pub threads: Option<usize>,
     /// How to report.
     #[command(flatten)]
     pub report: ReportArgs,
@@ -407,6 +439,7 @@ impl FitArgs {
             iterations: self.iterations,
             components: self.components,
             alongside: self.alongside.then_some(true),
+            jump_above: self.jump_above,
             paths,
             threads,
             ..self.solve.clone()

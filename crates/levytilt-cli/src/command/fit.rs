@@ -36,7 +36,9 @@ fn tell(summary: &Summary, dir: Option<&Path>, how: &ReportArgs) -> Result<()> {
         say(&summary.to_text());
         if let Some(dir) = dir {
             let dir = dir.display();
-            say(&format!("written       {dir}: summary.json, posterior.csv, paths.npz, settings.toml, model.toml"));
+            say(&format!(
+                "written       {dir}: summary.json, posterior.csv, jumps.csv, paths.npz, settings.toml, model.toml"
+            ));
             say(&format!("open          {dir}/report.html"));
             say(&format!("next          levytilt forecast {dir} --horizon H"));
         }

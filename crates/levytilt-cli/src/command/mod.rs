@@ -11,6 +11,7 @@ mod report;
 mod reproduce;
 mod score;
 mod simulate;
+mod update;
 
 use anyhow::Result;
 
@@ -26,6 +27,7 @@ pub fn run(cli: &Cli) -> Result<()> {
         Command::Exact(args) => exact::run(args),
         Command::Fit(args) => fit::run(args),
         Command::Forecast(args) => forecast::run(args),
+        Command::Update(args) => update::run(args),
         Command::Score(args) => score::run(args),
         Command::Backtest(args) => backtest::run(args),
         Command::Reproduce(args) => reproduce::run(args),

@@ -16,7 +16,8 @@ use crate::settings::Settings;
 use crate::table::{self, Table};
 use crate::threads::with_threads;
 use crate::workflow::exact;
-use crate::workflow::fit::summary::{write_paths, write_posterior};
+use crate::workflow::filtering::write_residuals;
+use crate::workflow::fit::summary::{write_jumps, write_paths, write_posterior};
 use crate::workflow::fit::{Outcome, analyse};
 
 /// What to fit, and where to write it.
@@ -65,13 +66,20 @@ pub fn entries<'a>(
     let mut entries = vec![
         Entry::json("summary.json", summary),
         Entry::new("posterior.csv", |out| write_posterior(out, &outcome.fit, &table.calendar, &table.names)),
+        Entry::new("jumps.csv", |out| write_jumps(out, &outcome.fit, &table.calendar, &table.names)),
+        match &outcome.filtered {
+            None => Entry::gone("residuals.csv"),
+            Some(found) => {
+                Entry::new("residuals.csv", |out| write_residuals(out, found, &table.calendar, &table.names))
+            }
+        },
         Entry::new("paths.npz", |out| write_paths(out, &outcome.fit)),
         Entry::toml("settings.toml", &outcome.settings)?,
         Entry::toml(MODEL, &outcome.model)?,
         Entry::text(STATE, state + "\n"),
     ];
     entries.extend(report::entries(&page)?);
-    let networks = networks::tensors(outcome.fit.network.as_ref().map(|n| &n.drift), outcome.fit.trained.as_ref())?;
+    let networks = networks::tensors(outcome.fit.network.as_ref().map(|n| &n.drift), outcome.trained.as_ref())?;
     entries.push(match networks.is_empty() {
         true => Entry::gone(NETWORK),
         false => Entry::new(NETWORK, move |out| networks.write(out)),

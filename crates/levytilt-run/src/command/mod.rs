@@ -8,3 +8,4 @@ pub mod forecast;
 pub mod reproduce;
 pub mod score;
 pub mod simulate;
+pub mod update;

@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result};
 use levytilt::drift::{Neural, NeuralSpec};
-use levytilt::potential::neural::{Frame, NeuralPotential, NeuralPotentialSpec};
-use levytilt::solve::neural::{Checkpoint, Trained};
+use levytilt_paper::potential::{Frame, NeuralPotential, NeuralPotentialSpec};
+use levytilt_paper::training::{Checkpoint, Trained};
 
 use crate::directory::tensors::{List, Tensors};
 

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use levytilt::Model;
 use levytilt::drift::Neural;
+use levytilt::exact::filter::FilterState;
 use levytilt::fit::Fit;
 use levytilt::solve::{self, ParameterLaw};
 
@@ -47,9 +48,22 @@ pub struct State {
     /// How sure the parameters are; nothing in a run of before this was kept.
     #[serde(default)]
     pub learned: Option<LearnedParameters>,
+    /// Where the filters of the columns ended; nothing where the columns act on each other, or in a run of before this was
+    /// kept.
+    #[serde(default)]
+    pub filter: Option<FilterRecord>,
     /// The end of the record; nothing in a run of before this was kept.
     #[serde(default)]
     pub history: Option<History>,
+}
+
+/// Where the filters of the columns ended: what `update` goes on from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FilterRecord {
+    /// Latent steps are not longer than this.
+    pub longest: f64,
+    /// The law of the state at the end, one per column.
+    pub columns: Vec<FilterState>,
 }
 
 /// The end of a record, as it was observed.
@@ -61,6 +75,9 @@ pub struct History {
     pub times: Vec<f64>,
     /// One list per dimension; null where nothing was seen.
     pub values: Vec<Vec<Option<f64>>>,
+    /// Whether this is the whole record.
+    #[serde(default)]
+    pub whole: bool,
 }
 
 /// Most times of a record that are kept: more than a page shows.
@@ -75,6 +92,20 @@ impl History {
             time_name: table.time_name.clone(),
             times: table.times[first..].to_vec(),
             values: table.columns.iter().map(end).collect(),
+            whole: first == 0,
+        }
+    }
+
+    /// Add a row, and forget the oldest where there are too many.
+    pub fn push(&mut self, time: f64, values: &[f64]) {
+        self.times.push(time);
+        self.values.iter_mut().zip(values).for_each(|(all, v)| all.push(Some(*v).filter(|v| !v.is_nan())));
+        // In batches, so that a long feed does not move all rows with every new one.
+        if self.times.len() >= 2 * MOST_HISTORY {
+            let old = self.times.len() - MOST_HISTORY;
+            self.whole = false;
+            self.times.drain(..old);
+            self.values.iter_mut().for_each(|all| drop(all.drain(..old)));
         }
     }
 
@@ -172,6 +203,12 @@ impl State {
         let total: f64 = self.weights.iter().sum();
         if !(self.weights.iter().all(|weight| *weight >= 0.0) && total > 0.0 && total.is_finite()) {
             return Err("weights: expected numbers, 0 or greater, and not all 0".into());
+        }
+        if let Some(filter) = &self.filter {
+            if filter.columns.len() != dim || !(filter.longest > 0.0 && filter.longest.is_finite()) {
+                return Err(format!("filter: expected a longest step above 0 and {dim} columns"));
+            }
+            filter.columns.iter().try_for_each(FilterState::check).map_err(|e| e.to_string())?;
         }
         match self.states.iter().find(|state| !state.is_finite()) {
             Some(odd) => Err(format!("states: {odd} is not a finite number")),

@@ -1,6 +1,6 @@
 //! Keep the training of networks beside the results until it is finished, so that the same command resumes after a stop.
 
-use levytilt::solve::neural::{Checkpoint, Keeper, kept};
+use levytilt_paper::training::{Checkpoint, Keeper, kept};
 use std::io::{BufReader, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 

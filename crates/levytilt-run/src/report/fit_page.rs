@@ -48,7 +48,7 @@ pub fn fit_page(material: &Material) -> Result<Page> {
     if !steps.is_empty() {
         sections.push(Section::new("trace", "Convergence", vec![Block::Pair(steps)]));
     }
-    if let Some(trained) = &outcome.fit.trained {
+    if let Some(trained) = &outcome.trained {
         sections.push(Section::new("networks", "Trained message", message::blocks(&scene, trained)));
     }
     let names = table.names.join(", ");

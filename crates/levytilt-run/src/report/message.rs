@@ -4,7 +4,7 @@
 use levytilt::Dimension;
 use levytilt::posterior::Marginal;
 use levytilt::potential::{Potential, Quadratic};
-use levytilt::solve::neural::Trained;
+use levytilt_paper::training::Trained;
 
 use super::calibration::tone;
 use super::compact::{pick, thin};

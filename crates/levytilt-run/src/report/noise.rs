@@ -36,7 +36,12 @@ pub fn blocks(scene: &Scene, i: usize) -> Result<Vec<Block>> {
     for figure in &mut figures {
         (figure.dimension, figure.height) = (scene.dimension(i), Some(340));
     }
-    Ok(agreement::verdict(scene.dimension(i), &paths).into_iter().chain([Block::Pair(figures)]).collect())
+    let residuals = scene.outcome.filtered.as_ref().map(|found| &found.residuals[i]);
+    let verdict = match residuals.filter(|residuals| !residuals.checks.is_empty()) {
+        Some(residuals) => Some(agreement::residual_verdict(scene.dimension(i), residuals)),
+        None => agreement::verdict(scene.dimension(i), &paths),
+    };
+    Ok(verdict.into_iter().chain([Block::Pair(figures)]).collect())
 }
 
 /// The middle one of the step lengths.

@@ -1,6 +1,6 @@
 //! Show the record, what is known of the path behind it, and where it jumped.
 
-use levytilt::posterior::{JumpLaw, jump_law};
+use levytilt::posterior::Jump;
 
 use super::compact::{pick, short, thin};
 use super::figure::{Axis, Figure, Layer};
@@ -15,14 +15,13 @@ const FEWEST: usize = 1500;
 const PATHS: usize = 3;
 /// Probability from which a jump is marked.
 const PROBABLE: f64 = 0.5;
-/// Levels of the quantiles of a jump's size.
-const LEVELS: [f64; 3] = [0.05, 0.5, 0.95];
 
 /// Per dimension the path, and its jumps if there are any.
 pub fn blocks(scene: &Scene) -> Vec<Block> {
     let blocks = (0..scene.dim()).flat_map(|i| {
-        let jumps = Jumps::new(scene, i);
-        let figures = [Some(path(scene, i, &jumps)), (!jumps.places.is_empty()).then(|| sizes(scene, i, &jumps))];
+        let listed = Jumps::listed(scene, i);
+        let jumps = listed.probable();
+        let figures = [Some(path(scene, i, &jumps)), (!listed.0.is_empty()).then(|| sizes(scene, i, &listed))];
         let figures = figures.into_iter().flatten().map(|figure| Block::Figure(Box::new(figure)));
         figures.chain(lone_values(scene, i, &jumps)).collect::<Vec<_>>()
     });
@@ -31,10 +30,10 @@ pub fn blocks(scene: &Scene) -> Vec<Block> {
 
 /// A word of caution if most jumps go there and back around a single value, as errors of single values do.
 fn lone_values(scene: &Scene, i: usize, jumps: &Jumps) -> Option<Block> {
-    let times = pick(&scene.outcome.fit.times, &jumps.places);
+    let times = jumps.of(|jump| jump.time);
     let (rows, values) = (&scene.table.times, &scene.table.columns[i]);
     let seen: Vec<f64> = rows.iter().zip(values).filter(|(_, value)| !value.is_nan()).map(|(time, _)| *time).collect();
-    let pairs = there_and_back(&times, &jumps.size(1), &seen);
+    let pairs = there_and_back(&times, &jumps.of(|jump| jump.size), &seen);
     let most = pairs >= 2 && 4 * pairs >= times.len();
     let of = scene.dimension(i).map_or(String::new(), |name| format!("{name}: "));
     most.then(|| {
@@ -63,35 +62,34 @@ fn there_and_back(times: &[f64], sizes: &[f64], seen: &[f64]) -> usize {
     pairs
 }
 
-/// The probable jumps of one dimension.
-struct Jumps {
+/// Jumps of one dimension: all that are listed, or those more probable than not.
+struct Jumps<'a>(Vec<&'a Jump>);
+
+impl<'a> Jumps<'a> {
+    fn listed(scene: &Scene<'a>, i: usize) -> Self {
+        Self(scene.outcome.fit.jumps[i].iter().collect())
+    }
+
+    fn probable(&self) -> Self {
+        Self(self.0.iter().copied().filter(|jump| jump.probability >= PROBABLE).collect())
+    }
+
+    fn of(&self, figure: impl Fn(&Jump) -> f64) -> Vec<f64> {
+        self.0.iter().map(|jump| figure(jump)).collect()
+    }
+
     /// Numbers of the times at which they end.
-    places: Vec<usize>,
-    laws: Vec<JumpLaw>,
-}
-
-impl Jumps {
-    fn new(scene: &Scene, i: usize) -> Self {
-        let fit = &scene.outcome.fit;
-        let probable = |j: &usize| fit.marginals[i][*j].jump_probability >= PROBABLE;
-        let places: Vec<usize> = (1..fit.times.len()).filter(probable).collect();
-        let law = |&j: &usize| jump_law(&fit.paths, scene.chain, i, j, &fit.weights, &LEVELS);
-        Self { laws: places.iter().map(law).collect(), places }
+    fn places(&self) -> Vec<usize> {
+        self.0.iter().map(|jump| jump.place).collect()
     }
 
-    /// A quantile of the size given that it was a jump.
-    fn size(&self, level: usize) -> Vec<f64> {
-        let given = |law: &JumpLaw| law.quantiles_given_jump.as_ref().map_or(f64::NAN, |q| q[level]);
-        self.laws.iter().map(given).collect()
-    }
-
-    fn columns(&self, figure: Figure, times: &[f64]) -> Figure {
+    fn columns(&self, figure: Figure) -> Figure {
         figure
-            .column("jump_time", "time of jump", pick(times, &self.places))
-            .column("jump_low", "size, 5%", short(self.size(0)))
-            .column("jump_size", "size of jump, median", short(self.size(1)))
-            .column("jump_high", "size, 95%", short(self.size(2)))
-            .column("jump_probability", "probability", self.laws.iter().map(|law| round(law.probability)).collect())
+            .column("jump_time", "time of jump", self.of(|jump| jump.time))
+            .column("jump_low", "size, 5%", short(self.of(|jump| jump.size_q05)))
+            .column("jump_size", "size of jump, median", short(self.of(|jump| jump.size)))
+            .column("jump_high", "size, 95%", short(self.of(|jump| jump.size_q95)))
+            .column("jump_probability", "probability", self.of(|jump| round(jump.probability)))
     }
 }
 
@@ -104,7 +102,7 @@ fn path(scene: &Scene, i: usize, jumps: &Jumps) -> Figure {
     let quantile = |k: usize| fit.marginals[i].iter().map(|m| m.quantiles[k]).collect::<Vec<f64>>();
     let all: Vec<Vec<f64>> = (0..5).map(quantile).collect();
     let most = (MOST / scene.dim()).max(FEWEST);
-    let keep = thin(fit.times.len(), most, &[&all[0], &all[4]], &jumps.places);
+    let keep = thin(fit.times.len(), most, &[&all[0], &all[4]], &jumps.places());
     let seen: Vec<usize> = (0..scene.table.times.len()).filter(|&r| !scene.table.columns[i][r].is_nan()).collect();
     let (seen_times, seen_values) = (pick(&scene.table.times, &seen), pick(&scene.table.columns[i], &seen));
     let rows = thin(seen.len(), most, &[&seen_values], &[]);
@@ -134,28 +132,33 @@ fn path(scene: &Scene, i: usize, jumps: &Jumps) -> Figure {
         figure = figure.layer(Layer { thin: true, ..Layer::line(&format!("path {}", k + 1), tone, "time", &column) });
     }
     figure = figure.layer(Layer::line("median", "blue", "time", "q50"));
-    if !jumps.places.is_empty() {
-        figure = jumps.columns(figure, &fit.times).column(
-            "jump_state",
-            "state after it",
-            short(pick(&all[2], &jumps.places)),
-        );
+    if !jumps.0.is_empty() {
+        figure = jumps.columns(figure).column("jump_state", "state after it", short(pick(&all[2], &jumps.places())));
         let marks = Layer::marks("probable jumps, with size", "red", ["jump_time", "jump_state"], "jump_size");
         figure = figure.layer(Layer { probability: Some("jump_probability".into()), ..marks });
     }
-    figure.caption = caption(fit.times.len(), keep.len(), (seen.len(), rows.len()), jumps.places.len());
+    figure.caption = caption(fit.times.len(), keep.len(), (seen.len(), rows.len()), jumps.0.len(), jump_above(scene));
     (figure.dimension, figure.link, figure.height) = (scene.dimension(i), Some("time".into()), Some(430));
     figure
 }
 
-fn caption(times: usize, kept: usize, (seen, drawn): (usize, usize), jumps: usize) -> String {
+fn jump_above(scene: &Scene) -> Option<f64> {
+    scene.outcome.settings.solve.jump_above
+}
+
+fn caption(times: usize, kept: usize, (seen, drawn): (usize, usize), jumps: usize, above: Option<f64>) -> String {
     let mut text = String::from("Observations, the posterior of the hidden state, and a few posterior paths.");
     text += &match jumps {
-        0 => " No step is more likely a jump than not.".to_string(),
-        1 => " One step is more likely a jump than not; it is marked.".into(),
-        n => format!(" {n} steps are more likely jumps than not; they are marked, the largest with their size."),
+        0 => " No jump is more likely than not.".to_string(),
+        1 => " One jump is more likely than not; it is marked.".into(),
+        n => format!(" {n} jumps are more likely than not; they are marked, the largest with their size."),
     };
-    text += " A step counts as a jump if its variance is in the upper 1% under the noise model.";
+    text += &match above {
+        None => " A step counts as a jump if its variance is in the upper 1% under the noise model.".to_string(),
+        Some(above) => {
+            format!(" A move between two observations of more than {above} beyond the drift counts as a jump.")
+        }
+    };
     if kept < times || drawn < seen {
         text += &format!(
             " Shown: {kept} of {times} times and {drawn} of {seen} observations, the lowest and the highest of every interval."
@@ -185,17 +188,17 @@ fn sizes(scene: &Scene, i: usize, jumps: &Jumps) -> Figure {
     let name = &scene.table.names[i];
     let y = Axis::linear(format!("size ({name})"));
     let whiskers = Layer::whiskers("size, 90% interval", "red", "jump_time", ["jump_low", "jump_size", "jump_high"]);
-    let figure = Figure::new(&scene.id("jumps", i), scene.title("probable jumps", i), scene.times.clone(), y);
+    let figure = Figure::new(&scene.id("jumps", i), scene.title("jumps", i), scene.times.clone(), y);
     let ends = [0, scene.outcome.fit.times.len() - 1];
     let mut figure = jumps
-        .columns(figure, &scene.outcome.fit.times)
+        .columns(figure)
         .column("span", "time", pick(&scene.outcome.fit.times, &ends))
         .column("zero", "no jump", vec![0.0, 0.0])
         .layer(Layer { thin: true, dash: true, ..Layer::line("", "grey", "span", "zero") })
         .layer(Layer { probability: Some("jump_probability".into()), ..whiskers });
     figure.caption =
-        "Size of each of these steps beyond the drift, given that it is a jump: median and 90% interval. Zooms \
-         together with the figure above."
+        "Every jump of at least 10% probability: its size beyond the drift, given that there was one, as median and 90% \
+         interval. The same table is in jumps.csv. Zooms together with the figure above."
             .into();
     (figure.dimension, figure.link, figure.height) = (scene.dimension(i), Some("time".into()), Some(230));
     figure

@@ -150,6 +150,9 @@ pub struct SolveSettings {
     /// Whether method neural learns parameters jointly with its networks
     #[arg(skip)]
     pub alongside: Option<bool>,
+    /// Size from which a move counts as a jump, in the unit of the data
+    #[arg(skip)]
+    pub jump_above: Option<f64>,
     /// Posterior paths of `fit`
     #[arg(skip)]
     pub paths: Option<usize>,

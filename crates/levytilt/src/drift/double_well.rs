@@ -1,7 +1,7 @@
 //! Let the state roll between two wells: dx = (θ₁x − θ₂x³) dt, solved exactly for states of any size.
 
 use super::families::{DriftFamily, halves};
-use super::{Drift, Local, component, diagonal_jacobian, diagonal_pullback_many, expect_length, pairs};
+use super::{Drift, DriftPart, Local, component, diagonal_jacobian, diagonal_pullback_many, expect_length, pairs};
 use crate::Result;
 use crate::error::check;
 use crate::parameter::{Domain, ParameterEntry};
@@ -55,6 +55,11 @@ pub(super) const FAMILY: DriftFamily = DriftFamily {
 };
 
 impl DoubleWell {
+    /// This drift with every parameter learned.
+    pub fn learned() -> DriftPart {
+        DriftPart::learned(const { &FAMILY })
+    }
+
     /// A one-dimensional double well.
     pub fn new(theta1: f64, theta2: f64) -> Result<Self> {
         Self::diagonal(vec![theta1], vec![theta2])

@@ -2,7 +2,7 @@
 
 use super::families::DriftFamily;
 use super::integral::{Integral, integrate, norm};
-use super::{Drift, add_scaled, at_least_one, expect_length};
+use super::{Drift, DriftPart, add_scaled, at_least_one, expect_length};
 use crate::error::{finite, non_negative};
 use crate::parameter::{Domain, ParameterEntry};
 use crate::{Error, Result};
@@ -84,6 +84,11 @@ const LARGEST: f64 = 1e100;
 const KEPT: usize = 1 << 24;
 
 impl Linear {
+    /// This drift with every parameter learned.
+    pub fn learned() -> DriftPart {
+        DriftPart::learned(const { &FAMILY })
+    }
+
     /// The drift dx = (`matrix`·x + `offset`) dt: a square matrix and as many offsets.
     pub fn new(matrix: DMatrix<f64>, offset: DVector<f64>) -> Result<Self> {
         let dim = at_least_one("dim", matrix.nrows())?;

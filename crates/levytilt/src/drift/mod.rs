@@ -15,6 +15,7 @@ mod mlp;
 mod neural;
 mod none;
 mod ou;
+mod part;
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +26,7 @@ pub use linear::Linear;
 pub use neural::{Neural, NeuralSpec};
 pub use none::NoDrift;
 pub use ou::Ou;
+pub use part::DriftPart;
 
 /// A law of motion without noise, of any dimension.
 pub trait Drift: std::fmt::Debug + Send + Sync {

@@ -1,7 +1,7 @@
 //! Pull the state back to a level: dx = θ (μ − x) dt, the drift of an Ornstein–Uhlenbeck process.
 
 use super::families::{DriftFamily, halves};
-use super::{Drift, Local, component, diagonal_jacobian, diagonal_pullback_many, expect_length, pairs};
+use super::{Drift, DriftPart, Local, component, diagonal_jacobian, diagonal_pullback_many, expect_length, pairs};
 use crate::Result;
 use crate::parameter::{Domain, ParameterEntry};
 
@@ -57,6 +57,11 @@ pub(super) const FAMILY: DriftFamily = DriftFamily {
 };
 
 impl Ou {
+    /// This drift with every parameter learned.
+    pub fn learned() -> DriftPart {
+        DriftPart::learned(const { &FAMILY })
+    }
+
     /// A one-dimensional drift with rate `theta` ≥ 0 and level `mu`.
     pub fn new(theta: f64, mu: f64) -> Result<Self> {
         Self::diagonal(vec![theta], vec![mu])

@@ -147,6 +147,25 @@ impl<'a> Convolver<'a> {
         Ok([entry.down.as_ref().map_or(up, |down| &down.tails), up])
     }
 
+    /// Exactly `count` of each of [`Convolver::tails`], the same to the last digit whatever was asked for before; `count` > 8.
+    pub fn exactly_tails(&mut self, dt: f64, count: usize) -> Result<[Vec<f64>; 2]> {
+        let key = self.prepare(dt)?;
+        let entry = self.entries.get_mut(&key).expect("prepared above");
+        let up = entry.up.sum_tails(count);
+        Ok([entry.down.as_mut().map_or_else(|| up.clone(), |down| down.sum_tails(count)), up])
+    }
+
+    /// Have a kernel of these nodes for the steps with this key instead of the noise's own.
+    pub(super) fn provide(&mut self, key: u64, nodes: impl FnOnce() -> Result<Arc<Nodes>>) -> Result<()> {
+        if !self.entries.contains_key(&key) {
+            if self.entries.values().map(Entry::kept).sum::<usize>() > KEPT {
+                self.entries.clear();
+            }
+            self.entries.insert(key, Entry::new(nodes()?, self.spacing));
+        }
+        Ok(())
+    }
+
     /// Have the kernel for steps of length `dt` in `entries`, and return its key there.
     pub(super) fn prepare(&mut self, dt: f64) -> Result<u64> {
         let key = length_key(dt);
@@ -236,14 +255,7 @@ impl Side {
     /// Have at least `count` tails.
     fn add_tails(&mut self, count: usize) {
         if self.tails.len() < count {
-            // Summed from the far end, so that each is accurate by itself.
-            let count = (count + REACH).max(2 * self.tails.len());
-            self.tails = self.stretch(1, count);
-            let mut tail = self.kernel.tail(count as u64 + 1);
-            for value in self.tails.iter_mut().rev() {
-                tail += *value;
-                *value = tail;
-            }
+            self.tails = self.sum_tails((count + REACH).max(2 * self.tails.len()));
         }
     }
 
@@ -259,6 +271,17 @@ impl Side {
         }
         self.fill(nearest / BLOCK, farthest / BLOCK);
         (first..=last).map(|m| self.values[m.unsigned_abs() as usize]).collect()
+    }
+
+    /// K_1 + K_2 + …, K_2 + K_3 + …, `count` of them, summed from the far end, so that each is accurate by itself.
+    fn sum_tails(&mut self, count: usize) -> Vec<f64> {
+        let mut tails = self.stretch(1, count);
+        let mut tail = self.kernel.tail(count as u64 + 1);
+        for value in tails.iter_mut().rev() {
+            tail += *value;
+            *value = tail;
+        }
+        tails
     }
 
     /// Have the blocks from `from` to `to` computed.

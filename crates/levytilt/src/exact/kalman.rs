@@ -109,7 +109,7 @@ fn check(steps: &[Step], values: &[f64]) -> Result<()> {
         }
     }
     match values.iter().position(|value| value.is_infinite()) {
-        Some(j) => Err(Error::Series { place: format!("value {}", j + 1), problem: "is infinite".into() }),
+        Some(j) => Err(Error::observation(j, "the value is infinite")),
         None => Ok(()),
     }
 }

@@ -155,7 +155,7 @@ impl Reaches<'_> {
 }
 
 /// The distance that an increment exceeds, to either side, with this probability.
-fn upper(nodes: &Nodes, probability: f64) -> f64 {
+pub(super) fn upper(nodes: &Nodes, probability: f64) -> f64 {
     let outside = |x: f64| match nodes.means() {
         None => 2.0 * (1.0 - nodes.cdf(x)),
         Some(_) => 1.0 - nodes.cdf(x) + nodes.cdf(-x),

@@ -31,9 +31,9 @@ pub struct Rating {
 
 /// The fit with the best family, and all that were tried, best first.
 #[derive(Debug)]
-pub struct AnyNoise {
+pub struct AnyNoise<F = Fit> {
     /// The best fit.
-    pub fit: Fit,
+    pub fit: F,
     /// Its family.
     pub family: &'static Family,
     /// The table.
@@ -57,15 +57,27 @@ pub fn fit_any_noise(
     columns: &[&[f64]],
     options: &FitOptions,
 ) -> Result<AnyNoise> {
+    // Skewed families are learned on the exact evidence only.
+    let exact = matches!(options.learn.method, Method::Auto | Method::Grid);
+    let families: Vec<_> = families.iter().copied().filter(|family| exact || !family.is_skewed()).collect();
+    fit_any_noise_by(spec, &families, |spec| fit(spec, grid, columns, options))
+}
+
+/// [`fit_any_noise`] with another way to fit one family.
+pub fn fit_any_noise_by<F: AsRef<Fit>>(
+    spec: &Spec,
+    families: &[&'static Family],
+    mut fit: impl FnMut(&Spec) -> Result<F>,
+) -> Result<AnyNoise<F>> {
     check_open(spec, families)?;
-    let families = families.iter().copied().filter(|family| can_learn(spec, family, options));
-    let mut best: Option<(f64, &'static Family, Fit)> = None;
+    let families = families.iter().copied().filter(|family| is_apart(spec) || !family.is_skewed());
+    let mut best: Option<(f64, &'static Family, F)> = None;
     let mut first_error = None;
     let mut candidates = Vec::new();
     for family in families {
-        let outcome = match fit(&Spec { noise: family, ..spec.clone() }, grid, columns, options) {
+        let outcome = match fit(&Spec { noise: family, ..spec.clone() }) {
             Ok(found) => {
-                let rating = rate(&found);
+                let rating = rate(found.as_ref());
                 if best.as_ref().is_none_or(|(score, ..)| rating.score > *score) {
                     best = Some((rating.score, family, found));
                 }
@@ -90,10 +102,15 @@ pub fn fit_any_noise(
     }
 }
 
-/// Skewed families are learned on the exact evidence only, which needs columns that do not act on each other.
-fn can_learn(spec: &Spec, family: &Family, options: &FitOptions) -> bool {
-    let apart = spec.network.is_none() && (spec.dim() == 1 || !spec.drift.coupled);
-    !family.is_skewed() || (apart && matches!(options.learn.method, Method::Auto | Method::Grid))
+/// Whether the columns do not act on each other: what exact fits need.
+fn is_apart(spec: &Spec) -> bool {
+    spec.network.is_none() && (spec.dim() == 1 || !spec.drift.coupled)
+}
+
+impl AsRef<Fit> for Fit {
+    fn as_ref(&self) -> &Fit {
+        self
+    }
 }
 
 fn rate(fit: &Fit) -> Rating {

@@ -32,7 +32,7 @@ impl Fit {
     ///
     /// # Errors
     /// As for [`forecast_drawn`].
-    pub fn forecast(&self, times: &[f64], options: &ForecastOptions) -> Result<Forecast> {
+    pub fn forecast_at(&self, times: &[f64], options: &ForecastOptions) -> Result<Forecast> {
         let (states, weights) = (self.end_states(), &self.weights);
         match self.parameter_law() {
             Some(law) => forecast_drawn(&law, (&states, weights), times, options),

@@ -1,7 +1,7 @@
 //! Fit dimensions that do not act on each other exactly, where a grid can be afforded: parameters on the exact evidence,
 //! marginals and paths from it.
 
-use super::find::{Found, in_dimension, join};
+use super::find::{Found, join};
 use super::judge::Judgement;
 use super::start::{Beginning, begin};
 use super::{Estimate, Fit, FitOptions, Solved, Spec};
@@ -37,7 +37,7 @@ pub(super) fn fit_exact(
     let mut all = Vec::with_capacity(spec.dim());
     for (i, (name, column)) in spec.names.iter().zip(columns).enumerate() {
         let fitted = fit_one(&spec.only(i), (grid, column), options, seed ^ i as u64);
-        match fitted.map_err(|error| in_dimension(error, name))? {
+        match fitted.map_err(|error| error.in_dimension(name))? {
             Ok(solved) => all.push(solved),
             Err(why_not) => return Ok(Err(why_not.map(|why_not| format!("for {name}, {why_not}")))),
         }
@@ -59,7 +59,7 @@ fn together(spec: &Spec, all: Vec<Solved>) -> Result<Solved> {
     let paths = Paths::join(&paths);
     let summary = WeightSummary::new(&paths.log_weights());
     let judgement = Judgement { paths, summary, evidence, notes: Vec::new() };
-    Ok(Solved { found: join(spec, found)?, trained: None, judgement, marginals: Some(marginals) })
+    Ok(Solved { found: join(spec, found)?, judgement, marginals: Some(marginals) })
 }
 
 /// Fit `spec` to one column exactly, unless that cannot be done or costs too much.
@@ -128,7 +128,7 @@ fn solve(
     );
     let judgement = Judgement { paths, summary, evidence, notes: Vec::new() };
     let found = as_found(learned, why);
-    Ok(Ok(Solved { found, trained: None, judgement, marginals: Some(vec![marginals]) }))
+    Ok(Ok(Solved { found, judgement, marginals: Some(vec![marginals]) }))
 }
 
 /// The marginals of the grid, with the probabilities of jumps from paths. Where a moment or a quantile is not finite, or lies

@@ -8,7 +8,7 @@ use crate::posterior::{BLOCK, Potentials};
 use crate::progress::unwatched;
 use crate::series::TimeGrid;
 use crate::solve::{Choice, Expected, LearnOptions, Learned, Parameter, expect, learn};
-use crate::{Chain, Error, Model, Result};
+use crate::{Chain, Model, Result};
 use rayon::prelude::*;
 
 /// Parameters and potentials; the paths they were found with are not kept.
@@ -47,7 +47,7 @@ pub(super) fn find(
         let columns: &[&[f64]] = &[column];
         let found = begin(&spec.only(i), grid, columns, priors)
             .and_then(|beginning| find_together(beginning, grid, columns, options));
-        found.map_err(|error| in_dimension(error, &spec.names[i]))
+        found.map_err(|error| error.in_dimension(&spec.names[i]))
     };
     // A block of paths keeps one thread busy; more share all of them, one dimension after the other, and can be watched.
     let found: Vec<Result<Found>> = match options.sweep.paths > BLOCK {
@@ -55,14 +55,6 @@ pub(super) fn find(
         false => columns.par_iter().enumerate().map(|column| unwatched(|| alone(column))).collect(),
     };
     join(spec, found.into_iter().collect::<Result<_>>()?)
-}
-
-/// Say in which dimension values are at fault.
-pub(super) fn in_dimension(error: Error, name: &str) -> Error {
-    match error {
-        Error::Series { place, problem } => Error::Series { place: format!("{place} of {name}"), problem },
-        other => other,
-    }
 }
 
 /// Dimensions that do not act on each other are as many models of one dimension: put what was found together.

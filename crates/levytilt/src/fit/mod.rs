@@ -5,6 +5,7 @@ mod draws;
 mod exact_fit;
 mod find;
 mod find_network;
+mod finder;
 mod judge;
 mod kind;
 mod spec;
@@ -12,8 +13,9 @@ mod start;
 mod warnings;
 
 pub use crate::series::Scales;
-pub use any_noise::{AnyNoise, Candidate, Rating, fit_any_noise, rival_families};
+pub use any_noise::{AnyNoise, Candidate, Rating, fit_any_noise, fit_any_noise_by, rival_families};
 pub use exact_fit::parameter_posterior;
+pub use finder::PotentialFinder;
 pub use kind::PosteriorKind;
 pub(crate) use spec::OTHERS;
 pub use spec::{NetworkSize, Spec};
@@ -21,18 +23,15 @@ pub use spec::{NetworkSize, Spec};
 use crate::chain::only_exact;
 use crate::drift::Neural;
 use crate::posterior::{
-    Diagnosis, Evidence, Marginal, Paths, Potentials, WeightSummary, Weighting, marginals, normalise,
+    Diagnosis, Evidence, Jump, Marginal, Paths, Potentials, WeightSummary, Weighting, jump_table, marginals, normalise,
 };
-use crate::potential::neural::NeuralPotentialSpec;
-use crate::progress::{self, Progress};
 use crate::series::{TimeGrid, check_values};
-use crate::solve::neural::{TrainOptions, Trained, Trainer, learn_alongside, train};
 use crate::solve::{Choice, LearnOptions, Method, Regularisation, SweepOptions};
 use crate::{Chain, Dimension, Error, Model, Result, Start, stream};
-use find::{Found, find, found};
+use find::Found;
+use finder::find_for;
 use judge::{Judgement, judge};
 use rand::Rng;
-use start::{Beginning, begin};
 
 /// How to fit.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,14 +44,10 @@ pub struct FitOptions {
     pub priors: bool,
     /// How to learn; its paths and seed are those above.
     pub learn: LearnOptions,
-    /// Sizes and training of the networks of [`Method::Neural`]; paths and seed are those above.
-    pub neural: (NeuralPotentialSpec, TrainOptions),
-    /// Networks to begin with instead of new ones, perhaps trained on other times.
-    pub networks: Option<Trained>,
-    /// Whether [`Method::Neural`] learns parameters along with its networks, as published, rather than by sweeps before.
-    pub alongside: bool,
     /// Levels of the posterior quantiles.
     pub quantiles: Vec<f64>,
+    /// Size from which a move counts as a jump; the noise model's own definition if it is left out, see [`jump_table`].
+    pub jump_above: Option<f64>,
 }
 
 impl Default for FitOptions {
@@ -62,10 +57,8 @@ impl Default for FitOptions {
             seed: 1,
             priors: true,
             learn: LearnOptions::default(),
-            neural: Default::default(),
-            networks: None,
-            alongside: false,
             quantiles: vec![0.05, 0.25, 0.5, 0.75, 0.95],
+            jump_above: None,
         }
     }
 }
@@ -124,10 +117,10 @@ pub struct Fit {
     pub posterior: PosteriorKind,
     /// The drift network, if the drift is one.
     pub network: Option<FittedNetwork>,
-    /// The potential's networks, if the method is [`Method::Neural`].
-    pub trained: Option<Trained>,
     /// Per dimension and time: the posterior law of the state.
     pub marginals: Vec<Vec<Marginal>>,
+    /// Per dimension: its jumps in order of time.
+    pub jumps: Vec<Vec<Jump>>,
     /// Messages from the future that the paths follow; empty if the parameters were learned
     /// without any.
     pub potentials: Potentials,
@@ -162,6 +155,25 @@ impl Fit {
 /// Values or parameters outside their domain; too little data to learn from (fewer than two values, or all equal); a
 /// result that is not finite.
 pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOptions) -> Result<Fit> {
+    fit_by(spec, (grid, columns), options, None)
+}
+
+/// [`fit`] with potentials found by `finder`; [`LearnOptions::method`] says what they are called.
+pub fn fit_with(
+    spec: &Spec,
+    data: (&TimeGrid, &[&[f64]]),
+    options: &FitOptions,
+    finder: &mut dyn PotentialFinder,
+) -> Result<Fit> {
+    fit_by(spec, data, options, Some(finder))
+}
+
+fn fit_by(
+    spec: &Spec,
+    (grid, columns): (&TimeGrid, &[&[f64]]),
+    options: &FitOptions,
+    finder: Option<&mut dyn PotentialFinder>,
+) -> Result<Fit> {
     let numbers = options.paths as f64 * grid.times().len() as f64 * spec.dim() as f64;
     if options.paths < 2 || numbers > MOST_NUMBERS {
         return Err(Error::Parameter {
@@ -171,6 +183,9 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
         });
     }
     check_columns(spec, grid, columns)?;
+    if let Some(above) = options.jump_above {
+        crate::error::positive("jump_above", above)?;
+    }
     // Learning, judging and weighing must not share random numbers: an ELBO on the paths it was tuned on is too high.
     let mut seeds = stream(options.seed, u64::MAX - 1);
     let [sweeps, fresh, particles] = [seeds.next_u64(), seeds.next_u64(), seeds.next_u64()];
@@ -194,9 +209,11 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
         Err(why_not) if spec.noise.is_skewed() => {
             return Err(only_exact(spec.noise.name, &why_not.unwrap_or_default()));
         }
-        Err(why_not) => by_paths(spec, (grid, columns), options, &learn, [fresh, particles])?.instead_of_exact(why_not),
+        Err(why_not) => {
+            by_paths(spec, (grid, columns), options, (&learn, finder), [fresh, particles])?.instead_of_exact(why_not)
+        }
     };
-    let Solved { found, trained, judgement, marginals: known } = solved;
+    let Solved { found, judgement, marginals: known } = solved;
     let Found { model, estimates, covariance, shift, choices, potentials, iterations, mut noted, network } = found;
     let Judgement { paths, summary, evidence, notes } = judgement;
     let new = notes.into_iter().filter(|note| !noted.contains(note)).collect::<Vec<_>>();
@@ -211,6 +228,8 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
     let posterior = PosteriorKind::of(&choices, &summary, &weights);
     let drawn = || (0..chain.dim()).map(|i| marginals(&paths, i, &weights, &options.quantiles)).collect();
     let marginals = known.unwrap_or_else(drawn);
+    let table = |i| jump_table(&paths, &chain, i, &weights, options.jump_above);
+    let jumps = (0..chain.dim()).map(table).collect();
     let observations = chain.observations();
     let warnings = warnings::warnings(&warnings::Judged {
         spec,
@@ -240,8 +259,8 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
         choices,
         posterior,
         network,
-        trained,
         marginals,
+        jumps,
         potentials,
         paths,
         weights,
@@ -252,7 +271,6 @@ pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOption
 /// A posterior found: parameters, paths, and marginals if they are known better than from the paths.
 struct Solved {
     found: Found,
-    trained: Option<Trained>,
     judgement: Judgement,
     marginals: Option<Vec<Vec<Marginal>>>,
 }
@@ -272,63 +290,18 @@ fn by_paths(
     spec: &Spec,
     (grid, columns): (&TimeGrid, &[&[f64]]),
     options: &FitOptions,
-    learn: &LearnOptions,
+    (learn, mut finder): (&LearnOptions, Option<&mut dyn PotentialFinder>),
     seeds: [u64; 2],
 ) -> Result<Solved> {
-    let (mut found, networks) = match options.learn.method {
-        Method::Neural if options.alongside => find_alongside(spec, (grid, columns), options, learn)?,
-        _ => (find(spec, grid, columns, options.priors, learn)?, options.networks.clone()),
-    };
+    let mut found = find_for(finder.as_deref_mut(), spec, (grid, columns), options, learn)?;
     let chain = Chain::new(&found.model, grid, columns)?;
-    let trained = match options.learn.method {
-        Method::Neural => Some(train_networks(&chain, networks, options, learn.sweep.seed)?),
-        _ => None,
-    };
-    if let Some(trained) = &trained {
-        found.potentials = trained.potentials(&chain)?;
+    if let Some(finder) = finder {
+        found.potentials = finder.potentials(&chain, learn)?;
     }
     let judgement = judge(&chain, &mut found.choices, &found.potentials, options, seeds);
     let judgement = chain.unless_failed(judgement)?;
     drop(chain);
-    Ok(Solved { found, trained, judgement, marginals: None })
-}
-
-/// Parameters learned along with networks, and the networks at that point.
-fn find_alongside(
-    spec: &Spec,
-    data: (&TimeGrid, &[&[f64]]),
-    options: &FitOptions,
-    learn: &LearnOptions,
-) -> Result<(Found, Option<Trained>)> {
-    if spec.network.is_some() {
-        let (what, got) = ("joint training of parameters and potential", "a drift network".into());
-        return Err(Error::Shape {
-            what,
-            got,
-            expected: "a parametric drift; a drift network is learned by sweeps".into(),
-        });
-    }
-    let Beginning { model, parameters } = begin(spec, data.0, data.1, options.priors)?;
-    let (sizes, train) = &options.neural;
-    let train = TrainOptions { paths: options.paths, seed: learn.sweep.seed, ..train.clone() };
-    let networks = (options.networks.clone(), sizes);
-    let (learned, trained) = learn_alongside(&model, &parameters, data, learn, networks, &train)?;
-    Ok((found(learned), Some(trained)))
-}
-
-/// The potential's networks at the parameters found, from `networks` or from new ones.
-fn train_networks(chain: &Chain, networks: Option<Trained>, options: &FitOptions, seed: u64) -> Result<Trained> {
-    let (spec, train_options) = &options.neural;
-    let train_options = TrainOptions { paths: options.paths, seed, ..train_options.clone() };
-    let most = train_options.iterations;
-    let trainer = match networks {
-        Some(networks) => Trainer::from_trained(chain, networks, train_options)?,
-        None => Trainer::new(chain, spec.clone(), train_options)?,
-    };
-    train(trainer, |iteration, summary| {
-        let WeightSummary { elbo, elbo_std_error, .. } = *summary;
-        progress::tell(&Progress { iteration, most, part: false, elbo, elbo_std_error, parameters: &[], values: &[] })
-    })
+    Ok(Solved { found, judgement, marginals: None })
 }
 
 /// One column per dimension, each with something to explain.

@@ -157,7 +157,7 @@ impl Spec {
     }
 
     /// The model of dimension `i` alone.
-    pub(super) fn only(&self, i: usize) -> Self {
+    pub fn only(&self, i: usize) -> Self {
         let held = |entry| self.held(&Place { entry, dimension: i, by: Some(i) });
         let own = |entry: &'static ParameterEntry| Some((entry.name.to_string(), held(entry)?));
         let entries = self.drift.parameters.iter().chain(self.noise.parameters);

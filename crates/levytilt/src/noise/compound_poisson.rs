@@ -2,7 +2,7 @@
 
 use super::condense::{FineLaw, LIGHT, condense};
 use super::families::{Family, boxed};
-use super::{NodeDerivative, Nodes, Noise, wrong_count};
+use super::{NodeDerivative, Nodes, Noise, NoisePart, wrong_count};
 use crate::error::{check, positive};
 use crate::parameter::{Domain, ParameterEntry};
 use crate::{Result, StreamRng};
@@ -42,6 +42,11 @@ pub(super) const FAMILY: Family = Family {
 const MOST_JUMPS: f64 = 1e15;
 
 impl CompoundPoisson {
+    /// This noise with every parameter learned.
+    pub fn learned() -> NoisePart {
+        NoisePart::learned(const { &FAMILY })
+    }
+
     /// Compound Poisson noise; an error names a parameter that is not a positive number.
     pub fn new(rate: f64, jump_std: f64) -> Result<Self> {
         RATE.check(rate)?;

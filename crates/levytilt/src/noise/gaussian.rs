@@ -1,7 +1,7 @@
 //! Brownian noise: J ~ N(0, scale²·Δ); S is a constant.
 
 use super::families::{Family, boxed};
-use super::{NodeDerivative, Nodes, Noise, wrong_count};
+use super::{NodeDerivative, Nodes, Noise, NoisePart, wrong_count};
 use crate::error::positive;
 use crate::parameter::{Domain, ParameterEntry};
 use crate::{Result, StreamRng};
@@ -32,6 +32,11 @@ pub(super) const FAMILY: Family = Family {
 };
 
 impl Gaussian {
+    /// This noise with every parameter learned.
+    pub fn learned() -> NoisePart {
+        NoisePart::learned(const { &FAMILY })
+    }
+
     /// Gaussian noise; an error names a scale that is not a positive number.
     pub fn new(scale: f64) -> Result<Self> {
         SCALE.check(scale)?;

@@ -4,7 +4,7 @@ use super::condense::LIGHT;
 use super::families::{Family, boxed};
 use super::log_law::{Action, LogPoint, Range, SlidingLaw};
 use super::tempered_stable::TEMPERING;
-use super::{Nodes, Noise, wrong_count};
+use super::{Nodes, Noise, NoisePart, wrong_count};
 use crate::error::positive;
 use crate::parameter::{Domain, ParameterEntry};
 use crate::series::NORMAL_MEDIAN;
@@ -38,6 +38,11 @@ pub(super) const FAMILY: Family = Family {
 };
 
 impl Nig {
+    /// This noise with every parameter learned.
+    pub fn learned() -> NoisePart {
+        NoisePart::learned(const { &FAMILY })
+    }
+
     /// Normal inverse Gaussian noise; an error names a parameter that is not a positive number.
     pub fn new(scale: f64, tempering: f64) -> Result<Self> {
         SCALE.check(scale)?;

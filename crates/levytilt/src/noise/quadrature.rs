@@ -10,7 +10,7 @@ const LEGENDRE: [(f64, f64); 5] = [
 ];
 
 /// Ten Gauss–Legendre points per panel between increasing edges: (position, weight), increasing.
-pub(crate) fn panel_points(edges: &[f64]) -> Vec<(f64, f64)> {
+pub fn panel_points(edges: &[f64]) -> Vec<(f64, f64)> {
     let mut points = Vec::with_capacity(10 * edges.len());
     for pair in edges.windows(2) {
         let (middle, half) = (0.5 * (pair[0] + pair[1]), 0.5 * (pair[1] - pair[0]));

@@ -4,7 +4,7 @@ use super::condense::{Condensed, Layout, STANDARD};
 use super::families::{Family, boxed};
 use super::log_law::{Action, Range, SlidingLaw, SlidingNodes};
 use super::positive_stable::{PositiveStable, lowest};
-use super::{Nodes, Noise, wrong_count};
+use super::{Nodes, Noise, NoisePart, wrong_count};
 use crate::error::positive;
 use crate::parameter::{Domain, ParameterEntry};
 use crate::series::{FIRST_ALPHA, NORMAL_MEDIAN};
@@ -81,6 +81,11 @@ fn layout(rho: f64) -> Layout {
 }
 
 impl Stable {
+    /// This noise with every parameter learned.
+    pub fn learned() -> NoisePart {
+        NoisePart::learned(const { &FAMILY })
+    }
+
     /// Stable noise; an error names α outside (0, 2] or a scale that is not positive, or says that α is so small (below
     /// about 0.03) that the law spreads over more orders of magnitude than numbers have.
     pub fn new(alpha: f64, scale: f64) -> Result<Self> {

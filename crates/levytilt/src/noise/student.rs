@@ -5,7 +5,7 @@ use super::condense::LIGHT;
 use super::families::{Family, boxed};
 use super::gamma::{gamma_point, gamma_tail, sample_gamma};
 use super::log_law::{Action, LogPoint, Range, SlidingLaw, SlidingNodes};
-use super::{Nodes, Noise, wrong_count};
+use super::{Nodes, Noise, NoisePart, wrong_count};
 use crate::error::positive;
 use crate::parameter::{Domain, ParameterEntry};
 use crate::{Result, StreamRng};
@@ -47,6 +47,11 @@ pub(super) const FAMILY: Family = Family {
 };
 
 impl Student {
+    /// This noise with every parameter learned.
+    pub fn learned() -> NoisePart {
+        NoisePart::learned(const { &FAMILY })
+    }
+
     /// Student noise; an error names a parameter that is not a positive number.
     pub fn new(dof: f64, scale: f64) -> Result<Self> {
         DOF.check(dof)?;

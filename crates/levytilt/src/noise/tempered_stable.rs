@@ -5,7 +5,7 @@ use super::families::{Family, boxed};
 use super::log_law::{Action, LogPoint, Range, SlidingLaw, SlidingNodes, last};
 use super::positive_stable::PositiveStable;
 use super::stable::{self, ALPHA_BELOW_2};
-use super::{Nodes, Noise, wrong_count};
+use super::{Nodes, Noise, NoisePart, wrong_count};
 use crate::error::positive;
 use crate::parameter::{Domain, ParameterEntry};
 use crate::{Error, Result, StreamRng};
@@ -48,6 +48,11 @@ pub(super) const FAMILY: Family = Family {
 const MOST_TILT: f64 = 1e9;
 
 impl TemperedStable {
+    /// This noise with every parameter learned.
+    pub fn learned() -> NoisePart {
+        NoisePart::learned(const { &FAMILY })
+    }
+
     /// Tempered stable noise; an error names α outside (0, 2), or another parameter that is not a positive number.
     pub fn new(alpha: f64, scale: f64, tempering: f64) -> Result<Self> {
         ALPHA_BELOW_2.check(alpha)?;

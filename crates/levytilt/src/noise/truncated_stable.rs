@@ -8,7 +8,7 @@ use super::gauss::{MOST_POINTS, Rule};
 use super::log_law::Range;
 use super::quadrature::even_points;
 use super::stable::{self, ALPHA_BELOW_2};
-use super::{NodeDerivative, Nodes, Noise, wrong_count};
+use super::{NodeDerivative, Nodes, Noise, NoisePart, wrong_count};
 use crate::error::{check, positive};
 use crate::parameter::{Domain, ParameterEntry};
 use crate::series::FIRST_ALPHA;
@@ -66,6 +66,11 @@ const BETWEEN: Layout =
 const FINAL: Layout = Layout { most: 95, bulk_width: 1.2, tail_width: 2.2, tail_mass: 1e-6, fall: 0.7, ..STANDARD };
 
 impl TruncatedStable {
+    /// This noise with every parameter learned.
+    pub fn learned() -> NoisePart {
+        NoisePart::learned(const { &FAMILY })
+    }
+
     /// Truncated stable noise; an error names α outside (0, 2), or another parameter that is not a positive number.
     pub fn new(alpha: f64, scale: f64, tau: f64, sigma_g: f64) -> Result<Self> {
         ALPHA_BELOW_2.check(alpha)?;
@@ -81,7 +86,7 @@ impl TruncatedStable {
     }
 
     /// Index α, least mixing variable τ, and size scale·σ_G of a jump with r = 1.
-    pub(crate) fn jump_law(&self) -> (f64, f64, f64) {
+    pub fn jump_law(&self) -> (f64, f64, f64) {
         (self.alpha, self.tau, self.scale * self.sigma_g)
     }
 

@@ -5,7 +5,7 @@ use super::families::{Family, boxed};
 use super::gamma::{gamma_point, gamma_tail, sample_gamma};
 use super::gaussian::SCALE;
 use super::log_law::{Action, Range, SlidingLaw, SlidingNodes};
-use super::{Nodes, Noise, wrong_count};
+use super::{Nodes, Noise, NoisePart, wrong_count};
 use crate::error::positive;
 use crate::parameter::{Domain, ParameterEntry};
 use crate::{Result, StreamRng};
@@ -46,6 +46,11 @@ const FLOOR: f64 = -37.0;
 const BURSTS: Layout = Layout { reach: 14.0, tail_width: 2.4, ..LIGHT };
 
 impl VarianceGamma {
+    /// This noise with every parameter learned.
+    pub fn learned() -> NoisePart {
+        NoisePart::learned(const { &FAMILY })
+    }
+
     /// Variance gamma noise; an error names a parameter that is not a positive number.
     pub fn new(scale: f64, nu: f64) -> Result<Self> {
         SCALE.check(scale)?;

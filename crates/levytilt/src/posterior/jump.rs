@@ -41,7 +41,7 @@ pub fn jump_law(paths: &Paths, chain: &Chain, i: usize, j: usize, weights: &[f64
 }
 
 /// x_j − flow(x_{j−1}) of dimension `i`, path by path.
-fn increments(paths: &Paths, chain: &Chain, i: usize, j: usize) -> Vec<f64> {
+pub(super) fn increments(paths: &Paths, chain: &Chain, i: usize, j: usize) -> Vec<f64> {
     // The start ignores the states that it is given.
     let before: Vec<f64> = paths.states(j.saturating_sub(1)).flatten().copied().collect();
     let mut ahead = vec![0.0; before.len()];

@@ -6,7 +6,7 @@ use crate::{Chain, StreamRng, stream};
 use rayon::prelude::*;
 
 /// Paths stored together.
-pub(crate) const BLOCK: usize = 64;
+pub const BLOCK: usize = 64;
 
 /// A potential per dimension and time.
 pub type Potentials = Vec<Vec<Potential>>;
@@ -187,9 +187,13 @@ pub(super) fn tables(chain: &Chain, potentials: &Potentials, j: usize) -> Vec<St
     (0..chain.dim()).map(|i| StepTable::new(chain.nodes(i, j), &potentials[i][j])).collect()
 }
 
-/// First node of the upper tail of the prior: the nodes from it on hold less than 1% together. The start never jumps.
+/// First node of the upper tail of the prior. The start never jumps.
 pub(crate) fn jump_threshold(chain: &Chain, i: usize, j: usize) -> usize {
-    let weights = chain.nodes(i, j).weights();
+    upper_tail(chain.nodes(i, j).weights())
+}
+
+/// First node of the upper tail: the nodes from it on hold less than 1% together.
+pub(crate) fn upper_tail(weights: &[f64]) -> usize {
     let mut tail = 0.0;
     let in_tail = weights.iter().rev().take_while(|&&w| {
         tail += w;

@@ -1,7 +1,6 @@
 //! Represent messages from the future, e^{φ(x)}: Gaussians, or sums of them.
 
 mod gaussian_sum;
-pub mod neural;
 mod quadratic;
 
 pub use gaussian_sum::GaussianSum;

@@ -74,7 +74,7 @@ impl Clock {
         }
         if let Some(i) = values.iter().position(|value| !value.is_finite()) {
             let problem = format!("value {} is not a finite number; leave missing rows out", values[i]);
-            return Err(Error::Series { place: format!("observation {}", i + 1), problem });
+            return Err(Error::observation(i, problem));
         }
         let index = check("index", options.index, options.index > 0.0 && options.index <= 2.0, "must be in (0, 2]")?;
         let power = check("power", options.power, options.power > 0.0, "must be greater than 0")?;

@@ -27,7 +27,7 @@ use crate::{Error, Result};
 pub(crate) const LARGEST_VALUE: f64 = 1e150;
 
 /// Check that there are at least two times, all finite and strictly increasing.
-pub(crate) fn check_times(times: &[f64]) -> Result<()> {
+pub fn check_times(times: &[f64]) -> Result<()> {
     let fail = |place: String, problem: String| Err(Error::Series { place, problem });
     match times.len() {
         0 => return fail("series".into(), "is empty; at least two observations are needed".into()),
@@ -38,19 +38,19 @@ pub(crate) fn check_times(times: &[f64]) -> Result<()> {
     }
     for (i, &t) in times.iter().enumerate() {
         if !t.is_finite() {
-            return fail(format!("observation {}", i + 1), format!("time {t} is not a finite number"));
+            return Err(Error::observation(i, format!("time {t} is not a finite number")));
         }
     }
     for (i, pair) in times.windows(2).enumerate() {
-        let place = || format!("observation {}", i + 2);
+        let fail = |problem| Err(Error::observation(i + 1, problem));
         if pair[1] == pair[0] {
-            return fail(place(), format!("time {} occurs twice; times must differ", pair[1]));
+            return fail(format!("time {} occurs twice; times must differ", pair[1]));
         }
         if pair[1] < pair[0] {
-            return fail(place(), format!("time {} comes after time {}; times must increase", pair[1], pair[0]));
+            return fail(format!("time {} comes after time {}; times must increase", pair[1], pair[0]));
         }
         if !(pair[1] - pair[0]).is_finite() {
-            return fail(place(), format!("time {} is too far from time {}", pair[1], pair[0]));
+            return fail(format!("time {} is too far from time {}", pair[1], pair[0]));
         }
     }
     if !(times[times.len() - 1] - times[0]).is_finite() {
@@ -63,10 +63,9 @@ pub(crate) fn check_times(times: &[f64]) -> Result<()> {
 pub(crate) fn check_values(name: &str, values: &[f64]) -> Result<()> {
     for (i, &value) in values.iter().enumerate() {
         if !value.is_nan() && value.abs() > LARGEST_VALUE {
-            return Err(Error::Series {
-                place: format!("observation {} of {name}", i + 1),
-                problem: format!("value {value:e} is beyond ±{LARGEST_VALUE:e}; rescale the series or mark it missing"),
-            });
+            let problem =
+                format!("value {value:e} is beyond ±{LARGEST_VALUE:e}; rescale the series or mark it missing");
+            return Err(Error::observation(i, problem).in_dimension(name));
         }
     }
     if values.iter().all(|value| value.is_nan()) {

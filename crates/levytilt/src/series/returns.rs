@@ -29,7 +29,7 @@ pub fn cumulative_log_returns(prices: &[f64], window: &Window) -> Result<Scaled>
     let base = window.train.start.saturating_sub(1);
     if let Some(i) = (base..end).find(|&i| !(prices[i] > 0.0 && prices[i].is_finite())) {
         let problem = format!("price {} has no logarithm; expected a finite number above 0", prices[i]);
-        return Err(Error::Series { place: format!("observation {}", i + 1), problem });
+        return Err(Error::observation(i, problem));
     }
     let since = |i: usize| (prices[i] / prices[base]).ln();
     let train: Vec<f64> = window.train.clone().map(since).collect();

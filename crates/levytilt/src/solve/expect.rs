@@ -72,7 +72,7 @@ fn by_sum(chain: &Chain, options: &SweepOptions, choice: Choice) -> Result<Expec
 }
 
 /// Paths that follow these potentials.
-pub(super) fn follow(chain: &Chain, potentials: Potentials, options: &SweepOptions, choice: Choice) -> Expected {
+pub fn follow(chain: &Chain, potentials: Potentials, options: &SweepOptions, choice: Choice) -> Expected {
     let paths = walk(chain, &potentials, options.paths, options.seed);
     let summary = WeightSummary::new(&paths.log_weights());
     Expected { choice, potentials, weights: equal(&paths), paths, summary, warnings: Vec::new() }

@@ -69,7 +69,7 @@ pub struct Learned {
 }
 
 /// How posterior paths are found at given parameters: [`expect`], or something that has its own memory.
-pub(super) type Expect<'a> = dyn Fn(&Chain, Option<Potentials>, Method, &SweepOptions) -> Result<Expected> + 'a;
+pub type Expect<'a> = dyn Fn(&Chain, Option<Potentials>, Method, &SweepOptions) -> Result<Expected> + 'a;
 
 /// What is learned from.
 #[derive(Clone, Copy)]
@@ -140,7 +140,7 @@ pub fn learn_from(
 }
 
 /// [`learn`] with another way to get posterior paths.
-pub(super) fn learn_by(
+pub fn learn_by(
     expect: &Expect,
     model: &Model,
     parameters: &[Parameter],

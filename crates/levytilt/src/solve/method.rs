@@ -17,7 +17,7 @@ pub enum Method {
     Sweep,
     /// A sum of Gaussians per time from one backward pass: sparse data.
     GaussianSum,
-    /// Potentials from networks of time, trained on the ELBO; parameters are learned along sweeps before.
+    /// Potentials from networks of time, trained on the ELBO by the crate levytilt-paper.
     Neural,
 }
 

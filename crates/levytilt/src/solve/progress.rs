@@ -56,7 +56,7 @@ fn with<T>(watcher: Option<Watcher>, work: impl FnOnce() -> T) -> T {
 }
 
 /// Tell the watcher, if there is one; whether to go on.
-pub(crate) fn tell(progress: &Progress) -> bool {
+pub fn tell(progress: &Progress) -> bool {
     // Taken out while it runs, so that a watcher may itself learn something.
     let Some(mut watcher) = WATCHER.take() else { return true };
     let goes_on = watcher(progress).is_continue();

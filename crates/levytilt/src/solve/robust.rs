@@ -167,12 +167,12 @@ fn backward(chain: &Chain, i: usize, steps: &[Step]) -> Result<Vec<Potential>> {
 }
 
 /// A potential from a and a·c.
-pub(super) fn from_natural(a: f64, pull: f64) -> Result<Quadratic> {
+pub fn from_natural(a: f64, pull: f64) -> Result<Quadratic> {
     Quadratic::new(a, if a > 0.0 { pull / a } else { 0.0 })
 }
 
 /// Observed values joined by straight lines, level before the first and after the last.
-pub(super) fn interpolate(chain: &Chain, i: usize) -> Vec<f64> {
+pub fn interpolate(chain: &Chain, i: usize) -> Vec<f64> {
     let seen: Vec<(f64, f64)> =
         chain.times().iter().copied().zip(chain.values(i).iter().copied()).filter(|p| !p.1.is_nan()).collect();
     let Some(&(_, first)) = seen.first() else {

@@ -11,10 +11,9 @@
 //!
 //! [`TiltedStep`] is the plain version, a loop over nodes and the oracle of the tests; [`TiltTable`] is the fast one for
 //! many paths through the same step. For a sum of bumps they are [`SumStep`] and [`SumTable`]; [`StepTable`] is either.
-//! [`continuous`] is the same tilt as Δ → 0.
+//! The crate levytilt-paper has the same tilt as Δ → 0.
 
 mod alias;
-pub mod continuous;
 mod derivatives;
 mod log_sum;
 mod series;
@@ -27,7 +26,7 @@ mod table;
 pub(crate) use alias::AliasTable;
 pub use derivatives::StepDerivatives;
 pub use log_sum::LogSum;
-pub(crate) use step::pick;
+pub use step::pick;
 pub use step::{Draw, Moments, Tilted, TiltedStep};
 pub use step_table::StepTable;
 pub use sum::{SumDerivatives, SumStep};

@@ -186,7 +186,7 @@ impl StepNode {
 }
 
 /// The index at which the running sum of `weights` (total one) passes `uniform` in [0, 1).
-pub(crate) fn pick(weights: impl IntoIterator<Item: Borrow<f64>>, uniform: f64) -> usize {
+pub fn pick(weights: impl IntoIterator<Item: Borrow<f64>>, uniform: f64) -> usize {
     let mut rest = uniform;
     let mut last = 0;
     for (k, w) in weights.into_iter().enumerate() {

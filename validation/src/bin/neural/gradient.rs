@@ -9,11 +9,11 @@
 use levytilt::drift::Ou;
 use levytilt::noise::Stable;
 use levytilt::posterior::{Potentials, walk};
-use levytilt::potential::neural::{FrameKind, NeuralPotential, NeuralPotentialSpec};
 use levytilt::potential::{GaussianSum, Potential, Quadratic};
 use levytilt::series::TimeGrid;
-use levytilt::solve::neural::{TrainOptions, Trained, Trainer};
 use levytilt::{Chain, Model, Result, Start, exact, simulate, stream};
+use levytilt_paper::potential::{FrameKind, NeuralPotential, NeuralPotentialSpec};
+use levytilt_paper::training::{TrainOptions, Trained, Trainer};
 use rand::RngExt;
 use std::ops::Range;
 

@@ -7,10 +7,10 @@ mod variance;
 use gradient::Effort;
 use levytilt::drift::Ou;
 use levytilt::noise::Stable;
-use levytilt::potential::neural::NeuralPotentialSpec;
 use levytilt::series::TimeGrid;
-use levytilt::solve::neural::{TrainOptions, Trained, Trainer, train};
 use levytilt::{Chain, Model, Result, Start, exact, simulate};
+use levytilt_paper::potential::NeuralPotentialSpec;
+use levytilt_paper::training::{TrainOptions, Trained, Trainer, train};
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -83,16 +83,14 @@ fn compute(model: &Model, settings: &Settings, table: &Table) -> levytilt::Resul
 
 /// Put file and line in front of an error of the library, which counts observations.
 pub fn locate(error: Error, table: &Table) -> anyhow::Error {
-    let Error::Series { place, problem } = &error else { return error.into() };
-    let index = place.strip_prefix("observation ").and_then(|rest| rest.split(' ').next()?.parse::<usize>().ok());
-    match index.and_then(|index| table.lines.get(index.checked_sub(1)?)) {
-        Some(line) => {
-            // The place names its column where there are several.
-            let named = table.names.iter().find(|name| place.ends_with(&format!(" of {name}")));
+    match &error {
+        Error::Observation { row, dimension, problem } if *row < table.lines.len() => {
+            let named = dimension.as_ref().filter(|name| table.names.contains(name));
             let column = named.unwrap_or(&table.names[0]);
-            bad(format!("{}, line {line}, column \"{column}\": {problem}", table.source))
+            bad(format!("{}, line {}, column \"{column}\": {problem}", table.source, table.lines[*row]))
         }
-        None => anyhow::Error::from(error).context(table.source.clone()),
+        Error::Observation { .. } | Error::Series { .. } => anyhow::Error::from(error).context(table.source.clone()),
+        _ => error.into(),
     }
 }
 

@@ -4,13 +4,14 @@ pub mod summary;
 
 use anyhow::Result;
 use levytilt::Start;
-use levytilt::fit::{AnyNoise, Fit, FitOptions, fit, fit_any_noise, rival_families};
-use levytilt::potential::neural::{FrameKind, NeuralPotentialSpec};
+use levytilt::fit::{AnyNoise, Fit, FitOptions, Spec, fit, fit_any_noise_by, rival_families};
 use levytilt::progress::Watcher;
 use levytilt::registry::{X0, X0_STD};
 use levytilt::series::{Observations, TimeGrid};
 use levytilt::solve::LearnOptions;
-use levytilt::solve::neural::{TrainOptions, Trained};
+use levytilt_paper::potential::{FrameKind, NeuralPotentialSpec};
+use levytilt_paper::training::{TrainOptions, Trained};
+use levytilt_paper::{NeuralFit, NeuralOptions, fit_neural};
 use std::time::Instant;
 
 use crate::directory::networks;
@@ -23,6 +24,7 @@ use crate::settings::{DriftName, Init, Method, NoiseName, Settings, SolveSetting
 use crate::table::Table;
 use crate::table::time::Calendar;
 use crate::workflow::exact::locate;
+use crate::workflow::filtering::{Filtered, filter};
 use crate::workflow::fit::summary::{NetworkRow, Summary, parameters, rows};
 use crate::workflow::watch::{Segment, noted};
 
@@ -32,12 +34,16 @@ pub struct Outcome {
     pub summary: Summary,
     /// The fit.
     pub fit: Fit,
+    /// The potential's networks, if the method trains any.
+    pub trained: Option<Trained>,
     /// The settings in effect.
     pub settings: Settings,
     /// The settings with every estimate and the start filled in.
     pub model: Settings,
     /// What a forecast needs.
     pub state: State,
+    /// What the filters of the columns saw; nothing where the columns act on each other, or a filter failed.
+    pub filtered: Option<Filtered>,
     /// The steps of learning.
     pub trace: Vec<Segment>,
 }
@@ -51,27 +57,37 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         paths: solve.paths.unwrap_or(FitOptions::default().paths),
         seed: solve.seed.unwrap_or(1),
         learn: LearnOptions { method: solve.method.unwrap_or_default(), ..LearnOptions::default() },
-        neural: (sizes(solve), train_options(solve)),
-        networks: networks_of(solve)?,
-        alongside: solve.alongside.unwrap_or(false),
+        jump_above: solve.jump_above,
         ..FitOptions::default()
+    };
+    let neural = match solve.method {
+        Some(Method::Neural) => Some(neural_options(solve)?),
+        _ => None,
     };
     let started = Instant::now();
     let compute = || {
         let series = Observations::new(table.times.clone(), table.columns.clone(), table.names.clone())?;
         let grid = TimeGrid::new(series.times(), settings.grid.steps)?;
         let columns: Vec<&[f64]> = (0..series.dim()).map(|i| series.column(i)).collect();
+        let one = |spec: &Spec| match &neural {
+            Some(neural) => fit_neural(spec, (&grid, &columns), &options, neural),
+            None => Ok(NeuralFit { fit: fit(spec, &grid, &columns, &options)?, trained: None }),
+        };
         match settings.noise() {
-            NoiseName::AUTO => fit_any_noise(&spec, &rival_families(), &grid, &columns, &options),
-            _ => {
-                Ok(AnyNoise { fit: fit(&spec, &grid, &columns, &options)?, family: spec.noise, candidates: Vec::new() })
+            // Skewed families are learned on the exact evidence only.
+            NoiseName::AUTO => {
+                let exact = matches!(options.learn.method, Method::Auto | Method::Grid);
+                let rivals: Vec<_> = rival_families().into_iter().filter(|f| exact || !f.is_skewed()).collect();
+                fit_any_noise_by(&spec, &rivals, one)
             }
+            _ => Ok(AnyNoise { fit: one(&spec)?, family: spec.noise, candidates: Vec::new() }),
         }
     };
     let (result, trace) = noted(heed, compute);
-    let AnyNoise { fit, family, candidates } = result.map_err(|error| locate(error, table))?;
+    let AnyNoise { fit: NeuralFit { fit, trained }, family, candidates } =
+        result.map_err(|error| locate(error, table))?;
     let (x0_mean, x0_std) = starts(&fit);
-    let summary = Summary {
+    let mut summary = Summary {
         elbo: fit.summary.elbo,
         elbo_std_error: fit.summary.elbo_std_error,
         log_evidence: fit.evidence.log_evidence,
@@ -81,6 +97,7 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         paths: options.paths,
         steps: fit.times.len() - 1,
         observations: fit.observations,
+        jumps: fit.jumps.iter().flatten().filter(|jump| jump.probability >= 0.5).count(),
         dimension: OneOrMany::new(table.names.clone()),
         drift: settings.drift(),
         noise: family.name,
@@ -92,6 +109,7 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         parameters: parameters(&fit.parameters),
         x0_mean: OneOrMany::new(x0_mean),
         x0_std: OneOrMany::new(x0_std),
+        residuals: None,
         time_unit: table.calendar.unit(),
         iterations: fit.iterations,
         seconds: started.elapsed().as_secs_f64(),
@@ -100,8 +118,42 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         warnings: fit.warnings.iter().cloned().chain(table.calendar.warning()).collect(),
         estimates: fit.parameters.clone(),
     };
-    let (model, state) = (filled(&summary, &fit, &settings)?, state(&fit, table, options.seed));
-    Ok(Outcome { summary, fit, settings, model, state, trace })
+    let model = filled(&summary, &fit, &settings)?;
+    let filtered = filtered(&model, &fit, table, &mut summary);
+    let state =
+        State { filter: filtered.as_ref().map(|found| found.record.clone()), ..state(&fit, table, options.seed) };
+    Ok(Outcome { summary, fit, trained, settings, model, state, filtered, trace })
+}
+
+/// Filter the record with the model found, and add what the residuals say to `summary`.
+fn filtered(model: &Settings, fit: &Fit, table: &Table, summary: &mut Summary) -> Option<Filtered> {
+    let network = fit.network.as_ref().map(|network| network.drift.clone());
+    if table.names.len() > 1 && (network.is_some() || model.drift().family().is_none_or(|drift| drift.coupled)) {
+        return None;
+    }
+    match filter(model, network, table) {
+        Ok(found) => {
+            summary.warnings.extend(found.warnings(&table.names));
+            summary.residuals = Some(OneOrMany::new(found.residuals.clone()));
+            Some(found)
+        }
+        Err(error) => {
+            summary
+                .warnings
+                .push(format!("no one-step residuals and no `update`, because the filter failed: {error:#}"));
+            None
+        }
+    }
+}
+
+/// What method neural is asked to do.
+fn neural_options(solve: &SolveSettings) -> Result<NeuralOptions> {
+    Ok(NeuralOptions {
+        sizes: sizes(solve),
+        train: train_options(solve),
+        networks: networks_of(solve)?,
+        alongside: solve.alongside.unwrap_or(false),
+    })
 }
 
 /// Sizes of the networks of method neural.
@@ -221,6 +273,7 @@ fn state(fit: &Fit, table: &Table, seed: u64) -> State {
         weights: fit.weights.clone(),
         seed,
         learned: Some(LearnedParameters::new(fit)),
+        filter: None,
         history: Some(History::new(table)),
     }
 }

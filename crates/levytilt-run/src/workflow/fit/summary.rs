@@ -1,7 +1,8 @@
-//! Say what a fit found: summary.json, posterior.csv, paths.npz and the lines a person reads.
+//! Say what a fit found: summary.json, posterior.csv, jumps.csv, paths.npz and the lines a person reads.
 
 use anyhow::Result;
 use levytilt::fit::{Candidate, Estimate, Fit, FittedNetwork};
+use levytilt::posterior::Residuals;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -35,6 +36,8 @@ pub struct Summary {
     pub steps: usize,
     /// Observed values, without the missing ones.
     pub observations: usize,
+    /// Jumps more likely than not, over all dimensions; jumps.csv lists them.
+    pub jumps: usize,
     /// Names of the observed columns.
     pub dimension: OneOrMany<String>,
     /// Drift by name.
@@ -59,6 +62,9 @@ pub struct Summary {
     pub x0_mean: OneOrMany<f64>,
     /// Its standard deviation; null if the state is known.
     pub x0_std: OneOrMany<Option<f64>>,
+    /// Checks of the one-step residuals, per dimension; left out where the columns act on each other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub residuals: Option<OneOrMany<Residuals>>,
     /// Unit of time in rates and scales.
     pub time_unit: &'static str,
     /// Newton steps taken.
@@ -256,6 +262,22 @@ pub fn write_posterior(out: &mut dyn Write, fit: &Fit, calendar: &Calendar, name
             let mut fields = vec![calendar.write(*time), name.clone()];
             for value in [m.mean, m.sd].iter().chain(&m.quantiles).chain([&m.jump_probability]) {
                 fields.push(figure(*value)?);
+            }
+            csv.write_record(fields)?;
+        }
+    }
+    Ok(csv.flush()?)
+}
+
+/// Write jumps.csv: one row per jump, in order of dimension and time.
+pub fn write_jumps(out: &mut dyn Write, fit: &Fit, calendar: &Calendar, names: &[String]) -> Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record(["time", "dimension", "probability", "size", "size_q05", "size_q95"])?;
+    for (jumps, name) in fit.jumps.iter().zip(names) {
+        for jump in jumps {
+            let mut fields = vec![calendar.write(jump.time), name.clone()];
+            for value in [jump.probability, jump.size, jump.size_q05, jump.size_q95] {
+                fields.push(figure(value)?);
             }
             csv.write_record(fields)?;
         }

@@ -4,10 +4,10 @@ use levytilt::exact;
 use levytilt::fit::Scales;
 use levytilt::noise::{Gaussian, Noise, Stable};
 use levytilt::posterior;
-use levytilt::potential::neural::NeuralPotentialSpec;
-use levytilt::solve::neural::{TrainOptions, Trainer, train};
 use levytilt::solve::{LearnOptions, Learned, Method, SweepOptions, grid, learn_from, parameters};
 use levytilt::{Chain, Model, Result};
+use levytilt_paper::potential::NeuralPotentialSpec;
+use levytilt_paper::training::{TrainOptions, Trainer, train};
 
 use crate::workflow::reproduce::synthetic::score::{Scored, score};
 use crate::workflow::reproduce::synthetic::set::{Data, DataSet};

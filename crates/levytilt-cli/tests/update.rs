@@ -1,0 +1,96 @@
+//! `levytilt update`: new rows into a run, in pieces or as they come, with alarms.
+
+mod common;
+
+use common::Sandbox;
+use serde_json::Value;
+
+/// A run on 300 rows, the 40 rows after it with a jump in row 20, and all rows together.
+fn prepared() -> (Sandbox, Vec<String>) {
+    let at = Sandbox::new();
+    at.ok(&format!("simulate {} --steps 339 --span 3.39 --seed 6 --out made", common::OU_STABLE));
+    let record = at.read("made/data.csv");
+    let mut rows: Vec<String> = record.lines().skip(1).map(String::from).collect();
+    for row in &mut rows[320..] {
+        let (time, value) = row.split_once(',').unwrap();
+        *row = format!("{time},{}", value.parse::<f64>().unwrap() + 60.0);
+    }
+    at.write("data.csv", table(&rows[..300]));
+    at.ok("fit data.csv --theta 3 --mu 1 --alpha 1.5 --scale 2 --observation-std 0.1 --paths 100 --quiet --out run");
+    (at, rows[300..].to_vec())
+}
+
+fn table(rows: &[String]) -> String {
+    format!("time,value\n{}\n", rows.join("\n"))
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn identity_pieces_and_a_feed_say_what_one_table_says() {
+    let (at, new) = prepared();
+    for dir in ["whole", "pieces", "feed"] {
+        at.ok(&format!("fit data.csv --config run/settings.toml --quiet --out {dir}"));
+    }
+    at.write("new.csv", table(&new));
+    let whole = at.ok("update whole new.csv --json").out;
+    let mut pieces = String::new();
+    for piece in new.chunks(7) {
+        at.write("piece.csv", table(piece));
+        pieces += &at.ok("update pieces piece.csv --json").out;
+    }
+    assert_eq!(pieces, whole);
+    assert_eq!(at.run_with_input("update feed --follow", table(&new).as_bytes()).out, whole);
+    for dir in ["pieces", "feed"] {
+        assert_eq!(at.read(&format!("{dir}/state.json")), at.read("whole/state.json"), "{dir}");
+    }
+    // The log evidence adds up to that of a fit to all rows at the same parameters.
+    let sum: f64 = lines(&whole).iter().map(|row| row["log_evidence"].as_f64().unwrap()).sum();
+    let record = format!("{}{}\n", at.read("data.csv"), new.join("\n"));
+    at.write("all.csv", record);
+    let evidence = |name: &str| {
+        at.ok(&format!("exact {name} --config run/model.toml --json")).json()["log_evidence"].as_f64().unwrap()
+    };
+    let expected = evidence("all.csv") - evidence("data.csv");
+    assert!((sum - expected).abs() < 1e-2, "{sum} {expected}");
+}
+
+#[test]
+fn a_jump_raises_an_alarm_and_forecasts_start_at_the_new_end() {
+    let (at, new) = prepared();
+    at.write("new.csv", table(&new));
+    let rows = lines(&at.ok("update run new.csv --json --alarm 0.01").out);
+    let alarms: Vec<usize> = (0..rows.len()).filter(|&k| rows[k]["alarm"] == true).collect();
+    assert!(alarms.contains(&20), "{alarms:?}");
+    assert!(rows[20]["jump_probability"].as_f64().unwrap() > 0.99 && rows[20]["p_value"].as_f64().unwrap() < 0.01);
+    let quiet = rows[..20].iter().filter(|row| row["p_value"].as_f64().unwrap() > 0.01).count();
+    assert!(quiet >= 18, "{quiet}");
+    let ahead = at.ok("forecast run --horizon 0.01 --json").json();
+    assert_eq!(ahead["from"], "3.39");
+    assert!(ahead["median"].as_f64().unwrap() > 10.0, "{ahead}");
+    // What is known already changes nothing.
+    let before = at.read("run/state.json");
+    let said = at.ok("update run new.csv").out;
+    assert!(said.contains("taken in      0 rows") && said.contains("40 were there before"), "{said}");
+    assert_eq!(at.read("run/state.json"), before);
+    at.ok("update run --refit --quiet");
+    assert_eq!(at.json("run/summary.json")["observations"], 340);
+}
+
+#[test]
+fn what_cannot_be_taken_in_is_refused() {
+    let (at, new) = prepared();
+    at.write("other.csv", "time,level\n9,1\n");
+    at.refused("update run other.csv", &["other.csv", "value", "level"]);
+    at.write("stamps.csv", "time,value\n2024-01-01,1\n");
+    at.refused("update run stamps.csv", &["stamps.csv, line 2", "numbers"]);
+    at.write("new.csv", table(&new));
+    at.refused("update run new.csv --alarm 2", &["--alarm 2", "probability"]);
+    at.refused("update nowhere new.csv", &["state.json", "levytilt fit"]);
+    let both: String = (0..60).map(|k| format!("{k},{},{}\n", k * k % 7, k * k % 11)).collect();
+    at.write("two.csv", format!("time,a,b\n{both}"));
+    at.ok("fit two.csv --drift linear --paths 20 --quiet --out two");
+    at.refused("update two two.csv", &["linear", "one column at a time"]);
+}

@@ -1,0 +1,56 @@
+//! Let another crate find the potentials of a fit, for example by training networks.
+
+use super::find::{Found, find, found};
+use super::start::{Beginning, begin};
+use super::{FitOptions, Spec};
+use crate::posterior::Potentials;
+use crate::series::TimeGrid;
+use crate::solve::{LearnOptions, Learned, Method, Parameter};
+use crate::{Chain, Error, Model, Result};
+
+/// A search for potentials in place of those of the library.
+pub trait PotentialFinder {
+    /// Whether it learns parameters itself, by [`PotentialFinder::learn`]; if not, sweeps learn them first.
+    fn learns(&self) -> bool;
+
+    /// Learn what is free in `parameters`, whose values are the start.
+    fn learn(
+        &mut self,
+        model: &Model,
+        parameters: &[Parameter],
+        data: (&TimeGrid, &[&[f64]]),
+        options: &LearnOptions,
+    ) -> Result<Learned>;
+
+    /// The potentials at the parameters found.
+    fn potentials(&mut self, chain: &Chain, options: &LearnOptions) -> Result<Potentials>;
+}
+
+/// Parameters for `finder`: learned by it, or by the library.
+pub(super) fn find_for(
+    finder: Option<&mut (dyn PotentialFinder + '_)>,
+    spec: &Spec,
+    (grid, columns): (&TimeGrid, &[&[f64]]),
+    options: &FitOptions,
+    learn: &LearnOptions,
+) -> Result<Found> {
+    match finder {
+        Some(finder) if finder.learns() => {
+            if spec.network.is_some() {
+                return Err(Error::Shape {
+                    what: "joint training of parameters and potential",
+                    got: "a drift network".into(),
+                    expected: "a parametric drift; a drift network is learned by sweeps".into(),
+                });
+            }
+            let Beginning { model, parameters } = begin(spec, grid, columns, options.priors)?;
+            Ok(found(finder.learn(&model, &parameters, (grid, columns), learn)?))
+        }
+        None if learn.method == Method::Neural => Err(Error::Shape {
+            what: "method neural",
+            got: "no networks".into(),
+            expected: "a call through levytilt_paper::fit_neural, which trains them".into(),
+        }),
+        _ => find(spec, grid, columns, options.priors, learn),
+    }
+}
