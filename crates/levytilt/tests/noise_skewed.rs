@@ -93,7 +93,7 @@ fn identity_stable_nodes_follow_the_density() {
         let error = |x: f64| ((nodes.log_density_value(x) - law.log_pdf(x)).exp() - 1.0).abs();
         for i in 0..=60 {
             let x = law.quantile(0.0005 + 0.999 * f64::from(i) / 60.0).unwrap();
-            assert!(error(x) < 5e-3, "alpha {alpha} skew {skew} at {x}: {}", error(x));
+            assert!(error(x) < 1e-2, "alpha {alpha} skew {skew} at {x}: {}", error(x));
         }
         for i in 0..=30 {
             let x = 100.0 * 1e4f64.powf(f64::from(i) / 30.0);
@@ -127,8 +127,15 @@ fn statistics_draws_have_the_characteristic_function() {
 }
 
 /// ln p(values) of dx = θ(μ − x) dt + dL by characteristic functions: φ_{x'}(u) = e^{iub} φ_x(au) φ_J(u), transformed back
-/// around each observation. Knows nothing of nodes and kernels.
-fn fourier_evidence(noise: &dyn Noise, (theta, mu): (f64, f64), dt: f64, values: &[f64], sigma: f64, x0: f64) -> f64 {
+/// around each observation. J is the noise of the `parts` latent steps of a gap, each shrunk by the drift after it. Knows
+/// nothing of nodes and kernels.
+fn fourier_evidence(
+    noise: &dyn Noise,
+    (theta, mu): (f64, f64),
+    (dt, parts): (f64, usize),
+    values: &[f64],
+    (sigma, x0): (f64, f64),
+) -> f64 {
     let (decay, du, top) = ((-theta * dt).exp(), 2.0 * PI / 1500.0, 7.5 / sigma);
     let push = mu * (1.0 - decay);
     let frequencies: Vec<f64> = (0..(top / du) as usize).map(|i| (i as f64 + 0.5) * du).collect();
@@ -140,7 +147,13 @@ fn fourier_evidence(noise: &dyn Noise, (theta, mu): (f64, f64), dt: f64, values:
         let spectrum: Vec<(f64, f64)> = frequencies
             .iter()
             .map(|&u| {
-                let jump = characteristic(noise, dt, u);
+                let step = dt / parts as f64;
+                let each = |k: usize| {
+                    let u = u * (-theta * step * k as f64).exp();
+                    (noise.log_characteristic(step, u), noise.characteristic_phase(step, u))
+                };
+                let (size, phase) = (0..parts).map(each).fold((0.0, 0.0), |sum, next| (sum.0 + next.0, sum.1 + next.1));
+                let jump = (size.exp() * phase.cos(), size.exp() * phase.sin());
                 let (re, im) = points.iter().fold((0.0, 0.0), |(re, im), &(x, mass)| {
                     let angle = u * (decay * x + push);
                     (re + mass * angle.cos(), im + mass * angle.sin())
@@ -176,11 +189,12 @@ fn golden_exact_grid_agrees_with_a_fourier_filter() {
             let error: f64 = StandardNormal.sample(&mut rng);
             seen.push(x + sigma * error);
         }
-        let want = fourier_evidence(noise.as_ref(), (theta, mu), dt, &seen, sigma, x0);
         let times: Vec<f64> = (1..=8).map(|j| dt * f64::from(j)).collect();
         let mut all = vec![0.0];
         all.extend(times);
         let grid = TimeGrid::new(&all, None).unwrap();
+        let parts = grid.steps() / seen.len();
+        let want = fourier_evidence(noise.as_ref(), (theta, mu), (dt, parts), &seen, (sigma, x0));
         let mut values = vec![f64::NAN];
         values.extend(seen);
         let drift = Box::new(Ou::new(theta, mu).unwrap());
