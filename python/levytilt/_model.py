@@ -14,12 +14,13 @@ from ._progress import learning
 class Model:
     """Drift, noise, observation noise and initial state. Given parameters are held fixed; the others are learned.
 
-    drift: "ou" (theta, mu), "double-well" (theta1, theta2), "linear" (slope, offset), "neural" (width, depth), "none".
+    drift: "ou" (theta, mu), "double-well" (theta1, theta2), "linear" (slope, offset), "neural" (width, depth), "none", or a
+    formula for the state x, such as "theta*(mu - x)": every other name in it is a parameter.
     noise: "stable" (alpha, scale), "truncated-stable", "tempered-stable", "variance-gamma", "nig", "student",
     "compound-poisson", "gaussian", "skewed-stable", "skewed-tempered-stable", "skewed-variance-gamma", "skewed-nig" (skew),
     "skewed-compound-poisson" (jump_mean), or "auto", which fits them all and keeps the one with the highest evidence.
     Further parameters: observation_std, brownian, x0, x0_std. `parameters` holds values for single dimensions, such as
-    ``{"theta[NVDA]": 3.0}``. Names and meanings are those of ``levytilt fit --help``.
+    ``{"theta[NVDA]": 3.0}``, and what is known of parameters of a formula: ``{"k": {"guess": 1.0, "low": 0.0}}``. Names and meanings are those of ``levytilt fit --help``.
     """
 
     def __init__(
@@ -27,14 +28,14 @@ class Model:
         drift: str = "ou",
         noise: str = "stable",
         *,
-        parameters: dict[str, float] | None = None,
+        parameters: dict[str, Any] | None = None,
         **fixed: float,
     ):
         self.drift = drift
         self.noise = noise
         self.parameters = dict(parameters or {})
         self.fixed = fixed
-        refuse_unknown("Model", fixed, ["model", "drift"])
+        refuse_unknown("Model", fixed, ["model", "drift"], _levytilt.formula_parameters(drift))
         _levytilt.check(packed(**self._keywords()))
 
     def _keywords(self) -> dict[str, Any]:

@@ -151,6 +151,27 @@ def test_models_say_what_they_are():
         lt.Model("circle")
 
 
+def test_a_drift_can_be_a_formula():
+    made = lt.simulate(drift="k*(m - x)", k=2.0, m=1.0, alpha=1.5, scale=1.0, observation_std=0.1, steps=100)
+    assert made.truth["parameters"]["k"] == 2.0
+    model = lt.Model(drift="k*(m - x)", m=1.0, alpha=1.5, scale=1.0, observation_std=0.1)
+    fit = model.fit(made.times, made.values, paths=50)
+    assert fit.summary["parameters"]["m"]["fixed"] and not fit.summary["parameters"]["k"]["fixed"]
+    known = {"k": {"guess": 1.0, "low": 0.0}}
+    bounded = lt.Model(drift="k*(m - x)", m=1.0, alpha=1.5, scale=1.0, observation_std=0.1, parameters=known)
+    again = bounded.fit(made.times, made.values, paths=50)
+    k, error = (fit.summary["parameters"]["k"][key] for key in ("estimate", "std_error"))
+    assert abs(again.summary["parameters"]["k"]["estimate"] - k) < error
+    given = dict(m=1.0, alpha=1.5, scale=1.0, observation_std=0.1, x0=0.0)
+    formula = lt.exact(made.times, made.values, drift="k*(m - x)", k=2.0, **given)
+    named = lt.exact(made.times, made.values, drift="ou", theta=2.0, mu=given.pop("m"), **given)
+    assert abs(formula.log_evidence - named.log_evidence) < 1e-6
+    with pytest.raises(lt.InputError, match="column 3"):
+        lt.Model(drift="k*(m - x")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'q'"):
+        lt.Model(drift="k*(m - x)", q=1.0)
+
+
 def test_jumps_are_the_table_of_the_run(tmp_path):
     times = np.arange(80.0)
     values = 0.1 * (times**2 % 7) + np.where(times >= 40, 30.0, 0.0)

@@ -19,7 +19,8 @@ Start here:
   levytilt exact sim/data.csv --config run/model.toml
   levytilt doctor sim/data.csv
 
-Data is CSV (or .csv.gz) with a header row. The first column is time: numbers, or ISO 8601 timestamps or dates.
+Data is CSV (or .csv.gz) with a header row. The first column is time (or --time-column): numbers,
+dates or timestamps. Separator, decimal comma and date format are recognised, or given as flags.
 The other columns are observed values; a missing value is empty, NaN or NA. Times may be irregular and rows in any
 order. `levytilt COMMAND --help` has the details and more examples.
 

@@ -6,8 +6,9 @@ pub mod reproduce;
 use clap::{Args, Parser, Subcommand};
 use levytilt_run::failure::bad;
 use levytilt_run::report;
-use levytilt_run::settings::{DataSettings, DriftSettings, GridSettings, Init, Method, ModelSettings, Settings};
+use levytilt_run::settings::{DataSettings, DriftSettings, GridSettings, Init, Method, ModelSettings, Named, Settings};
 use levytilt_run::settings::{SimulateSettings, SolveSettings, method_parser, parse_parameter};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::args::backtest::{BACKTEST_HELP, BacktestArgs};
@@ -100,6 +101,9 @@ pub struct SimulateArgs {
     /// Drift.
     #[command(flatten)]
     pub drift: DriftSettings,
+    /// Parameters by name.
+    #[command(flatten)]
+    pub set: SetArgs,
     /// Steps.
     #[command(flatten)]
     pub grid: GridSettings,
@@ -112,6 +116,20 @@ pub struct SimulateArgs {
     /// How to report.
     #[command(flatten)]
     pub report: ReportArgs,
+}
+
+/// Parameters by name.
+#[derive(Debug, Clone, Args)]
+pub struct SetArgs {
+    /// Fix a parameter of a formula or of one dimension: "k=3", "theta[NVDA]=3", "x0[NVDA]=0"; may be repeated
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_parameter, help_heading = "Drift")]
+    pub set: Vec<(String, f64)>,
+}
+
+impl SetArgs {
+    fn parameters(&self) -> BTreeMap<String, Named> {
+        self.set.iter().map(|(name, value)| (name.clone(), (*value).into())).collect()
+    }
 }
 
 /// A record and the model for it, as `exact` and `fit` take them.
@@ -132,6 +150,9 @@ pub struct RecordArgs {
     /// Drift.
     #[command(flatten)]
     pub drift: DriftSettings,
+    /// Parameters by name.
+    #[command(flatten)]
+    pub set: SetArgs,
     /// Steps.
     #[command(flatten)]
     pub grid: GridSettings,
@@ -157,9 +178,6 @@ pub struct FitArgs {
     /// The record and the model for it.
     #[command(flatten)]
     pub record: RecordArgs,
-    /// Fix a parameter of one dimension, such as "theta[NVDA]=3" or "x0[NVDA]=0"; may be repeated
-    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_parameter, help_heading = "Data")]
-    pub set: Vec<(String, f64)>,
     /// Directory for the results; made if missing
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -288,9 +306,9 @@ pub struct DoctorArgs {
     /// CSV file to check, plain or gzipped, or - for standard input [default: check the machine only]
     #[arg(value_name = "DATA")]
     pub source: Option<String>,
-    /// Value columns to check, separated by commas [default: all]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub columns: Vec<String>,
+    /// Columns, and how the table is written.
+    #[command(flatten)]
+    pub data: DataSettings,
     /// Print what was found as JSON
     #[arg(long)]
     pub json: bool,
@@ -408,6 +426,7 @@ impl SimulateArgs {
         Settings {
             model: self.model.clone(),
             drift: self.drift.clone(),
+            parameters: self.set.parameters(),
             grid: self.grid.clone(),
             simulate: self.simulate.clone(),
             solve: self.solve.clone(),
@@ -423,6 +442,7 @@ impl RecordArgs {
             data: self.data.clone(),
             model: self.model.clone(),
             drift: self.drift.clone(),
+            parameters: self.set.parameters(),
             grid: self.grid.clone(),
             ..Settings::default()
         }
@@ -444,6 +464,6 @@ impl FitArgs {
             threads,
             ..self.solve.clone()
         };
-        Settings { solve, parameters: self.set.iter().cloned().collect(), ..self.record.settings() }
+        Settings { solve, ..self.record.settings() }
     }
 }

@@ -38,7 +38,7 @@ pub fn run(request: Request, heed: impl FnOnce() -> Watcher + Send) -> Result<Ou
     let Request { source, settings, config, out } = request;
     let lock = out.as_deref().map(Lock::new).transpose()?;
     let settings = settings.with_config(config.as_deref())?;
-    let table = table::read(&source, &settings.data.chosen())?;
+    let table = table::read(&source, &settings.data.chosen(), &settings.data.format())?;
     let threads = settings.solve.threads;
     let outcome = with_threads(threads, || kept_in(out.as_deref(), || analyse(settings, &table, heed())))??;
     if let Some(lock) = lock {

@@ -9,7 +9,6 @@ use super::page::{Block, Page, Section};
 use super::scene::Scene;
 use super::{message, motion, noise, parameters, path, quality, trace};
 use crate::settings::DriftName;
-use crate::settings::name_of;
 use crate::table::input::Table;
 use crate::workflow::exact;
 use crate::workflow::fit::Outcome;
@@ -38,10 +37,10 @@ pub fn fit_page(material: &Material) -> Result<Page> {
         Section::new(
             "parameters",
             "Parameters",
-            vec![Block::Table(parameters::table(&outcome.fit, summary.drift, summary.noise))],
+            vec![Block::Table(parameters::table(&outcome.fit, &summary.drift, summary.noise))],
         ),
         Section::new("quality", "How good is this fit?", quality::blocks(summary, &outcome.fit.diagnosis(), rival)),
-        Section::new("drift", "Drift", all.clone().map(|i| Block::Pair(motion::figures(&scene, i))).collect()),
+        Section::new("drift", "Drift", motion::blocks(&scene)),
         Section::new("noise", "Noise", all.map(|i| noise::blocks(&scene, i)).collect::<Result<Vec<_>>>()?.concat()),
     ];
     let steps = trace::figures(&outcome.trace, &outcome.fit, &table.names);
@@ -54,13 +53,13 @@ pub fn fit_page(material: &Material) -> Result<Page> {
     let names = table.names.join(", ");
     Ok(Page {
         kind: "fit".into(),
-        title: format!("{names}: {}, {} noise", drift_name(summary.drift), summary.noise),
+        title: format!("{names}: {}, {} noise", drift_name(&summary.drift), summary.noise),
         lead: format!(
             "{} observations of {names} from {}, modelled by a hidden path of {} steps that {}.",
             summary.observations,
             table.source,
             summary.steps,
-            movement(summary.drift, summary.noise)
+            movement(&summary.drift, summary.noise)
         ),
         dimensions: table.names.clone(),
         sections,
@@ -68,18 +67,19 @@ pub fn fit_page(material: &Material) -> Result<Page> {
     })
 }
 
-fn drift_name(drift: DriftName) -> String {
+fn drift_name(drift: &DriftName) -> String {
     match drift {
-        DriftName::NONE => "no drift".into(),
-        _ => format!("{} drift", name_of(&drift)),
+        &DriftName::NONE => "no drift".into(),
+        DriftName::Formula(text) => format!("drift {text}"),
+        DriftName::Listed(name) => format!("{name} drift"),
     }
 }
 
 /// What the path does, in words.
-fn movement(drift: DriftName, noise: &str) -> &'static str {
+fn movement(drift: &DriftName, noise: &str) -> &'static str {
     match (drift, noise) {
-        (DriftName::NONE, "gaussian") => "diffuses",
-        (DriftName::NONE, _) => "jumps",
+        (&DriftName::NONE, "gaussian") => "diffuses",
+        (&DriftName::NONE, _) => "jumps",
         (_, "gaussian") => "drifts and diffuses",
         _ => "drifts and jumps",
     }

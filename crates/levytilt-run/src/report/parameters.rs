@@ -13,7 +13,7 @@ use crate::settings::DriftName;
 pub const NINETY: f64 = 1.645;
 
 /// The table of parameters.
-pub fn table(fit: &Fit, drift: DriftName, noise: &str) -> Table {
+pub fn table(fit: &Fit, drift: &DriftName, noise: &str) -> Table {
     let mut shifts = fit.shift.iter().copied();
     // One shift for each that is not fixed, or none at all.
     let mut shift = |p: &Estimate| if p.fixed { 0.0 } else { shifts.next().unwrap_or(0.0) };
@@ -54,8 +54,11 @@ fn row(p: &Estimate, transform: Transform, shift: f64, about: &str) -> Vec<Cell>
 }
 
 /// What a parameter is, from the entry of its family.
-fn about(name: &str, drift: DriftName, noise: &str) -> &'static str {
+fn about(name: &str, drift: &DriftName, noise: &str) -> &'static str {
     let plain = name.split('[').next().unwrap_or(name);
+    if drift.formula_names().iter().any(|known| known == plain) {
+        return "parameter of the formula";
+    }
     let of_drift = drift.family().and_then(|family| family.parameter(plain));
     let of_noise = || Family::named(noise).and_then(|family| family.parameter(plain));
     let of_none = || registry::find(plain).map(|listed| listed.entry());
@@ -77,8 +80,8 @@ mod tests {
     fn identity_every_parameter_has_a_meaning() {
         for listed in registry::all() {
             let (family, entry) = listed.owners[0];
-            let drift = DriftName::named(family).unwrap_or(DriftName::NONE);
-            assert_eq!(about(&format!("{}[A]", listed.name), drift, family), entry.about);
+            let drift = DriftName::read(family).unwrap_or(DriftName::NONE);
+            assert_eq!(about(&format!("{}[A]", listed.name), &drift, family), entry.about);
         }
     }
 

@@ -6,7 +6,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{
-    DataSettings, DriftSettings, GridSettings, ModelSettings, Settings, SimulateSettings, SolveSettings, parameters,
+    DataSettings, DriftName, DriftSettings, GridSettings, ModelSettings, Settings, SimulateSettings, SolveSettings,
+    parameters,
 };
 use crate::failure::bad;
 
@@ -46,6 +47,12 @@ pub fn keywords(sections: &[&str]) -> Vec<String> {
     wanted.flat_map(|(_, keys, _)| keys()).collect()
 }
 
+/// Names of the parameters of the formula among the keywords, if there is one.
+fn formula_names(given: &Map<String, Value>) -> Vec<String> {
+    let drift = given.get("drift").and_then(Value::as_str).and_then(|text| DriftName::read(text).ok());
+    drift.map_or(Vec::new(), |drift| drift.formula_names())
+}
+
 impl Settings {
     /// The settings that flat keywords describe; `parameters` holds values of single dimensions.
     ///
@@ -53,9 +60,21 @@ impl Settings {
     /// An unknown keyword; a value of the wrong kind, with its keyword.
     pub fn from_keywords(given: Map<String, Value>) -> Result<Self> {
         let mut sections = Map::new();
+        let named = formula_names(&given);
         for (key, value) in given.into_iter().filter(|(_, value)| !value.is_null()) {
+            if let ("parameters", Value::Object(given), Some(Value::Object(known))) =
+                (key.as_str(), &value, sections.get_mut("parameters"))
+            {
+                known.extend(given.clone());
+                continue;
+            }
             if key == "parameters" {
                 sections.insert(key, value);
+                continue;
+            }
+            if named.contains(&key) && parameters::Section::of(&key).is_none() {
+                let place = sections.entry("parameters").or_insert_with(|| Value::Object(Map::new()));
+                place.as_object_mut().into_iter().for_each(|place| drop(place.insert(key.clone(), value.clone())));
                 continue;
             }
             let Some((section, _, attempt)) = SECTIONS.iter().find(|(_, keys, _)| keys().contains(&key)) else {

@@ -30,8 +30,6 @@ pub struct Drifts;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Noises;
 
-/// A drift.
-pub type DriftName = Name<Drifts>;
 /// A noise.
 pub type NoiseName = Name<Noises>;
 
@@ -47,7 +45,7 @@ impl Listing for Drifts {
         let family = |f: &DriftFamily| (f.name, with_names(f.about, f.parameters));
         let mut all: Vec<_> = DRIFT_FAMILIES.iter().map(family).collect();
         // `none` stays last.
-        all.insert(all.len() - 1, (DriftName::NEURAL.0, "A network, for `fit` only: width, depth".into()));
+        all.insert(all.len() - 1, (Name::<Self>::NEURAL.0, "A network, for `fit` only: width, depth".into()));
         all
     }
 }
@@ -62,7 +60,7 @@ impl Listing for Noises {
     }
 }
 
-impl DriftName {
+impl Name<Drifts> {
     /// The default.
     pub const OU: Self = Self("ou", PhantomData);
     /// No drift.
@@ -105,7 +103,7 @@ impl<L: Listing> Name<L> {
     }
 
     /// What is wrong with a name that is not listed.
-    fn unknown(name: &str) -> String {
+    pub(super) fn unknown(name: &str) -> String {
         let known: Vec<&str> = L::listed().iter().map(|(name, _)| *name).collect();
         let close = close_names(name, known.iter().copied());
         match close.as_slice() {

@@ -101,8 +101,9 @@ impl Section {
         let all = || self.keys();
         match close_names(key, all()).as_slice() {
             [] => format!(
-                "unknown field `{key}` of [{section}]; expected one of {}",
-                all().collect::<Vec<_>>().join(", ")
+                "unknown field `{key}` of [{section}]; expected one of {}{}",
+                all().collect::<Vec<_>>().join(", "),
+                if self == Self::Drift { "; parameters of a formula belong in [parameters]" } else { "" }
             ),
             close => format!("unknown field `{key}` of [{section}]; did you mean {}?", close.join(" or ")),
         }
@@ -173,9 +174,11 @@ impl Args for ModelSettings {
         let choice = |name: &'static str, value: &'static str, heading: &'static str, help: &'static str| {
             Arg::new(name).long(name).value_name(value).help_heading(heading).help(help)
         };
-        let drift = choice("drift", "KIND", "Drift", "Drift family [default: ou]");
+        let drift = choice("drift", "KIND", "Drift", "Drift family, or a formula for state x [default: ou]");
         let noise = choice("noise", "FAMILY", "Noise", "Noise family [default: stable]");
-        let command = command.arg(drift.value_parser(DriftName::parser())).arg(noise.value_parser(NoiseName::parser()));
+        let command = command
+            .arg(drift.value_parser(DriftName::parser()).allow_hyphen_values(true))
+            .arg(noise.value_parser(NoiseName::parser()));
         Values::flags(Section::Model, command)
     }
 
@@ -187,7 +190,7 @@ impl Args for ModelSettings {
 impl FromArgMatches for ModelSettings {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         Ok(Self {
-            drift: matches.get_one("drift").copied(),
+            drift: matches.get_one("drift").cloned(),
             noise: matches.get_one("noise").copied(),
             values: Values::matched(Section::Model, matches),
             clock: None,
@@ -232,7 +235,7 @@ impl FromArgMatches for DriftSettings {
 /// A section is written as a map: what is given, in a fixed order.
 fn write<S: Serializer>(
     serializer: S,
-    first: &[(&str, Option<&'static str>)],
+    first: &[(&str, Option<&str>)],
     values: &Values,
     last: &[(&str, Option<Last>)],
 ) -> Result<S::Ok, S::Error> {
@@ -259,7 +262,8 @@ enum Last {
 
 impl Serialize for ModelSettings {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let names = [("drift", self.drift.map(DriftName::as_str)), ("noise", self.noise.map(NoiseName::as_str))];
+        let names =
+            [("drift", self.drift.as_ref().map(DriftName::as_str)), ("noise", self.noise.map(NoiseName::as_str))];
         write(serializer, &names, &self.values, &[("clock", self.clock.map(Last::Clock))])
     }
 }

@@ -23,7 +23,7 @@ const MOST_STEPS: usize = 100_000_000;
 pub struct Truth {
     pub drift: DriftName,
     pub noise: NoiseName,
-    pub parameters: BTreeMap<&'static str, f64>,
+    pub parameters: BTreeMap<String, f64>,
     pub x0: f64,
     pub x0_std: Option<f64>,
     pub steps: usize,

@@ -2,7 +2,7 @@
 
 use super::{Drift, at_least_one, double_well, expect_length, linear, none, ou};
 use crate::Result;
-use crate::parameter::ParameterEntry;
+use crate::parameter::{Known, ParameterEntry};
 
 /// A family of drifts: its name, its parameters, and how to build a member.
 #[derive(Debug, Clone, Copy)]
@@ -22,10 +22,10 @@ pub struct DriftFamily {
 pub(super) type Build = fn(usize, &[f64]) -> Result<Box<dyn Drift>>;
 
 /// The place of a number among the parameters of a model of several dimensions.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Place {
     /// The parameter, as it is named in one dimension.
-    pub entry: &'static ParameterEntry,
+    pub entry: Known,
     /// The dimension that it moves.
     pub dimension: usize,
     /// The dimension that acts on it, where that can be another one.
@@ -66,10 +66,10 @@ impl DriftFamily {
     pub fn places(&self, dim: usize) -> Vec<Place> {
         let all = |(k, entry): (usize, &'static ParameterEntry)| {
             let matrix = self.coupled && k == 0;
-            let by = move |dimension| (0..dim).map(move |by| Place { entry, dimension, by: Some(by) });
+            let by = move |dimension| (0..dim).map(move |by| Place { by: Some(by), ..Place::new(entry, dimension) });
             let rows: Vec<Place> = match matrix {
                 true => (0..dim).flat_map(by).collect(),
-                false => (0..dim).map(|dimension| Place { entry, dimension, by: None }).collect(),
+                false => (0..dim).map(|dimension| Place::new(entry, dimension)).collect(),
             };
             rows
         };
@@ -78,12 +78,17 @@ impl DriftFamily {
 }
 
 impl Place {
+    /// A parameter of one dimension that no other acts on.
+    pub fn new(entry: impl Into<Known>, dimension: usize) -> Self {
+        Self { entry: entry.into(), dimension, by: None }
+    }
+
     /// The name as users write it: plain in one dimension, else `theta[A]` and `slope[A,B]`, the slope of A by B.
     pub fn label(&self, dimensions: &[String]) -> String {
         match (dimensions, self.by) {
-            ([] | [_], _) => self.entry.name.into(),
-            (all, None) => format!("{}[{}]", self.entry.name, all[self.dimension]),
-            (all, Some(by)) => format!("{}[{},{}]", self.entry.name, all[self.dimension], all[by]),
+            ([] | [_], _) => self.entry.name().into(),
+            (all, None) => format!("{}[{}]", self.entry.name(), all[self.dimension]),
+            (all, Some(by)) => format!("{}[{},{}]", self.entry.name(), all[self.dimension], all[by]),
         }
     }
 }

@@ -6,6 +6,7 @@ mod exact_fit;
 mod find;
 mod find_network;
 mod finder;
+mod guess;
 mod judge;
 mod kind;
 mod spec;

@@ -1,8 +1,10 @@
 //! Turn a kind of model and data into a model to start from, with priors for what is to be learned.
 
 use super::Spec;
+use super::guess::{Guessed, guess_formula};
 use crate::drift::Place;
 use crate::model::OBSERVATION_STD;
+use crate::parameter::Known;
 use crate::series::{Scales, TimeGrid};
 use crate::solve::{Parameter, Prior, parameters};
 use crate::{Model, Result, Start};
@@ -27,27 +29,47 @@ pub(super) fn begin(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], priors: bo
             false => Ok(None),
         })
         .collect::<Result<Vec<_>>>()?;
+    let guessed = match (&spec.formula, &scales[..]) {
+        (Some(formula), [Some(scales)]) => {
+            guess_formula(formula, &|name| spec.given(name), (&rows, columns[0]), scales)?
+        }
+        _ => Vec::new(),
+    };
+    let guess = |place: &Place, scales: &Scales| match &place.entry {
+        Known::Listed(entry) => entry.guess(scales, &|name| alone[place.dimension].given(name)),
+        Known::Named(named) => find_guess(&guessed, &named.name).map_or(f64::NAN, |guessed| guessed.value),
+    };
     let value = |place: &Place| match (spec.held(place), &scales[place.dimension]) {
         (Some(value), _) => value,
         // Dimensions start as strangers.
         (None, _) if place.by.is_some_and(|by| by != place.dimension) => 0.0,
-        (None, Some(scales)) => place.entry.guess(scales, &|name| alone[place.dimension].given(name)),
+        (None, Some(scales)) => guess(place, scales),
         (None, None) => f64::NAN,
     };
-    let error = |i| value(&Place { entry: const { &OBSERVATION_STD }, dimension: i, by: None });
+    let error = |i| value(&Place::new(const { &OBSERVATION_STD }, i));
     let starts = (0..spec.dim()).map(|i| first_state(&alone[i], columns[i], error(i))).collect();
     let model = spec.assemble(value, starts)?;
     let mut parameters = parameters(&model);
     for (parameter, place) in parameters.iter_mut().zip(&places) {
         parameter.name = spec.label(place);
-        parameter.fixed = spec.held(place).is_some() || !place.entry.learned;
+        parameter.fixed = spec.held(place).is_some() || !place.entry.learned();
         if let Some(own) = scales[place.dimension].as_ref().filter(|_| priors && !parameter.fixed) {
             let by = place.by.and_then(|by| scales[by].as_ref()).unwrap_or(own);
             let mean = parameter.transform.forward(parameter.value);
-            parameter.prior = Some(Prior { mean, std: place.entry.prior_std(own, by) });
+            parameter.prior = match &place.entry {
+                Known::Listed(entry) => Some(Prior { mean, std: entry.prior_std(own, by) }),
+                Known::Named(named) => {
+                    let wide = find_guess(&guessed, &named.name).map(|guessed| Prior { mean, std: guessed.prior_std });
+                    named.prior.or(wide)
+                }
+            };
         }
     }
     Ok(Beginning { model, parameters })
+}
+
+fn find_guess<'a>(guessed: &'a [Guessed], name: &str) -> Option<&'a Guessed> {
+    guessed.iter().find(|guessed| guessed.name == name)
 }
 
 /// Times with a row of observations.

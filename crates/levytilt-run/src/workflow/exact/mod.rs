@@ -13,7 +13,8 @@ use crate::directory::lock::Lock;
 use crate::failure::bad;
 use crate::settings::build_model::{build, settle_start};
 use crate::settings::{DriftName, NoiseName, Settings};
-use crate::table::input::{self, Table};
+use crate::table::Table;
+use crate::table::columns::some_of;
 use crate::workflow::exact::summary::{Parameter, Summary, write_posterior};
 
 /// What `exact` found, and for which settings.
@@ -70,7 +71,7 @@ pub fn only_column<'a>(table: &'a Table, command: &str) -> Result<&'a [f64]> {
             "{}: has {} value columns ({}), and {command} explains one: choose it with --column",
             table.source,
             table.names.len(),
-            input::some_of(table.names.iter().cloned())
+            some_of(table.names.iter().cloned())
         ))),
     }
 }

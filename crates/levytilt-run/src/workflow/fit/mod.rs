@@ -115,7 +115,13 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         seconds: started.elapsed().as_secs_f64(),
         seed: options.seed,
         version: env!("CARGO_PKG_VERSION"),
-        warnings: fit.warnings.iter().cloned().chain(table.calendar.warning()).collect(),
+        warnings: fit
+            .warnings
+            .iter()
+            .cloned()
+            .chain(table.calendar.warning())
+            .chain(table.notes.iter().cloned())
+            .collect(),
         estimates: fit.parameters.clone(),
     };
     let model = filled(&summary, &fit, &settings)?;
@@ -244,10 +250,10 @@ fn filled(summary: &Summary, fit: &Fit, settings: &Settings) -> Result<Settings>
         // What holds for all is said for each.
         settings.model.values.retain(|name| ![X0, X0_STD].contains(&name));
         for (name, (mean, std)) in names.iter().zip(means.into_iter().zip(stds)) {
-            settings.parameters.insert(format!("{X0}[{name}]"), mean);
-            std.and_then(|std| settings.parameters.insert(format!("{X0_STD}[{name}]"), std));
+            settings.parameters.insert(format!("{X0}[{name}]"), mean.into());
+            std.and_then(|std| settings.parameters.insert(format!("{X0_STD}[{name}]"), std.into()));
         }
-        settings.parameters.extend(fit.parameters.iter().map(|p| (p.name.clone(), p.value)));
+        settings.parameters.extend(fit.parameters.iter().map(|p| (p.name.clone(), p.value.into())));
         return Ok(settings);
     }
     settings.model.values.set(X0, Some(means[0]));

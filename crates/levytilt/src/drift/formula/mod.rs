@@ -28,8 +28,9 @@ mod typeset;
 pub use inputs::{Between, Inputs};
 pub use motion::FormulaDrift;
 
+use super::Place;
 use crate::error::expect_length;
-use crate::parameter::{Prior, Transform};
+use crate::parameter::{Domain, Known, Prior, Transform};
 use crate::{Error, Result};
 use parse::{Expression, is_reserved, parse};
 use program::{Names, Program};
@@ -80,10 +81,19 @@ impl FormulaParameter {
     /// The scale on which it is learned: its logarithm if it is bounded below by 0, ln(p/(high − p)) if it lies between 0
     /// and a bound, else itself.
     pub fn transform(&self) -> Transform {
+        self.domain().transform()
+    }
+
+    /// Values allowed: those within the bounds.
+    pub fn domain(&self) -> Domain {
         match (self.low, self.high) {
-            (Some(0.0), Some(high)) => Transform::Logit(high),
-            (Some(0.0), None) => Transform::Log,
-            _ => Transform::Identity,
+            (Some(0.0), None) => Domain::POSITIVE,
+            (low, high) => Domain {
+                low: low.unwrap_or(f64::NEG_INFINITY),
+                high: high.unwrap_or(f64::INFINITY),
+                expected: "must lie within the bounds given for it",
+                ..Domain::REAL
+            },
         }
     }
 
@@ -223,6 +233,12 @@ impl Formula {
         expect_length("parameters of the formula", values.len(), self.parameters.len())?;
         self.parameters.iter().zip(values).try_for_each(|(parameter, value)| parameter.check(*value))?;
         FormulaDrift::new(self.clone(), values.to_vec())
+    }
+
+    /// The parameters as those of a model.
+    pub fn places(&self) -> Vec<Place> {
+        let place = |parameter: &FormulaParameter| Place::new(Known::Named(Arc::new(parameter.clone())), 0);
+        self.parameters.iter().map(place).collect()
     }
 
     fn parameter_mut(&mut self, name: &str) -> Result<&mut FormulaParameter> {
