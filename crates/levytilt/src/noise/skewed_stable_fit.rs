@@ -177,9 +177,9 @@ fn dictionary(peaked: bool, low: f64) -> Vec<(f64, f64)> {
     let far = 1e3 * FARTHEST;
     let ratios: &[(f64, f64, f64, f64)] = if peaked {
         columns.extend((0..16).map(|i| (0.0, 0.004 * 1.5f64.powi(i))));
-        &[(0.12, 1.12, 0.01, 10.0), (0.3, 1.25, 0.01, 40.0), (0.5, 1.6, 1.0, far)]
+        &[(0.12, 1.12, 0.01, 10.0), (0.3, 1.25, 0.01, 40.0), (0.5, 1.4, 1.0, 1e4), (0.55, 1.6, 1e4, far)]
     } else {
-        &[(0.25, 1.2, 3.0, 60.0), (0.5, 1.6, 4.0, far)]
+        &[(0.25, 1.2, 3.0, 60.0), (0.5, 1.4, 4.0, 1e4), (0.55, 1.6, 1e4, far)]
     };
     for &(width, ratio, from, to) in ratios {
         let mut c = from;
