@@ -152,7 +152,7 @@ impl ParameterEntry {
     pub fn prior_std(&self, own: &Scales, by: &Scales) -> f64 {
         match (self.prior, self.transform()) {
             (Some(prior), _) => prior(own, by),
-            (None, Transform::Log | Transform::Logit(_)) => 3.0,
+            (None, Transform::Log | Transform::Logit(_) | Transform::LogAbove(_)) => 3.0,
             (None, Transform::Symmetric(_)) => 2.0,
             (None, Transform::Identity) => 10.0 * own.spread,
         }
@@ -194,13 +194,15 @@ impl Domain {
         above && below
     }
 
-    /// The scale on which a value is free: logit between 0 and a bound or between −bound and bound, logarithm above 0, else
+    /// The scale on which a value is free: logit between 0 and a bound or from −1 to 1, logarithm of the distance above a
+    /// lower end, else
     /// the value itself.
     pub fn transform(&self) -> Transform {
         match (self.low, self.high) {
             (0.0, high) if high.is_finite() => Transform::Logit(high),
             (0.0, _) => Transform::Log,
             (-1.0, 1.0) => Transform::Symmetric(1.0),
+            (low, high) if low.is_finite() && high.is_infinite() => Transform::LogAbove(low),
             _ => Transform::Identity,
         }
     }
@@ -239,6 +241,8 @@ pub enum Transform {
     Logit(f64),
     /// ln((bound + p)/(bound − p)): parameters between −bound and bound.
     Symmetric(f64),
+    /// ln(p − bound): parameters above a bound.
+    LogAbove(f64),
 }
 
 impl Transform {
@@ -249,6 +253,7 @@ impl Transform {
             Self::Log => value.ln(),
             Self::Logit(bound) => (value / (bound - value)).ln(),
             Self::Symmetric(bound) => 2.0 * (value / bound).atanh(),
+            Self::LogAbove(bound) => (value - bound).ln(),
         }
     }
 
@@ -259,6 +264,7 @@ impl Transform {
             Self::Log => free.exp(),
             Self::Logit(bound) => bound / (1.0 + (-free).exp()),
             Self::Symmetric(bound) => bound * (0.5 * free).tanh(),
+            Self::LogAbove(bound) => bound + free.exp(),
         }
     }
 
@@ -269,6 +275,7 @@ impl Transform {
             Self::Log => value,
             Self::Logit(bound) => value * (bound - value) / bound,
             Self::Symmetric(bound) => (bound - value) * (bound + value) / (2.0 * bound),
+            Self::LogAbove(bound) => value - bound,
         }
     }
 }
@@ -286,6 +293,9 @@ mod tests {
         assert!(!Domain::REAL.contains(f64::INFINITY) && Domain::NON_NEGATIVE.contains(0.0));
         assert_eq!(index.transform(), Transform::Logit(2.0));
         assert_eq!(Domain::NON_NEGATIVE.transform(), Transform::Log);
+        let above = Domain { low: 1.0, ..Domain::REAL }.transform();
+        assert_eq!(above, Transform::LogAbove(1.0));
+        assert!((above.backward(above.forward(20.0)) - 20.0).abs() < 1e-12 && above.slope(20.0) == 19.0);
         assert_eq!(Domain { low: -9.0, high: 9.0, ..Domain::REAL }.transform(), Transform::Identity);
         assert_eq!(Domain { low: -1.0, high: 1.0, ..Domain::REAL }.transform(), Transform::Symmetric(1.0));
     }

@@ -34,6 +34,8 @@ const STABLE: [&str; 3] = ["stable", "gaussian", "skewed-stable"];
 pub(crate) struct Gathered {
     grid: TimeGrid,
     values: Vec<f64>,
+    /// Row of each observation in the full series.
+    rows: Vec<Option<usize>>,
     /// Steps of the full grid that each step gathers, as their lengths and the time from their end to that of the gap.
     steps: Vec<Vec<(f64, f64)>>,
 }
@@ -76,6 +78,7 @@ impl Gathered {
         };
         Ok(Some(Self {
             grid: grid.only(&kept),
+            rows: kept.iter().map(|&j| grid.observation(j)).collect(),
             values: kept.iter().map(|&j| spread[j]).collect(),
             steps: kept.windows(2).map(|pair| lengths(pair[0], pair[1])).collect(),
         }))
@@ -83,7 +86,7 @@ impl Gathered {
 
     /// The reduced problem of a model with this `index`.
     pub fn problem<'a>(&'a self, model: &'a Model, index: f64) -> Result<Problem<'a>> {
-        let mut problem = Problem::new(model, &self.grid, &self.values)?;
+        let mut problem = Problem::of_rows(model, &self.grid, &self.values, &self.rows)?;
         let drift = model.drift.as_ref();
         problem.lengths = self
             .steps
