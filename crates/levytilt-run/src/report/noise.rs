@@ -120,9 +120,9 @@ fn skewed_density(
         let [x, y, place, found_in] = ["distance", "model", "place", "found"].map(|column| format!("{column}_{name}"));
         figure = figure
             .column(&x, "distance", digits(xs.clone()))
-            .column(&y, &format!("model, {label}"), digits(model))
+            .column(&y, format!("model, {label}"), digits(model))
             .column(&place, "distance", digits(places))
-            .column(&found_in, &format!("posterior paths, {label}"), digits(found))
+            .column(&found_in, format!("posterior paths, {label}"), digits(found))
             .layer(Layer { aside: true, ..Layer::line(&format!("model, {label}"), colour, &x, &y) })
             .layer(Layer::points(&format!("posterior paths, {label}"), colour, &place, &found_in));
     }
