@@ -121,13 +121,16 @@ fn identity_every_flag_of_simulate_does_something() {
     }
     let all = [&ou, &well, &linear, &truncated, &nig, &gamma, &student, &poisson, &skewed, &upward];
     let given: BTreeSet<&str> = all.iter().flat_map(|l| l.split_whitespace()).filter(|w| w.starts_with("--")).collect();
-    let others: Vec<&str> = given.into_iter().chain(["--config", "--quiet"]).collect();
+    let others: Vec<&str> = given.into_iter().chain(["--config", "--quiet", SET]).collect();
     tour(&at, "simulate", &[(&ou, "--x0 1|--x0-std 1|--brownian 1|--every 2|--seed 2|--json")], &others);
     assert_eq!(at.ok(&format!("simulate {ou} --quiet")).out, "");
     let again = outcome(&at, "simulate --config out/settings.toml --out out");
     assert_eq!(again, outcome(&at, &format!("simulate {ou}")));
     at.refused(&format!("simulate {ou} --width 3"), &["--width", "levytilt fit"]);
 }
+
+/// Gives parameters of formulas, which formula.rs tries.
+const SET: &str = "--set";
 
 /// Parameters that `exact` and `fit` take, each with the noise or drift that has it.
 const PARAMETERS: [(&str, &str); 9] = [
@@ -162,7 +165,7 @@ fn identity_every_flag_of_exact_does_something() {
     let others: Vec<&str> = known
         .iter()
         .map(String::as_str)
-        .chain(["--config", "--quiet", "--out", "--column", "--columns"])
+        .chain(["--config", "--quiet", "--out", "--column", "--columns", SET])
         .chain(TABLE)
         .collect();
     let most = "made/data.csv --drift ou --noise stable --alpha 1.5 --json";
