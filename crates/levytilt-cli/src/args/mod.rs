@@ -36,7 +36,7 @@ pub enum Command {
     Simulate(SimulateArgs),
     /// Infer the parameters and the hidden path of a record
     #[command(allow_negative_numbers = true, after_help = FIT_HELP)]
-    Fit(FitArgs),
+    Fit(Box<FitArgs>),
     /// Forecast from the end of a fitted record
     #[command(after_help = FORECAST_HELP)]
     Forecast(ForecastArgs),
