@@ -56,6 +56,15 @@ class Fit:
         found = dict(self._run.posterior())
         return self._clock.frame(found.pop("time"), self._origin(), self.names, found)
 
+    def outliers(self) -> Any:
+        """Every observed value with the probability that it is wrong: time, column, value, probability.
+
+        Empty unless the model has errors="student" or errors="outliers". A DataFrame if the data were one, else a dictionary
+        of arrays.
+        """
+        found = dict(self._run.outliers())
+        return self._clock.rows(found.pop("time"), self._origin(), found)
+
     def jumps(self) -> Any:
         """Jumps of at least 10% probability: time, dimension, probability, and size with its 90% interval.
 
@@ -202,6 +211,18 @@ class Saved:
         with np.load(self.path / "paths.npz") as archive:
             times = archive["times"]
         return {"time": times, **{name: arrays[:, :, k] for k, name in enumerate(STATISTICS)}}
+
+    def outliers(self) -> dict[str, Any]:
+        table: list[dict[str, str]] = []
+        if (self.path / "outliers.csv").exists():
+            with open(self.path / "outliers.csv", newline="", encoding="utf-8") as file:
+                table = list(csv.DictReader(file))
+        return {
+            "time": self.engine.read_times([row["time"] for row in table]),
+            "column": [row["column"] for row in table],
+            "value": np.array([float(row["value"]) for row in table]),
+            "probability": np.array([float(row["probability"]) for row in table]),
+        }
 
     def jumps(self) -> dict[str, Any]:
         with open(self.path / "jumps.csv", newline="", encoding="utf-8") as file:

@@ -5,7 +5,7 @@ use csv::StringRecord;
 
 use crate::failure::{bad, quoted};
 use crate::number::number;
-use crate::table::columns::{arrange, choose_columns, column_name, text_column};
+use crate::table::columns::{arrange, choose_columns, column_name, some_of, text_column};
 use crate::table::dates;
 use crate::table::decimal::Decimal;
 use crate::table::format::Format;
@@ -30,6 +30,8 @@ pub struct Table {
     pub lines: Vec<usize>,
     /// How times are written.
     pub calendar: Calendar,
+    /// Known standard deviation of every row's value, if a column of the input has it.
+    pub errors: Option<Vec<f64>>,
     /// What was recognised in the file that a reader should know.
     pub notes: Vec<String>,
 }
@@ -71,6 +73,7 @@ pub fn from_numbers(source: &str, names: Vec<String>, times: &[f64], columns: &[
         columns: columns.iter().map(|column| order.iter().map(|&row| column[row]).collect()).collect(),
         lines: order.iter().map(|row| row + 1).collect(),
         calendar: Calendar::Numbers,
+        errors: None,
         notes: Vec::new(),
     };
     table.check_observed()?;
@@ -117,7 +120,7 @@ pub fn from_sparse_columns(
     let columns = columns.iter().map(|column| lines.iter().map(|line| column[line - 1]).collect()).collect();
     let time_name = column_name(&header, 0);
     let notes = note.into_iter().collect();
-    Ok(Table { source: source.into(), time_name, names, times, columns, lines, calendar, notes })
+    Ok(Table { source: source.into(), time_name, names, times, columns, lines, calendar, errors: None, notes })
 }
 
 /// Read a table from its text as it is, also columns that hold too little to learn from.
@@ -148,6 +151,7 @@ pub fn parse_sparse(text: &str, name: &str, only: &[String], format: &Format) ->
         columns: chosen.iter().map(read).collect::<Result<Vec<_>>>()?,
         lines: rows.iter().map(|row| row.line).collect(),
         calendar,
+        errors: None,
         notes,
     })
 }
@@ -163,6 +167,41 @@ pub fn parse_times(text: &str, name: &str) -> Result<Vec<(usize, Written)>> {
 }
 
 impl Table {
+    /// The same with the column called `name`, if one is named, as known errors of the only other column.
+    pub fn with_errors(mut self, name: Option<&str>) -> Result<Self> {
+        let Some(name) = name.filter(|_| self.errors.is_none()) else { return Ok(self) };
+        let columns = || some_of(self.names.iter().cloned());
+        let Some(place) = self.names.iter().position(|known| known == name) else {
+            let has = columns();
+            return Err(bad(format!("{}: has no column \"{name}\" for --error-column; it has {has}", self.source)));
+        };
+        if self.names.len() != 2 {
+            let others = self.names.len() - 1;
+            return Err(bad(format!(
+                "{}: --error-column {name} gives the errors of one value column, and {others} are read ({}): choose one \
+                 with --column",
+                self.source,
+                columns()
+            )));
+        }
+        self.names.remove(place);
+        let errors = self.columns.remove(place);
+        let given = |row: usize| !self.columns[0][row].is_nan();
+        if let Some(row) = (0..errors.len()).find(|&row| given(row) && !(errors[row] > 0.0 && errors[row].is_finite()))
+        {
+            return Err(bad(format!(
+                "{}, line {}, column \"{name}\": {} is not a standard deviation; expected a number greater than 0, or no \
+                 value in column \"{}\" there",
+                self.source,
+                self.lines[row],
+                if errors[row].is_nan() { "a missing value".into() } else { number(errors[row]) },
+                self.names[0]
+            )));
+        }
+        self.errors = Some(errors);
+        Ok(self)
+    }
+
     /// The times as they are written.
     pub fn time_texts(&self) -> Vec<String> {
         self.times.iter().map(|&time| self.calendar.write(time)).collect()

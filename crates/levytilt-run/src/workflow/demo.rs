@@ -69,6 +69,7 @@ pub fn record() -> Result<Table> {
         columns: vec![calcium.iter().rev().map(|ca| MIDDLE - ca.ln()).collect()],
         lines: table.lines.split_off(glacial).into_iter().rev().collect(),
         calendar: Calendar::Numbers,
+        errors: None,
         notes: Vec::new(),
     })
 }

@@ -162,15 +162,15 @@ impl Check {
                 "this noise cannot explain so large a move. Check that value, or use a noise with heavier tails",
             ),
         };
-        format!("{found} (p = {}): {meaning}", short(self.p_value))
+        format!("{found} (p {}): {meaning}", short(self.p_value))
     }
 }
 
 /// A p-value in words short enough for a sentence.
 fn short(p: f64) -> String {
     match p {
-        p if p < 1e-4 => "below 0.0001".into(),
-        p if p < 1e-2 => format!("{p:.4}"),
-        p => format!("{p:.2}"),
+        p if p < 1e-4 => "< 0.0001".into(),
+        p if p < 1e-2 => format!("= {p:.4}"),
+        p => format!("= {p:.2}"),
     }
 }

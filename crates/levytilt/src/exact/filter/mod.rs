@@ -64,9 +64,11 @@ impl<'a> Filter<'a> {
     /// The filter of `model`, whose latent steps are not longer than `longest`.
     ///
     /// # Errors
-    /// A model of several dimensions; a skewed noise; a length that is not positive.
+    /// A model of several dimensions; other than Gaussian observation errors of one size; a skewed noise; a length that is not
+    /// positive.
     pub fn new(model: &'a Model, longest: f64) -> Result<Self> {
         let dimension = model.only_dimension()?;
+        model.plain_errors("filter")?;
         crate::error::positive("longest latent step", longest)?;
         let family = dimension.noise.family();
         if family.starts_with("skewed") {
