@@ -27,7 +27,8 @@ class Model:
     drift: "ou" (theta, mu), "double-well" (theta1, theta2), "linear" (slope, offset), "neural" (width, depth), "none", or a
     formula for the state x, such as "theta*(mu - x)": every other name in it is a parameter.
     noise: "stable" (alpha, scale), "truncated-stable", "tempered-stable", "variance-gamma", "nig", "student",
-    "compound-poisson", "gaussian", or "auto", which fits them all and keeps the one with the highest evidence.
+    "compound-poisson", "gaussian", "skewed-stable", "skewed-tempered-stable", "skewed-variance-gamma", "skewed-nig" (skew),
+    "skewed-compound-poisson" (jump_mean), or "auto", which fits them all and keeps the one with the highest evidence.
     errors: law of the observation errors: "gaussian", "student" (error_dof), "outliers" (outlier_probability,
     outlier_size); observation_std is their scale, or a factor of an error column.
     Further parameters: observation_std, brownian, x0, x0_std. `parameters` holds values for single dimensions, such as

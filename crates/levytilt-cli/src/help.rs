@@ -100,6 +100,10 @@ family with its own parameters, named theta[a], alpha[b] and so on. A flag such 
 --drift neural learns the drift as a network of --depth layers of --width units. Its regularisation is chosen on
 held-out stretches of time; the drift stays zero unless the held-out gain exceeds one standard error.
 
+A settings file with [states] writes its model out: a drift formula per state, [noise.NAME] with family and on (a state, or
+loadings), [observe.COLUMN] with of and std, [start], [parameters]. States may be hidden and one noise may move several;
+docs/states.md has examples. The posterior paths then count equally, and forecasts are of the observed columns.
+
 The ELBO (elbo in the summary) is a lower bound of the log evidence; the two are close when the posterior is accurate.
 A k_hat above 0.7 means that it is not. The same seed gives the same files for any number of threads.
 

@@ -3,6 +3,7 @@
 use super::{Fit, FitOptions, Spec, fit};
 use crate::noise::{FAMILIES, Family};
 use crate::series::TimeGrid;
+use crate::solve::Method;
 use crate::{Error, Result};
 
 /// A family of noise and how well it explains the data.
@@ -56,7 +57,10 @@ pub fn fit_any_noise(
     columns: &[&[f64]],
     options: &FitOptions,
 ) -> Result<AnyNoise> {
-    fit_any_noise_by(spec, families, |spec| fit(spec, grid, columns, options))
+    // Skewed families are learned on the exact evidence only.
+    let exact = matches!(options.learn.method, Method::Auto | Method::Grid);
+    let families: Vec<_> = families.iter().copied().filter(|family| exact || !family.is_skewed()).collect();
+    fit_any_noise_by(spec, &families, |spec| fit(spec, grid, columns, options))
 }
 
 /// [`fit_any_noise`] with another way to fit one family.
@@ -66,10 +70,11 @@ pub fn fit_any_noise_by<F: AsRef<Fit>>(
     mut fit: impl FnMut(&Spec) -> Result<F>,
 ) -> Result<AnyNoise<F>> {
     check_open(spec, families)?;
+    let families = families.iter().copied().filter(|family| is_apart(spec) || !family.is_skewed());
     let mut best: Option<(f64, &'static Family, F)> = None;
     let mut first_error = None;
     let mut candidates = Vec::new();
-    for &family in families {
+    for family in families {
         let outcome = match fit(&Spec { noise: family, ..spec.clone() }) {
             Ok(found) => {
                 let rating = rate(found.as_ref());
@@ -95,6 +100,11 @@ pub fn fit_any_noise_by<F: AsRef<Fit>>(
             Err(Error::Shape { what: "families of noise", got: "none".into(), expected: "at least one".into() })
         }
     }
+}
+
+/// Whether the columns do not act on each other: what exact fits need.
+fn is_apart(spec: &Spec) -> bool {
+    spec.network.is_none() && (spec.dim() == 1 || !spec.drift.coupled)
 }
 
 impl AsRef<Fit> for Fit {

@@ -76,7 +76,12 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
             None => Ok(NeuralFit { fit: fit(spec, &grid, &columns, &options)?, trained: None }),
         };
         match settings.noise() {
-            NoiseName::AUTO => fit_any_noise_by(&spec, &rival_families(), one),
+            // Skewed families are learned on the exact evidence only.
+            NoiseName::AUTO => {
+                let exact = matches!(options.learn.method, Method::Auto | Method::Grid);
+                let rivals: Vec<_> = rival_families().into_iter().filter(|f| exact || !f.is_skewed()).collect();
+                fit_any_noise_by(&spec, &rivals, one)
+            }
             _ => Ok(AnyNoise { fit: one(&spec)?, family: spec.noise, candidates: Vec::new() }),
         }
     };

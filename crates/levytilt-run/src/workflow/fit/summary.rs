@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use levytilt::fit::{Candidate, Estimate, Fit, FittedNetwork};
-use levytilt::posterior::Residuals;
+use levytilt::residuals::Residuals;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;

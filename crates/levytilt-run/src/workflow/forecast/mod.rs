@@ -212,7 +212,7 @@ fn horizon_times(horizon: &Length, state: &State, calendar: &Calendar) -> Result
 }
 
 /// The times in the first column of a file.
-fn file_times(source: &str, calendar: &Calendar) -> Result<Vec<f64>> {
+pub(crate) fn file_times(source: &str, calendar: &Calendar) -> Result<Vec<f64>> {
     let name = display_name(source);
     let read = |(line, time): (usize, Written)| match (time, calendar) {
         (Written::Number(time), Calendar::Numbers) => Ok(time),
