@@ -117,7 +117,7 @@ fn the_solver_and_the_noise_can_be_chosen_or_left_open() {
     }
     let summary = fit("--theta 3 --mu 1 --observation-std 0.1 --noise auto --out run");
     let rows = summary["noise_candidates"].as_array().unwrap();
-    assert_eq!((rows.len(), &rows[0]["noise"]), (7, &summary["noise"]));
+    assert_eq!((rows.len(), &rows[0]["noise"]), (11, &summary["noise"]));
     let scores: Vec<f64> = rows.iter().filter_map(|row| row["score"].as_f64()).collect();
     assert!(scores.windows(2).all(|pair| pair[0] >= pair[1]) && summary["noise"] != "gaussian", "{rows:?}");
     assert!(at.read("run/model.toml").contains(&format!("noise = {}", summary["noise"])));
