@@ -83,6 +83,7 @@ def backtest(
     if "from_" in options:
         options["from"] = options.pop("from_")
     refuse_unknown("backtest", options, ["backtest"])
+    wanted = models.split(",") if isinstance(models, str) else models and list(models)
     with _directory(out) as target:
         if isinstance(data, (str, os.PathLike)):
             source, table = os.fspath(data), None
@@ -91,7 +92,7 @@ def backtest(
             source, table, chosen = "data", record(data, None, column, columns).table, {}
         request = packed(
             source=source, data=chosen, out=target, train=length(train), horizon=length(horizon), stride=length(stride),
-            models=models.split(",") if isinstance(models, str) else models and list(models), log_returns=log_returns, paths=paths, seed=seed, **options,
+            models=wanted, log_returns=log_returns, paths=paths, seed=seed, **options,
         )  # fmt: skip
         content, text = run(Backtest(request, table), request, executor, cluster, threads, progress)
     return Scores(json.loads(content), text, None if out is None else os.fspath(out))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Callable
 
 from . import _levytilt
@@ -11,13 +12,23 @@ from ._keywords import packed, refuse_unknown
 from ._progress import learning
 
 
+class FitWarning(UserWarning):
+    """Something that a reader of a fit should know; also in ``fit.summary["warnings"]``."""
+
+
 class Model:
     """Drift, noise, observation noise and initial state. Given parameters are held fixed; the others are learned.
+
+    >>> model = Model("ou", "student", mu=0.0)
+    >>> fit = model.fit(times, values, seed=1)                                # doctest: +SKIP
+
+    Rates are per unit of time of the record, per day for timestamps; scales have the unit of the values.
 
     drift: "ou" (theta, mu), "double-well" (theta1, theta2), "linear" (slope, offset), "neural" (width, depth), "none", or a
     formula for the state x, such as "theta*(mu - x)": every other name in it is a parameter.
     noise: "stable" (alpha, scale), "truncated-stable", "tempered-stable", "variance-gamma", "nig", "student",
-    "compound-poisson", "gaussian", or "auto", which fits them all and keeps the one with the highest evidence.
+    "compound-poisson", "gaussian", "skewed-stable", "skewed-tempered-stable", "skewed-variance-gamma", "skewed-nig" (skew),
+    "skewed-compound-poisson" (jump_mean), or "auto", which fits them all and keeps the one with the highest evidence.
     errors: law of the observation errors: "gaussian", "student" (error_dof), "outliers" (outlier_probability,
     outlier_size); observation_std is their scale, or a factor of an error column.
     Further parameters: observation_std, brownian, x0, x0_std. `parameters` holds values for single dimensions, such as
@@ -94,9 +105,12 @@ class Model:
         )
         tell, bar = learning(progress)
         try:
-            return Fit(_levytilt.fit(found.table, keywords, tell), found.clock)
+            fit = Fit(_levytilt.fit(found.table, keywords, tell), found.clock)
         finally:
             bar.close()
+        for note in fit.summary["warnings"]:
+            warnings.warn(note, FitWarning, stacklevel=2)
+        return fit
 
     def __repr__(self) -> str:
         given = [f"drift={self.drift!r}", f"noise={self.noise!r}"] + [f"{k}={v!r}" for k, v in self.fixed.items()]

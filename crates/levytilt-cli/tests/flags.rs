@@ -92,6 +92,8 @@ fn identity_every_flag_of_simulate_does_something() {
     let truncated = noise("truncated-stable --alpha 1.5 --scale 1 --tau 0.1 --sigma-g 1");
     let (nig, gamma) = (noise("nig --scale 1 --tempering 1"), noise("variance-gamma --scale 1 --nu 1"));
     let (student, poisson) = (noise("student --dof 3 --scale 1"), noise("compound-poisson --rate 5 --jump-std 1"));
+    let skewed = noise("skewed-stable --alpha 1.5 --scale 1 --skew 0.5");
+    let upward = noise("skewed-compound-poisson --rate 5 --jump-std 1 --jump-mean 1");
     // Flags that are given twice are refused, so each is tried by leaving its first value out.
     let without = |line: &str, flag: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -107,6 +109,8 @@ fn identity_every_flag_of_simulate_does_something() {
         (&gamma, "--nu 2"),
         (&student, "--dof 4"),
         (&poisson, "--rate 9|--jump-std 2"),
+        (&skewed, "--skew -0.5"),
+        (&upward, "--jump-mean 2"),
     ] {
         let plain = outcome(&at, &format!("simulate {line}"));
         for change in changes.split('|') {
@@ -115,9 +119,9 @@ fn identity_every_flag_of_simulate_does_something() {
             assert_ne!(changed, plain, "{change} changes nothing in {line}");
         }
     }
-    let all = [&ou, &well, &linear, &truncated, &nig, &gamma, &student, &poisson];
+    let all = [&ou, &well, &linear, &truncated, &nig, &gamma, &student, &poisson, &skewed, &upward];
     let given: BTreeSet<&str> = all.iter().flat_map(|l| l.split_whitespace()).filter(|w| w.starts_with("--")).collect();
-    let others: Vec<&str> = given.into_iter().chain(["--config", "--quiet"]).collect();
+    let others: Vec<&str> = given.into_iter().chain(["--config", "--quiet", SET]).collect();
     tour(&at, "simulate", &[(&ou, "--x0 1|--x0-std 1|--brownian 1|--every 2|--seed 2|--json")], &others);
     assert_eq!(at.ok(&format!("simulate {ou} --quiet")).out, "");
     let again = outcome(&at, "simulate --config out/settings.toml --out out");
@@ -125,13 +129,18 @@ fn identity_every_flag_of_simulate_does_something() {
     at.refused(&format!("simulate {ou} --width 3"), &["--width", "levytilt fit"]);
 }
 
+/// Gives parameters of formulas, which formula.rs tries.
+const SET: &str = "--set";
+
 /// Parameters that `exact` and `fit` take, each with the noise or drift that has it.
-const PARAMETERS: [(&str, &str); 7] = [
+const PARAMETERS: [(&str, &str); 9] = [
     ("--drift none --noise truncated-stable --alpha 1.5 --scale 2 --sigma-g 0.3", "--tau 0.3|--tau 0.6"),
     ("--drift none --noise tempered-stable --alpha 1.5 --scale 2", "--tempering 1|--tempering 3"),
     ("--drift none --noise variance-gamma --scale 2", "--nu 0.3|--nu 1"),
     ("--drift none --noise student --scale 2", "--dof 2|--dof 5"),
     ("--drift none --noise compound-poisson --jump-std 1", "--rate 20|--rate 40"),
+    ("--drift none --noise skewed-nig --scale 2 --tempering 1", "--skew 0.3|--skew -1"),
+    ("--drift none --noise skewed-compound-poisson --rate 20 --jump-std 1", "--jump-mean 0.5|--jump-mean -1"),
     ("--drift double-well --theta2 0.3 --noise gaussian --scale 3", "--theta1 1|--theta1 2"),
     ("--drift linear --offset 1 --noise gaussian --scale 3", "--slope -1|--slope -2"),
 ];
@@ -156,7 +165,7 @@ fn identity_every_flag_of_exact_does_something() {
     let others: Vec<&str> = known
         .iter()
         .map(String::as_str)
-        .chain(["--config", "--quiet", "--out", "--column", "--columns"])
+        .chain(["--config", "--quiet", "--out", "--column", "--columns", SET])
         .chain(TABLE)
         .collect();
     let most = "made/data.csv --drift ou --noise stable --alpha 1.5 --json";
@@ -185,14 +194,24 @@ fn identity_every_flag_of_fit_does_something() {
     let at = prepared();
     let quick = "made/data.csv --steps 40 --paths 20 --json";
     let known = values_matter(&at, &format!("fit {quick} --observation-std 0.2"));
-    let elsewhere =
-        ["--config", "--quiet", "--out", "--plots", "--column", "--columns", "--threads", "--iterations", "--init"];
+    let elsewhere = [
+        "--config",
+        "--quiet",
+        "--out",
+        "--plots",
+        "--column",
+        "--columns",
+        "--threads",
+        "--iterations",
+        "--init",
+        "--draws",
+    ];
     let others: Vec<&str> = known.iter().map(String::as_str).chain(elsewhere).chain(TABLE).collect();
     let free = "--drift ou --noise stable";
     let tried = [
         (
             format!("{quick} {free}"),
-            "--observation-std 0.3|--theta 3|--mu 1|--alpha 1.5|--scale 2|--x0 0|--x0-std 9|--brownian 0.5|--seed 2|--method grid|--set theta=2|--jump-above 0.01",
+            "--observation-std 0.3|--theta 3|--mu 1|--alpha 1.5|--scale 2|--x0 0|--x0-std 9|--brownian 0.5|--seed 2|--method grid|--set theta=2|--jump-above 0.01|--bayes",
         ),
         (format!("{quick} --drift neural --noise gaussian --scale 3"), "--width 4|--depth 1"),
         (format!("{quick} {free} --method neural --iterations 2"), "--alongside|--components 2"),
@@ -212,11 +231,22 @@ fn identity_every_flag_of_forecast_and_score_does_something() {
     at.ok("fit made/data.csv --theta 3 --alpha 1.5 --scale 2 --steps 40 --paths 20 --out run");
     at.write("later.csv", "time,value\n2.05,1\n2.1,1.5\n2.15,0.5\n");
     let elsewhere = ["--out", "--plots", "--quiet", "--threads", "--horizon"];
-    tour(&at, "forecast", &[("run --at later.csv --json", "--seed 5|--paths 40|--fixed-parameters")], &elsewhere);
+    tour(
+        &at,
+        "forecast",
+        &[("run --at later.csv --json", "--seed 5|--paths 40|--fixed-parameters|--state")],
+        &elsewhere,
+    );
     assert_ne!(outcome(&at, "forecast run --horizon 1"), outcome(&at, "forecast run --horizon 2"));
     assert_eq!(outcome(&at, "forecast run --horizon 1"), outcome(&at, "forecast run --horizon 1 --threads 1"));
     assert_eq!(at.ok("forecast run --at later.csv --out ahead --quiet").out, "");
-    tour(&at, "score", &[("ahead later.csv --json", "--above 0|--below 2|--seed 7")], &["--out", "--plots", "--quiet"]);
+    tour(
+        &at,
+        "score",
+        &[("ahead later.csv --json", "--above 0|--below 2|--seed 7")],
+        &["--out", "--plots", "--quiet", "--state"],
+    );
+    at.refused("score ahead later.csv --state", &["forecasts observations", "forecast with --state"]);
     assert_eq!(at.ok("score ahead later.csv --out scored --quiet").out, "");
 }
 

@@ -74,6 +74,15 @@ impl<'a> Chain<'a> {
         Ok(Self { model, grid, lengths, nodes, values, likelihoods, units })
     }
 
+    /// Sweeps, sums of Gaussians and particles tilt symmetric noise only.
+    pub(crate) fn check_symmetric(&self) -> Result<()> {
+        let skewed = |i: &usize| self.nodes[*i].iter().any(|nodes| nodes.means().is_some());
+        match (0..self.dim()).find(skewed) {
+            None => Ok(()),
+            Some(i) => Err(only_exact(self.model.dimensions[i].noise.family(), "")),
+        }
+    }
+
     /// The model.
     pub fn model(&self) -> &Model {
         self.model
@@ -194,6 +203,19 @@ impl<'a> Chain<'a> {
     /// The drift.
     pub fn drift(&self) -> &dyn Drift {
         self.model.drift.as_ref()
+    }
+}
+
+/// The error of a method that does not take skewed noise, and why an exact one was not used, if it was tried.
+pub(crate) fn only_exact(family: &str, why_not: &str) -> Error {
+    let tried = if why_not.is_empty() { String::new() } else { format!("; that failed: {why_not}") };
+    Error::Numerical {
+        what: "skewed noise",
+        why: format!(
+            "{family} noise is fitted exactly on a grid only{tried}. Use method auto with one column or a drift that does \
+             not couple the columns, or the symmetric family {}",
+            family.trim_start_matches("skewed-")
+        ),
     }
 }
 

@@ -23,6 +23,7 @@
 //! | [`series`] | times, missing values, the grid of latent times |
 //! | [`exact`] | evidence and posterior in one dimension, without approximation |
 //! | [`solve`], [`posterior`] | posterior paths in any dimension, parameters learned from them |
+//! | [`residuals`] | whether one-step residuals are those of a right model |
 //! | [`tilt`], [`potential`] | one step of a posterior path, and the message that steers it |
 //! | [`progress`] | watching a fit from outside |
 //! | [`score`] | proper scores of forecasts, calibration, paired tests |
@@ -45,6 +46,7 @@ pub mod parameter;
 pub mod posterior;
 pub mod potential;
 pub mod registry;
+pub mod residuals;
 mod rng;
 pub mod score;
 pub mod series;

@@ -153,6 +153,7 @@ impl ParameterEntry {
         match (self.prior, self.transform()) {
             (Some(prior), _) => prior(own, by),
             (None, Transform::Log | Transform::Logit(_) | Transform::LogAbove(_)) => 3.0,
+            (None, Transform::Symmetric(_)) => 2.0,
             (None, Transform::Identity) => 10.0 * own.spread,
         }
     }
@@ -193,12 +194,14 @@ impl Domain {
         above && below
     }
 
-    /// The scale on which a value is free: logit between 0 and a bound, logarithm of the distance above a lower end, else
+    /// The scale on which a value is free: logit between 0 and a bound or from −1 to 1, logarithm of the distance above a
+    /// lower end, else
     /// the value itself.
     pub fn transform(&self) -> Transform {
         match (self.low, self.high) {
             (0.0, high) if high.is_finite() => Transform::Logit(high),
             (0.0, _) => Transform::Log,
+            (-1.0, 1.0) => Transform::Symmetric(1.0),
             (low, high) if low.is_finite() && high.is_infinite() => Transform::LogAbove(low),
             _ => Transform::Identity,
         }
@@ -236,6 +239,8 @@ pub enum Transform {
     Log,
     /// ln(p/(bound − p)): parameters between zero and a bound.
     Logit(f64),
+    /// ln((bound + p)/(bound − p)): parameters between −bound and bound.
+    Symmetric(f64),
     /// ln(p − bound): parameters above a bound.
     LogAbove(f64),
 }
@@ -247,6 +252,7 @@ impl Transform {
             Self::Identity => value,
             Self::Log => value.ln(),
             Self::Logit(bound) => (value / (bound - value)).ln(),
+            Self::Symmetric(bound) => 2.0 * (value / bound).atanh(),
             Self::LogAbove(bound) => (value - bound).ln(),
         }
     }
@@ -257,6 +263,7 @@ impl Transform {
             Self::Identity => free,
             Self::Log => free.exp(),
             Self::Logit(bound) => bound / (1.0 + (-free).exp()),
+            Self::Symmetric(bound) => bound * (0.5 * free).tanh(),
             Self::LogAbove(bound) => bound + free.exp(),
         }
     }
@@ -267,6 +274,7 @@ impl Transform {
             Self::Identity => 1.0,
             Self::Log => value,
             Self::Logit(bound) => value * (bound - value) / bound,
+            Self::Symmetric(bound) => (bound - value) * (bound + value) / (2.0 * bound),
             Self::LogAbove(bound) => value - bound,
         }
     }
@@ -289,5 +297,19 @@ mod tests {
         assert_eq!(above, Transform::LogAbove(1.0));
         assert!((above.backward(above.forward(20.0)) - 20.0).abs() < 1e-12 && above.slope(20.0) == 19.0);
         assert_eq!(Domain { low: -9.0, high: 9.0, ..Domain::REAL }.transform(), Transform::Identity);
+        assert_eq!(Domain { low: -1.0, high: 1.0, ..Domain::REAL }.transform(), Transform::Symmetric(1.0));
+    }
+
+    #[test]
+    fn identity_transforms_go_back_and_have_their_slope() {
+        for transform in [Transform::Identity, Transform::Log, Transform::Logit(2.0), Transform::Symmetric(1.0)] {
+            for value in [0.1, 0.7] {
+                let free = transform.forward(value);
+                assert!((transform.backward(free) - value).abs() < 1e-14, "{transform:?}");
+                let slope = (transform.backward(free + 1e-6) - transform.backward(free - 1e-6)) / 2e-6;
+                assert!((transform.slope(value) - slope).abs() < 1e-9, "{transform:?}");
+            }
+        }
+        assert!((Transform::Symmetric(1.0).forward(-0.5) + Transform::Symmetric(1.0).forward(0.5)).abs() < 1e-15);
     }
 }

@@ -9,7 +9,7 @@ use super::{
     DataSettings, DriftName, DriftSettings, GridSettings, ModelSettings, Settings, SimulateSettings, SolveSettings,
     parameters,
 };
-use crate::failure::bad;
+use crate::failure::{bad, brief};
 
 /// The sections that hold keywords: their names, their keys, and how a key and its value are tried.
 const SECTIONS: [Section; 6] = [
@@ -80,7 +80,7 @@ impl Settings {
             let Some((section, _, attempt)) = SECTIONS.iter().find(|(_, keys, _)| keys().contains(&key)) else {
                 return Err(bad(format!("{key} is not the name of a setting")));
             };
-            let shown = value.to_string();
+            let shown = brief(&value);
             let single = Map::from_iter([(key.clone(), value)]);
             attempt(&single).map_err(|error| bad(format!("{key} = {shown}: {error}")))?;
             let place = sections.entry(*section).or_insert_with(|| Value::Object(Map::new()));
@@ -127,6 +127,8 @@ mod tests {
         assert!(said(json!({"alpha": "much"})).starts_with("alpha = \"much\": invalid type: string"));
         assert!(said(json!({"noise": "pink"})).contains("unknown noise `pink`, expected one of stable"));
         assert!(said(json!({"sclae": 1.0})).contains("sclae"));
+        let long = said(json!({"alpha": vec![1.5; 1000]}));
+        assert!(long.starts_with("alpha = [1.5,1.5") && long.len() < 400, "an array is not repeated: {long}");
         assert!(said(json!({"parameters": {"x0[a]": "b"}})).starts_with("parameters: "));
     }
 }

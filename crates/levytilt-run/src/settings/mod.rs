@@ -188,6 +188,12 @@ pub struct SolveSettings {
     /// Whether method neural learns parameters jointly with its networks
     #[arg(skip)]
     pub alongside: Option<bool>,
+    /// Whether `fit` draws the parameters from their posterior
+    #[arg(skip)]
+    pub bayes: Option<bool>,
+    /// Number of these draws
+    #[arg(skip)]
+    pub draws: Option<usize>,
     /// Size from which a move counts as a jump, in the unit of the data
     #[arg(skip)]
     pub jump_above: Option<f64>,
@@ -382,7 +388,8 @@ fn is_of_noise(name: &str) -> bool {
 
 /// Read `NAME=VALUE`, where the name may have a dimension: `NAME[DIMENSION]=VALUE`.
 pub fn parse_parameter(text: &str) -> Result<(String, f64), String> {
-    let (name, value) = text.rsplit_once('=').ok_or("expected NAME=VALUE, such as k=3 or theta[NVDA]=3")?;
+    let (name, value) =
+        text.rsplit_once('=').ok_or("expected NAME=VALUE or NAME[DIMENSION]=VALUE, such as k=3 or theta[NVDA]=3")?;
     let value = value.trim().parse::<f64>().map_err(|_| format!("{value} is not a number"))?;
     Ok((name.trim().to_string(), value))
 }

@@ -59,6 +59,11 @@ pub fn read(texts: &[&str], format: Option<&str>, decimal: Decimal) -> Result<Co
 
 /// Whether a field is a date, not a number.
 pub fn is_date(field: &str) -> bool {
+    // Most fields are numbers; nothing that is short of digits or long is a date.
+    let digits = field.bytes().filter(u8::is_ascii_digit).count();
+    if digits < 3 || field.len() > 64 || field.parse::<f64>().is_ok() {
+        return false;
+    }
     matches!(time::parse(field), Ok(Written::Stamp(_))) || formats().any(|format| by_format(field, &format).is_ok())
 }
 

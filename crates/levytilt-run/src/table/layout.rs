@@ -83,13 +83,19 @@ fn content(text: &str) -> Content<'_> {
         _ => None,
     };
     let text = Cow::Borrowed(if said.is_some() { &text[first.len()..] } else { text });
-    if !text.lines().any(|line| line.starts_with('#')) {
+    if !text.lines().any(is_comment) {
         return Content { text, comment: None, separator: said };
     }
-    let is_comment = |line: &&str| line.starts_with('#') || line.trim().is_empty();
-    let before = text.lines().take_while(is_comment).filter(|line| line.starts_with('#')).last().map(String::from);
-    let kept: String = text.split_inclusive('\n').map(|line| if line.starts_with('#') { "\n" } else { line }).collect();
+    let before = text.lines().take_while(|line| is_comment(line) || line.trim().is_empty());
+    let before = before.filter(|line| is_comment(line)).last().map(String::from);
+    let kept: String = text.split_inclusive('\n').map(|line| if is_comment(line) { "\n" } else { line }).collect();
     Content { text: Cow::Owned(kept), comment: before, separator: said }
+}
+
+/// Whether a line is a comment, and not a row that begins with an error of a spreadsheet.
+fn is_comment(line: &str) -> bool {
+    const ERRORS: [&str; 7] = ["#N/A", "#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#NUM!", "#NULL!"];
+    line.starts_with('#') && !ERRORS.iter().any(|error| line.starts_with(error))
 }
 
 /// The fields of a comment that may be the header.

@@ -5,7 +5,7 @@ use anyhow::Result;
 use levytilt::Model;
 use levytilt::drift::Neural;
 use levytilt::exact::filter::{Filter, Seen};
-use levytilt::posterior::{Period, Residuals};
+use levytilt::residuals::{Period, Residuals};
 use std::io::Write;
 
 use crate::directory::state::FilterRecord;

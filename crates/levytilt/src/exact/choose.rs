@@ -65,8 +65,19 @@ pub(super) fn widening(run: &Run, moments: bool) -> [f64; 2] {
     })
 }
 
-/// Typical size of an increment: the root of the median variance.
+/// Typical size of an increment: the root of the median variance, about 0.
 fn scale(nodes: &Nodes) -> f64 {
+    if let Some(means) = nodes.means() {
+        let squares = means.iter().zip(nodes.variances()).map(|(m, s)| m * m + s);
+        let mut sizes: Vec<(f64, f64)> = squares.zip(nodes.weights().iter().copied()).collect();
+        sizes.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut below = 0.0;
+        let median = sizes.iter().find(|(_, w)| {
+            below += w;
+            below >= 0.5
+        });
+        return median.map_or(0.0, |(square, _)| square.sqrt());
+    }
     let mut below = 0.0;
     let median = nodes.variances().iter().zip(nodes.weights()).find(|(_, w)| {
         below += **w;

@@ -196,10 +196,14 @@ impl Reaches<'_> {
 
 /// The distance that an increment exceeds, to either side, with this probability.
 pub(super) fn upper(nodes: &Nodes, probability: f64) -> f64 {
+    let outside = |x: f64| match nodes.means() {
+        None => 2.0 * (1.0 - nodes.cdf(x)),
+        Some(_) => 1.0 - nodes.cdf(x) + nodes.cdf(-x),
+    };
     let (mut low, mut high) = (-690.0f64, 345.0f64);
     for _ in 0..60 {
         let middle = 0.5 * (low + high);
-        if 2.0 * (1.0 - nodes.cdf(middle.exp())) > probability { low = middle } else { high = middle }
+        if outside(middle.exp()) > probability { low = middle } else { high = middle }
     }
     high.exp()
 }

@@ -22,6 +22,7 @@ pub use kind::PosteriorKind;
 pub(crate) use spec::OTHERS;
 pub use spec::{NetworkSize, Spec};
 
+use crate::chain::only_exact;
 use crate::drift::Neural;
 use crate::posterior::{
     Diagnosis, Evidence, Jump, Marginal, Paths, Potentials, WeightSummary, Weighting, jump_table, marginals, normalise,
@@ -203,12 +204,17 @@ fn fit_by(
     }
     let learn = LearnOptions { sweep, ..options.learn };
     let exact = match options.learn.method {
+        // Skewed noise is learned on the exact evidence only.
+        Method::Grid if spec.noise.is_skewed() => exact_fit::fit_exact(spec, (grid, columns), options, fresh)?,
         Method::Auto => exact_fit::fit_exact(spec, (grid, columns), options, fresh)?,
         Method::Grid if !spec.has_plain_errors() => exact_fit::fit_exact(spec, (grid, columns), options, fresh)?,
         _ => Err(None),
     };
     let solved = match exact {
         Ok(solved) => solved,
+        Err(why_not) if spec.noise.is_skewed() => {
+            return Err(only_exact(spec.noise.name, &why_not.unwrap_or_default()));
+        }
         Err(why_not) if !spec.has_plain_errors() => return Err(needs_grid(spec, options.learn.method, why_not)),
         Err(why_not) => {
             by_paths(spec, (grid, columns), options, (&learn, finder), [fresh, particles])?.instead_of_exact(why_not)

@@ -3,7 +3,7 @@
 use crate::drift::{Drift, DriftFamily, Formula, NeuralSpec, Place};
 use crate::model::{OBSERVATION_STD, X0, X0_STD};
 use crate::noise::{BROWNIAN, Family, Noise, PlusBrownian};
-use crate::parameter::{Known, ParameterEntry};
+use crate::parameter::{Known, ParameterEntry, Transform};
 use crate::registry::{self, Part};
 use crate::{Dimension, Error, ErrorKind, Errors, Model, Result, Start};
 use std::sync::Arc;
@@ -162,7 +162,8 @@ impl Spec {
     /// learned.
     fn is_at_end(&self, place: &Place) -> bool {
         let domain = place.entry.domain();
-        domain.closed[1] && self.held(place) == Some(domain.high)
+        let logit = matches!(domain.transform(), Transform::Logit(_));
+        logit && domain.closed[1] && self.held(place) == Some(domain.high)
     }
 
     /// The names of all parameters as users write them, in the order of [`crate::solve::parameters`], but for the weights of

@@ -1,7 +1,8 @@
 //! Lay a model out on a grid: the affine flow and the nodes of every step, and what is seen at every time.
 
 use super::model::GeneralModel;
-use crate::noise::{NodeCache, Nodes};
+use crate::chain::only_exact;
+use crate::noise::{Family, NodeCache, Nodes};
 use crate::series::{TimeGrid, check_values, length_key};
 use crate::{Error, Result};
 use nalgebra::{DMatrix, DVector};
@@ -51,6 +52,10 @@ impl<'a> GeneralChain<'a> {
         let lengths: Vec<f64> = (0..grid.steps()).map(|j| grid.step(j)).collect();
         let mut nodes = Vec::new();
         for source in &model.sources {
+            let family = source.noise.family();
+            if Family::named(family).is_some_and(Family::is_skewed) {
+                return Err(only_exact(family, ""));
+            }
             let mut cache = NodeCache::of_lengths(source.noise.as_ref(), &lengths);
             nodes.push(lengths.iter().map(|&dt| cache.nodes(dt)).collect::<Result<Vec<_>>>()?);
         }

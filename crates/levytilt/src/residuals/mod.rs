@@ -4,8 +4,10 @@
 //! not. All checks together raise a false alarm on the right model in at most 5% of records: each is held against 5% divided
 //! by their number, and fitted parameters make every one of them rarer.
 
-use super::normality as test;
+mod normality;
+
 use crate::exact::filter::Seen;
+use normality as test;
 use serde::Serialize;
 
 /// Probability of any false alarm.
