@@ -92,5 +92,6 @@ fn mistakes_are_named() {
     bad("of = \"x\"", "of = { x = 0.0 }", &["column position", "all entries are 0"]);
     bad("-c*v", "-c*v^3", &["drift", "affine"]);
     bad("on = \"v\"", "on = \"w\"", &["[noise.kick]", "w is not a state"]);
+    bad("family = \"stable\"", "family = \"skewed-stable\"", &["[noise.kick]", "symmetric"]);
     bad("c = {", "k = {", &["parameter k", "not a parameter"]);
 }

@@ -169,9 +169,14 @@ impl GeneralSettings {
     fn source(&self, name: &str, noise: &NoiseSettings, held: &mut Vec<(String, f64)>) -> Result<SourceSpec> {
         let place = format!("[noise.{name}]");
         let family = Family::named(&noise.family).ok_or_else(|| {
-            let known: Vec<&str> = FAMILIES.iter().map(|family| family.name).collect();
+            let known: Vec<&str> =
+                FAMILIES.iter().filter(|family| !family.is_skewed()).map(|family| family.name).collect();
             bad(format!("{place} family = \"{}\": expected one of {}", noise.family, known.join(", ")))
         })?;
+        if family.is_skewed() {
+            let family = family.name;
+            return Err(bad(format!("{place} family = \"{family}\": with written-out states it must be symmetric")));
+        }
         for (key, value) in &noise.values {
             let number = value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64));
             match (family.parameter(key), number) {

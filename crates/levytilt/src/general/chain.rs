@@ -57,7 +57,12 @@ impl<'a> GeneralChain<'a> {
                 return Err(only_exact(family, ""));
             }
             let mut cache = NodeCache::of_lengths(source.noise.as_ref(), &lengths);
-            nodes.push(lengths.iter().map(|&dt| cache.nodes(dt)).collect::<Result<Vec<_>>>()?);
+            let own = lengths.iter().map(|&dt| cache.nodes(dt)).collect::<Result<Vec<_>>>()?;
+            if own.iter().any(|nodes| nodes.means().is_some()) {
+                let problem = "is skewed; noise along a direction must be symmetric".into();
+                return Err(Error::Series { place: format!("noise {}", source.name), problem });
+            }
+            nodes.push(own);
         }
         let flows = flows(model, grid)?;
         Ok(Self { model, times: grid.times().to_vec(), flows, nodes, seen })
