@@ -16,6 +16,7 @@ class Model:
 
     drift: "ou" (theta, mu), "double-well" (theta1, theta2), "linear" (slope, offset), "neural" (width, depth), "none", or a
     formula for the state x, such as "theta*(mu - x)": every other name in it is a parameter.
+    season: periods of Fourier terms in the drift, such as ["24h", "7d"]; harmonics: terms of each.
     noise: "stable" (alpha, scale), "truncated-stable", "tempered-stable", "variance-gamma", "nig", "student",
     "compound-poisson", "gaussian", or "auto", which fits them all and keeps the one with the highest evidence.
     Further parameters: observation_std, brownian, x0, x0_std. `parameters` holds values for single dimensions, such as

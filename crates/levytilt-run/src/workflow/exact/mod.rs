@@ -12,6 +12,7 @@ use crate::directory::entry::Entry;
 use crate::directory::lock::Lock;
 use crate::failure::bad;
 use crate::settings::build_model::{build, settle_start};
+use crate::settings::season;
 use crate::settings::{DriftName, NoiseName, Settings};
 use crate::table::input::{self, Table};
 use crate::workflow::exact::summary::{Parameter, Summary, write_posterior};
@@ -30,6 +31,7 @@ pub struct Outcome {
 pub fn analyse(mut settings: Settings, table: &Table) -> Result<Outcome> {
     let values = only_column(table, "exact")?;
     settings.model.drift.get_or_insert(DriftName::OU);
+    season::settle(&mut settings.drift, &table.calendar)?;
     settings.model.noise.get_or_insert(NoiseName::STABLE);
     settle_start(&mut settings, values.iter().copied().find(|value| !value.is_nan()).unwrap_or(0.0));
     let built = build(&settings, "exact")?;

@@ -20,6 +20,7 @@ use crate::directory::tensors::Tensors;
 use crate::failure::bad;
 use crate::one_or_many::OneOrMany;
 use crate::settings::build_model::open_model;
+use crate::settings::season;
 use crate::settings::{DriftName, Init, Method, NoiseName, Settings, SolveSettings};
 use crate::table::Table;
 use crate::table::time::Calendar;
@@ -51,6 +52,7 @@ pub struct Outcome {
 /// Fit the columns of `table`; `heed` sees how it goes, and may ask for an end.
 pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<Outcome> {
     settle(&mut settings)?;
+    season::settle(&mut settings.drift, &table.calendar)?;
     let spec = open_model(&settings, &table.names, "fit")?;
     let solve = &settings.solve;
     let options = FitOptions {
