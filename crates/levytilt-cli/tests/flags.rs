@@ -87,13 +87,16 @@ fn identity_every_flag_of_simulate_does_something() {
     }
     let all = [&ou, &well, &linear, &truncated, &nig, &gamma, &student, &poisson];
     let given: BTreeSet<&str> = all.iter().flat_map(|l| l.split_whitespace()).filter(|w| w.starts_with("--")).collect();
-    let others: Vec<&str> = given.into_iter().chain(["--config", "--quiet"]).collect();
+    let others: Vec<&str> = given.into_iter().chain(["--config", "--quiet"]).chain(FORMULA).collect();
     tour(&at, "simulate", &[(&ou, "--x0 1|--x0-std 1|--brownian 1|--every 2|--seed 2|--json")], &others);
     assert_eq!(at.ok(&format!("simulate {ou} --quiet")).out, "");
     let again = outcome(&at, "simulate --config out/settings.toml --out out");
     assert_eq!(again, outcome(&at, &format!("simulate {ou}")));
     at.refused(&format!("simulate {ou} --width 3"), &["--width", "levytilt fit"]);
 }
+
+/// Flags of formulas and seasons, which formula.rs tries.
+const FORMULA: [&str; 3] = ["--set", "--season", "--harmonics"];
 
 /// Parameters that `exact` and `fit` take, each with the noise or drift that has it.
 const PARAMETERS: [(&str, &str); 7] = [
@@ -123,8 +126,8 @@ fn identity_every_flag_of_exact_does_something() {
     let at = prepared();
     at.write("two.csv", "time,a,b\n0,1,2\n1,2,2.5\n2,2,3\n3,1.5,2\n");
     let known = values_matter(&at, "exact made/data.csv --observation-std 0.2 --json");
-    let others: Vec<&str> =
-        known.iter().map(String::as_str).chain(["--config", "--quiet", "--out", "--column", "--columns"]).collect();
+    let others = known.iter().map(String::as_str).chain(["--config", "--quiet", "--out", "--column", "--columns"]);
+    let others: Vec<&str> = others.chain(FORMULA).collect();
     let most = "made/data.csv --drift ou --noise stable --alpha 1.5 --json";
     let free = "--theta 3 --mu 1 --scale 2 --observation-std 0.1";
     tour(&at, "exact", &[(&format!("{most} {free}"), "--x0 0|--x0-std 3|--brownian 1|--steps 80")], &others);
@@ -153,7 +156,7 @@ fn identity_every_flag_of_fit_does_something() {
     let known = values_matter(&at, &format!("fit {quick} --observation-std 0.2"));
     let elsewhere =
         ["--config", "--quiet", "--out", "--plots", "--column", "--columns", "--threads", "--iterations", "--init"];
-    let others: Vec<&str> = known.iter().map(String::as_str).chain(elsewhere).collect();
+    let others: Vec<&str> = known.iter().map(String::as_str).chain(elsewhere).chain(FORMULA).collect();
     let free = "--drift ou --noise stable";
     let tried = [
         (

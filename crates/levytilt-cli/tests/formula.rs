@@ -110,6 +110,10 @@ fn seasons_are_terms_of_the_drift() {
     let written = evidence(&line, &["--drift", "theta*(mu - x) + 3*sin(2*pi*t/4)"]);
     assert!((season - written).abs() < 1e-6, "{season} {written}");
     assert!(season > evidence(&line, &[]) + 10.0);
+    let first = "--season 4 --harmonics 2 --set season1_sin1=3 --set season1_cos1=0";
+    let season = evidence(&format!("{line} {first} --set season1_sin2=1 --set season1_cos2=0"), &[]);
+    let written = evidence(&line, &["--drift", "theta*(mu - x) + 3*sin(2*pi*t/4) + sin(pi*t)"]);
+    assert!((season - written).abs() < 1e-6, "{season} {written}");
     ok(&at, &format!("fit sim/data.csv {noise} --season 4 --paths 50 --out run"), &[]);
     let found = &at.json("run/summary.json")["parameters"]["season1_sin1"];
     let [estimate, error] = ["estimate", "std_error"].map(|key| found[key].as_f64().unwrap());

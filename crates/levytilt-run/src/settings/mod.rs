@@ -353,7 +353,8 @@ fn is_of_noise(name: &str) -> bool {
 
 /// Read `NAME=VALUE`, where the name may have a dimension: `NAME[DIMENSION]=VALUE`.
 pub fn parse_parameter(text: &str) -> Result<(String, f64), String> {
-    let (name, value) = text.rsplit_once('=').ok_or("expected NAME=VALUE, such as k=3 or theta[NVDA]=3")?;
+    let (name, value) =
+        text.rsplit_once('=').ok_or("expected NAME=VALUE or NAME[DIMENSION]=VALUE, such as k=3 or theta[NVDA]=3")?;
     let value = value.trim().parse::<f64>().map_err(|_| format!("{value} is not a number"))?;
     Ok((name.trim().to_string(), value))
 }

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::OnceLock;
 
-use crate::table::time::Length;
 use crate::settings::{Clock, DriftName, DriftSettings, ModelSettings, NoiseName};
+use crate::table::time::Length;
 
 /// A section of a settings file that holds parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -50,7 +50,8 @@ mod tests {
 
     #[test]
     fn golden_terms() {
-        let mut drift = DriftSettings { season: Some(vec!["24".into()]), harmonics: Some(2), ..DriftSettings::default() };
+        let mut drift =
+            DriftSettings { season: Some(vec!["24".into()]), harmonics: Some(2), ..DriftSettings::default() };
         settle(&mut drift, &Calendar::Numbers).unwrap();
         let first = " + season1_sin1*sin(2*pi*t/24) + season1_cos1*cos(2*pi*t/24)";
         let second = " + season1_sin2*sin(4*pi*t/24) + season1_cos2*cos(4*pi*t/24)";

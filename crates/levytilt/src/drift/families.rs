@@ -1,8 +1,8 @@
 //! List the drifts by name, so that a program can build any of them, in any dimension, from names and numbers.
 
 use super::{Drift, Formula, at_least_one, double_well, expect_length, linear, none, ou};
-use crate::{Error, Result};
 use crate::parameter::{Known, ParameterEntry};
+use crate::{Error, Result};
 
 /// A family of drifts: its name, its parameters, and how to build a member.
 #[derive(Debug, Clone, Copy)]

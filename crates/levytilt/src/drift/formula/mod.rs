@@ -144,8 +144,7 @@ impl Formula {
         let sources: Vec<Source> = states.iter().map(|(name, text)| Source::new(name, text)).collect();
         let lists = sources.iter().map(parse).collect::<Result<Vec<_>>>()?;
         let program = Program::new(names, sources, &lists)?;
-        let plain =
-            |name: &String| FormulaParameter {
+        let plain = |name: &String| FormulaParameter {
             name: name.clone(),
             low: None,
             high: None,
