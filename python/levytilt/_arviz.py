@@ -23,18 +23,21 @@ def to_arviz(fit: Fit, chains: int = 4) -> Any:
     one dimension `observation`, with coordinates for their times and names.
     """
     arviz = need("arviz", "arviz")
+    if not isinstance(chains, int) or chains < 1:
+        raise InputError(f"chains = {chains!r}: expected a whole number of at least 1")
     seen = fit._observations()
     if seen is None:
         raise InputError("to_arviz needs the record, which a run read back does not hold: fit again, or use the arrays")
     generator = np.random.default_rng(fit.summary["seed"])
     latent = fit._run.posterior()["time"]
+    times = fit._clock.times(latent, fit._origin())
     paths = _equal(fit.paths(), fit.weights, generator, chains)
     place, dimension, values = _flat(latent, *seen)
     errors = _errors(fit)[dimension]
     at = paths[:, :, place, dimension]
     log_likelihood = -0.5 * ((values - at) / errors) ** 2 - np.log(errors) - 0.5 * np.log(2 * np.pi)
     coords = {
-        "time": fit.times,
+        "time": times,
         "dimension": fit.names,
         "observation": np.arange(len(values)),
     }
@@ -52,7 +55,7 @@ def to_arviz(fit: Fit, chains: int = 4) -> Any:
         dims={"x": ["time", "dimension"], "y": ["observation"]},
         attrs=attrs,
     )
-    labels = {"observation_time": ("observation", fit.times[place])}
+    labels = {"observation_time": ("observation", times[place])}
     labels["observation_dimension"] = ("observation", np.asarray(fit.names)[dimension])
     for group in ("posterior_predictive", "log_likelihood", "observed_data"):
         found[group] = found[group].assign_coords(labels)

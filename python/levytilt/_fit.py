@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ._data import Clock, engine_times, rows
+from ._data import Clock, rows
 from ._forecast import Forecast
 from ._keywords import length, packed
 from ._levytilt import InputError, Run, SavedRun
@@ -56,6 +56,15 @@ class Fit:
         found = dict(self._run.posterior())
         return self._clock.frame(found.pop("time"), self._origin(), self.names, found)
 
+    def outliers(self) -> Any:
+        """Every observed value with the probability that it is wrong: time, column, value, probability.
+
+        Empty unless the model has errors="student" or errors="outliers". A DataFrame if the data were one, else a dictionary
+        of arrays.
+        """
+        found = dict(self._run.outliers())
+        return self._clock.rows(found.pop("time"), self._origin(), found)
+
     def jumps(self) -> Any:
         """Jumps of at least 10% probability: time, dimension, probability, and size with its 90% interval.
 
@@ -85,6 +94,7 @@ class Fit:
         from the new end; rows that were taken in before are passed over. A run directory that was loaded is updated there.
         """
         names, when, columns = rows(times, values, self.names)
+        when = when * self._clock.sign if isinstance(when, np.ndarray) else when
         saved = self._saved()
         found = dict(saved.engine.update(names, when, columns, alarm))
         saved.engine = SavedRun(saved.path)
@@ -113,9 +123,9 @@ class Fit:
         return self._run.weights()
 
     @property
-    def times(self) -> np.ndarray:
-        """Latent times."""
-        return self._clock.times(self._run.posterior()["time"], self._origin())
+    def times(self) -> Any:
+        """Latent times: an array; for pandas an index and for polars a Series, with the time zone of the data."""
+        return self._clock.stamps(self._run.posterior()["time"], self._origin())
 
     def forecast(
         self,
@@ -127,18 +137,22 @@ class Fit:
         threads: int = 0,
         fixed_parameters: bool = False,
     ) -> Forecast:
-        """Predictive paths up to a horizon (2.5, "2D", a timedelta) or at given times.
+        """Predictive paths up to a horizon (2.5, "2D", "1h30min", a timedelta, an offset of pandas) or at given times.
 
+        A pandas record at business days, months or another offset of the calendar is forecast at such times. `at` is one
+        time or several; without a time zone they are local times in the zone of the record.
         Number of paths and seed default to those of the fit. Learned parameters are drawn from their approximate posterior,
         unless `fixed_parameters` holds them at their estimates.
         """
         if (horizon is None) == (at is None):
             raise InputError("forecast needs a horizon or the times to look at, and not both")
+        if horizon is not None:
+            horizon, at = self._clock.ahead(horizon)
         keywords = packed(
             horizon=length(horizon), seed=seed, paths=paths, threads=threads or None, fixed_parameters=fixed_parameters
         )
         run = self._updated or self._run
-        return Forecast(run.forecast(keywords, None if at is None else engine_times(at)), self._clock)
+        return Forecast(run.forecast(keywords, None if at is None else self._clock.engine(at)), self._clock)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the run directory of the program: summary.json, posterior.csv, paths.npz, report.html and more."""
@@ -197,6 +211,18 @@ class Saved:
         with np.load(self.path / "paths.npz") as archive:
             times = archive["times"]
         return {"time": times, **{name: arrays[:, :, k] for k, name in enumerate(STATISTICS)}}
+
+    def outliers(self) -> dict[str, Any]:
+        table: list[dict[str, str]] = []
+        if (self.path / "outliers.csv").exists():
+            with open(self.path / "outliers.csv", newline="", encoding="utf-8") as file:
+                table = list(csv.DictReader(file))
+        return {
+            "time": self.engine.read_times([row["time"] for row in table]),
+            "column": [row["column"] for row in table],
+            "value": np.array([float(row["value"]) for row in table]),
+            "probability": np.array([float(row["probability"]) for row in table]),
+        }
 
     def jumps(self) -> dict[str, Any]:
         with open(self.path / "jumps.csv", newline="", encoding="utf-8") as file:

@@ -27,8 +27,7 @@ class Forecast:
     @property
     def times(self) -> Any:
         """Forecast times, in the format of the data."""
-        stamps = self._clock.times(self._ahead.times, self._ahead.origin)
-        return self._clock.index(stamps) if self._clock.kind == "pandas" else stamps
+        return self._clock.stamps(self._ahead.times, self._ahead.origin)
 
     @property
     def summary(self) -> dict[str, Any]:

@@ -19,6 +19,8 @@ class Model:
     season: periods of Fourier terms in the drift, such as ["24h", "7d"]; harmonics: terms of each.
     noise: "stable" (alpha, scale), "truncated-stable", "tempered-stable", "variance-gamma", "nig", "student",
     "compound-poisson", "gaussian", or "auto", which fits them all and keeps the one with the highest evidence.
+    errors: law of the observation errors: "gaussian", "student" (error_dof), "outliers" (outlier_probability,
+    outlier_size); observation_std is their scale, or a factor of an error column.
     Further parameters: observation_std, brownian, x0, x0_std. `parameters` holds values for single dimensions, such as
     ``{"theta[NVDA]": 3.0}``, and what is known of parameters of a formula: ``{"k": {"guess": 1.0, "low": 0.0}}``. Names and meanings are those of ``levytilt fit --help``.
     """
@@ -29,7 +31,7 @@ class Model:
         noise: str = "stable",
         *,
         parameters: dict[str, Any] | None = None,
-        **fixed: float,
+        **fixed: float | str,
     ):
         self.drift = drift
         self.noise = noise
@@ -53,6 +55,12 @@ class Model:
         steps: int | None = None,
         column: str | None = None,
         columns: list[str] | None = None,
+        error_column: str | None = None,
+        time_column: str | None = None,
+        date_format: str | None = None,
+        separator: str | None = None,
+        decimal: str | None = None,
+        direction: str | None = None,
         progress: bool | Callable[[int, int, float, float], None] | None = None,
         **options: Any,
     ) -> Fit:
@@ -61,11 +69,19 @@ class Model:
         Pass times and values as arrays; or times alone as a pandas Series or DataFrame (index = time), a polars DataFrame
         (first column = time), or the path of a CSV or Parquet file. NaN is a missing value. Results are the same for any
         number of threads (0 = all cores). steps: latent steps over the span; needed only for a nonlinear drift with long gaps.
+        error_column: name of the column of known standard deviations of the values, which observation_std then multiplies.
+        time_column names the column of times of a file or DataFrame; date_format ("%d.%m.%Y", "seconds"), separator
+        ("semicolon") and decimal ("comma") say how a file is written, where it does not show. direction: "backward" if times are
+        ages, so that the largest is the oldest; "forward" if decreasing times are to be sorted.
         progress: True for a bar, False for none, or a function of (iteration, maximum, ELBO, its standard error). Further
         options, such as init or iterations, are those of ``levytilt fit``.
         """
         refuse_unknown("fit", options, ["solve", "model", "drift"], ["config"])
-        found = record(times, values, column, columns)
+        if error_column and (column or columns):
+            column, columns = None, [column] if column else list(columns or [])
+            columns.append(error_column)
+        written = {"time_column": time_column, "date_format": date_format, "separator": separator, "decimal": decimal}
+        found = record(times, values, column, columns, direction=direction, **written)
         chosen = {"column": column, "columns": columns} if isinstance(times, str) and values is None else {}
         keywords = packed(
             **{**self._keywords(), **options},
@@ -75,6 +91,7 @@ class Model:
             method=method,
             threads=threads or None,
             steps=steps,
+            error_column=error_column,
         )
         tell, bar = learning(progress)
         try:

@@ -19,7 +19,8 @@ Start here:
   levytilt exact sim/data.csv --config run/model.toml
   levytilt doctor sim/data.csv
 
-Data is CSV (or .csv.gz) with a header row. The first column is time: numbers, or ISO 8601 timestamps or dates.
+Data is CSV (or .csv.gz) with a header row. The first column is time (or --time-column): numbers,
+dates or timestamps. Separator, decimal comma and date format are recognised, or given as flags.
 The other columns are observed values; a missing value is empty, NaN or NA. Times may be irregular and rows in any
 order. `levytilt COMMAND --help` has the details and more examples.
 
@@ -102,6 +103,10 @@ parameter, learned unless given: --set k=1, or [parameters] in the settings file
 
 --drift neural learns the drift as a network of --depth layers of --width units. Its regularisation is chosen on
 held-out stretches of time; the drift stays zero unless the held-out gain exceeds one standard error.
+
+A settings file with [states] writes its model out: a drift formula per state, [noise.NAME] with family and on (a state, or
+loadings), [observe.COLUMN] with of and std, [start], [parameters]. States may be hidden and one noise may move several;
+docs/states.md has examples. The posterior paths then count equally, and forecasts are of the observed columns.
 
 The ELBO (elbo in the summary) is a lower bound of the log evidence; the two are close when the posterior is accurate.
 A k_hat above 0.7 means that it is not. The same seed gives the same files for any number of threads.

@@ -44,6 +44,36 @@ fn tour(at: &Sandbox, command: &str, tried: &[(&str, &str)], others: &[&str]) {
     assert!(missed.is_empty(), "{command} --help has flags that no test tries: {missed:?}");
 }
 
+/// Flags that say how a table is written; the next test tries them for all commands that read one.
+const TABLE: [&str; 4] = ["--time-column", "--date-format", "--separator", "--decimal"];
+
+#[test]
+fn identity_flags_of_tables_do_something() {
+    let at = Sandbox::new();
+    let rows: String = (1..=9).map(|k| format!("{k};0{k}/02/2024;{k},234\n")).collect();
+    at.write("t.csv", format!("id;date;price\n{rows}"));
+    let said = |flags: &str| at.run(&format!("doctor t.csv --json {flags}")).err;
+    assert!(said("").contains("--time-column date"));
+    assert!(said("--time-column date").contains("--decimal"));
+    assert!(said("--time-column date --decimal comma").contains("--date-format %d/%m/%Y"));
+    let first = |flags: &str| {
+        let found = at.ok(&format!("doctor t.csv --json --time-column date {flags}")).json();
+        (found["data"]["last"].to_string(), found["data"]["columns"][1]["mean"].as_f64().unwrap())
+    };
+    assert_eq!(first("--decimal comma --date-format %d/%m/%Y"), ("\"2024-02-09\"".to_string(), 5.234));
+    assert_eq!(first("--decimal point --date-format %m/%d/%Y"), ("\"2024-09-02\"".to_string(), 5234.0));
+    assert!(said("--separator comma").contains("t.csv, line"), "{}", said("--separator comma"));
+    // The same flags go before a fit, and stand in its settings.
+    let flags = "--time-column date --decimal comma --date-format %d/%m/%Y --separator semicolon --column price";
+    let model = "--drift none --noise gaussian --scale 1 --observation-std 0.1";
+    at.ok(&format!("exact t.csv {flags} {model} --out out --quiet"));
+    for key in ["time_column = \"date\"", "decimal = \"comma\"", "date_format = \"%d/%m/%Y\"", "\"semicolon\""] {
+        assert!(at.read("out/settings.toml").contains(key), "{key}");
+    }
+    at.refused("doctor t.csv --separator x", &["--separator", "comma, semicolon, tab"]);
+    at.refused("doctor t.csv --decimal x", &["--decimal", "point or comma"]);
+}
+
 /// A record of 41 rows in made/data.csv.
 fn prepared() -> Sandbox {
     let at = Sandbox::new();
@@ -126,8 +156,13 @@ fn identity_every_flag_of_exact_does_something() {
     let at = prepared();
     at.write("two.csv", "time,a,b\n0,1,2\n1,2,2.5\n2,2,3\n3,1.5,2\n");
     let known = values_matter(&at, "exact made/data.csv --observation-std 0.2 --json");
-    let others = known.iter().map(String::as_str).chain(["--config", "--quiet", "--out", "--column", "--columns"]);
-    let others: Vec<&str> = others.chain(FORMULA).collect();
+    let others: Vec<&str> = known
+        .iter()
+        .map(String::as_str)
+        .chain(["--config", "--quiet", "--out", "--column", "--columns"])
+        .chain(TABLE)
+        .chain(FORMULA)
+        .collect();
     let most = "made/data.csv --drift ou --noise stable --alpha 1.5 --json";
     let free = "--theta 3 --mu 1 --scale 2 --observation-std 0.1";
     tour(&at, "exact", &[(&format!("{most} {free}"), "--x0 0|--x0-std 3|--brownian 1|--steps 80")], &others);
@@ -156,7 +191,7 @@ fn identity_every_flag_of_fit_does_something() {
     let known = values_matter(&at, &format!("fit {quick} --observation-std 0.2"));
     let elsewhere =
         ["--config", "--quiet", "--out", "--plots", "--column", "--columns", "--threads", "--iterations", "--init"];
-    let others: Vec<&str> = known.iter().map(String::as_str).chain(elsewhere).chain(FORMULA).collect();
+    let others: Vec<&str> = known.iter().map(String::as_str).chain(elsewhere).chain(TABLE).chain(FORMULA).collect();
     let free = "--drift ou --noise stable";
     let tried = [
         (
@@ -229,6 +264,7 @@ fn identity_every_flag_of_backtest_does_something() {
         .split_whitespace()
         .chain(changed.iter().flat_map(|f| f.split_whitespace()))
         .chain(["--least", "--threads", "--training-steps", "--cluster", "--out", "--plots", "--json", "--quiet"])
+        .chain(TABLE)
         .map(String::from)
         .collect();
     let missed: Vec<String> = flags(&at, "backtest").difference(&tried).cloned().collect();
@@ -237,17 +273,18 @@ fn identity_every_flag_of_backtest_does_something() {
 
 #[test]
 fn identity_flags_of_the_other_commands_are_those_that_are_tested() {
-    // Where: demo in demo.rs and program.rs; report in program.rs; reproduce in reproduce.rs and studies.rs; the rest in
+    // Where: demo in demo.rs and program.rs; report in program.rs; update in update.rs; reproduce in reproduce.rs and studies.rs; the rest in
     // program.rs. A flag that is new must find its way into a test, and then into this list.
     let at = Sandbox::new();
     for (command, expected) in [
         ("demo", "--json --out --plots --quiet"),
         ("report", "--plots --quiet"),
+        ("update", "--alarm --follow --json --quiet --refit --threads"),
         (
             "reproduce",
             "--data --json --models --networks --observation-std --out --plots --quick --quiet --realisations --seed --threads --training-steps",
         ),
-        ("doctor", "--columns --json"),
+        ("doctor", "--column --columns --date-format --decimal --json --separator --time-column"),
         ("init", "--force"),
         ("completions", ""),
         ("man", "--out"),

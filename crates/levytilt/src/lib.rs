@@ -32,6 +32,7 @@
 mod chain;
 pub mod drift;
 pub mod error;
+mod error_law;
 pub mod exact;
 pub mod fit;
 pub mod forecast;
@@ -53,6 +54,7 @@ pub mod tilt;
 
 pub use chain::Chain;
 pub use error::{Error, Result};
+pub use error_law::{ErrorKind, ErrorLaw, Errors};
 pub use model::{Dimension, Model, Start};
 pub use rng::{StreamRng, stream};
 pub use simulate::{Simulated, simulate};

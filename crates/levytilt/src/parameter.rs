@@ -152,7 +152,7 @@ impl ParameterEntry {
     pub fn prior_std(&self, own: &Scales, by: &Scales) -> f64 {
         match (self.prior, self.transform()) {
             (Some(prior), _) => prior(own, by),
-            (None, Transform::Log | Transform::Logit(_)) => 3.0,
+            (None, Transform::Log | Transform::Logit(_) | Transform::LogAbove(_)) => 3.0,
             (None, Transform::Identity) => 10.0 * own.spread,
         }
     }
@@ -193,11 +193,13 @@ impl Domain {
         above && below
     }
 
-    /// The scale on which a value is free: logit between 0 and a bound, logarithm above 0, else the value itself.
+    /// The scale on which a value is free: logit between 0 and a bound, logarithm of the distance above a lower end, else
+    /// the value itself.
     pub fn transform(&self) -> Transform {
         match (self.low, self.high) {
             (0.0, high) if high.is_finite() => Transform::Logit(high),
             (0.0, _) => Transform::Log,
+            (low, high) if low.is_finite() && high.is_infinite() => Transform::LogAbove(low),
             _ => Transform::Identity,
         }
     }
@@ -234,6 +236,8 @@ pub enum Transform {
     Log,
     /// ln(p/(bound − p)): parameters between zero and a bound.
     Logit(f64),
+    /// ln(p − bound): parameters above a bound.
+    LogAbove(f64),
 }
 
 impl Transform {
@@ -243,6 +247,7 @@ impl Transform {
             Self::Identity => value,
             Self::Log => value.ln(),
             Self::Logit(bound) => (value / (bound - value)).ln(),
+            Self::LogAbove(bound) => (value - bound).ln(),
         }
     }
 
@@ -252,6 +257,7 @@ impl Transform {
             Self::Identity => free,
             Self::Log => free.exp(),
             Self::Logit(bound) => bound / (1.0 + (-free).exp()),
+            Self::LogAbove(bound) => bound + free.exp(),
         }
     }
 
@@ -261,6 +267,7 @@ impl Transform {
             Self::Identity => 1.0,
             Self::Log => value,
             Self::Logit(bound) => value * (bound - value) / bound,
+            Self::LogAbove(bound) => value - bound,
         }
     }
 }
@@ -278,6 +285,9 @@ mod tests {
         assert!(!Domain::REAL.contains(f64::INFINITY) && Domain::NON_NEGATIVE.contains(0.0));
         assert_eq!(index.transform(), Transform::Logit(2.0));
         assert_eq!(Domain::NON_NEGATIVE.transform(), Transform::Log);
+        let above = Domain { low: 1.0, ..Domain::REAL }.transform();
+        assert_eq!(above, Transform::LogAbove(1.0));
+        assert!((above.backward(above.forward(20.0)) - 20.0).abs() < 1e-12 && above.slope(20.0) == 19.0);
         assert_eq!(Domain { low: -9.0, high: 9.0, ..Domain::REAL }.transform(), Transform::Identity);
     }
 }

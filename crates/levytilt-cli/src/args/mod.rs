@@ -306,9 +306,9 @@ pub struct DoctorArgs {
     /// CSV file to check, plain or gzipped, or - for standard input [default: check the machine only]
     #[arg(value_name = "DATA")]
     pub source: Option<String>,
-    /// Value columns to check, separated by commas [default: all]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub columns: Vec<String>,
+    /// Columns, and how the table is written.
+    #[command(flatten)]
+    pub data: DataSettings,
     /// Print what was found as JSON
     #[arg(long)]
     pub json: bool,

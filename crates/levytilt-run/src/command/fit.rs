@@ -17,6 +17,7 @@ use crate::table::{self, Table};
 use crate::threads::with_threads;
 use crate::workflow::exact;
 use crate::workflow::filtering::write_residuals;
+use crate::workflow::fit::outliers::{OUTLIERS, write_outliers};
 use crate::workflow::fit::summary::{write_jumps, write_paths, write_posterior};
 use crate::workflow::fit::{Outcome, analyse};
 
@@ -38,7 +39,8 @@ pub fn run(request: Request, heed: impl FnOnce() -> Watcher + Send) -> Result<Ou
     let Request { source, settings, config, out } = request;
     let lock = out.as_deref().map(Lock::new).transpose()?;
     let settings = settings.with_config(config.as_deref())?;
-    let table = table::read(&source, &settings.data.chosen())?;
+    let table = table::read(&source, &settings.data.chosen(), &settings.data.format())?
+        .with_errors(settings.data.error_column.as_deref())?;
     let threads = settings.solve.threads;
     let outcome = with_threads(threads, || kept_in(out.as_deref(), || analyse(settings, &table, heed())))??;
     if let Some(lock) = lock {
@@ -78,6 +80,10 @@ pub fn entries<'a>(
         Entry::toml(MODEL, &outcome.model)?,
         Entry::text(STATE, state + "\n"),
     ];
+    entries.push(match outcome.fit.wrong.is_empty() {
+        true => Entry::gone(OUTLIERS),
+        false => Entry::new(OUTLIERS, |out| write_outliers(out, &outcome.fit, table)),
+    });
     entries.extend(report::entries(&page)?);
     let networks = networks::tensors(outcome.fit.network.as_ref().map(|n| &n.drift), outcome.trained.as_ref())?;
     entries.push(match networks.is_empty() {

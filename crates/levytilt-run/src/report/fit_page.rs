@@ -2,16 +2,16 @@
 
 use anyhow::Result;
 use levytilt::Chain;
-use levytilt::series::TimeGrid;
 
 use super::figure::Axis;
 use super::page::{Block, Page, Section};
 use super::scene::Scene;
 use super::{message, motion, noise, parameters, path, quality, trace};
 use crate::settings::DriftName;
+use crate::settings::build_model::latent_times;
 use crate::table::input::Table;
 use crate::workflow::exact;
-use crate::workflow::fit::Outcome;
+use crate::workflow::fit::{Outcome, outliers};
 
 /// What a fit left to look at.
 pub struct Material<'a> {
@@ -27,7 +27,7 @@ pub struct Material<'a> {
 pub fn fit_page(material: &Material) -> Result<Page> {
     let Material { outcome, table, rival } = *material;
     let summary = &outcome.summary;
-    let grid = TimeGrid::new(&table.times, outcome.settings.grid.steps)?;
+    let grid = latent_times(&outcome.settings, &table.times)?;
     let columns: Vec<&[f64]> = table.columns.iter().map(Vec::as_slice).collect();
     let chain = Chain::new(&outcome.fit.model, &grid, &columns)?;
     let scene = Scene { outcome, table, chain: &chain, times: Axis::times(&table.calendar, &table.time_name) };
@@ -43,6 +43,9 @@ pub fn fit_page(material: &Material) -> Result<Page> {
         Section::new("drift", "Drift", motion::blocks(&scene)),
         Section::new("noise", "Noise", all.map(|i| noise::blocks(&scene, i)).collect::<Result<Vec<_>>>()?.concat()),
     ];
+    if let Some(wrong) = outliers::table(&outcome.fit, table) {
+        sections.insert(1, Section::new("outliers", "Probably wrong values", vec![Block::Table(wrong)]));
+    }
     let steps = trace::figures(&outcome.trace, &outcome.fit, &table.names);
     if !steps.is_empty() {
         sections.push(Section::new("trace", "Convergence", vec![Block::Pair(steps)]));

@@ -6,7 +6,8 @@ use levytilt::fit::{NetworkSize, Spec};
 use levytilt::noise::{FAMILIES, Family, Noise, PlusBrownian};
 use levytilt::parameter::ParameterEntry;
 use levytilt::registry::{BROWNIAN, OBSERVATION_STD, X0, X0_STD};
-use levytilt::{Model, Start};
+use levytilt::series::TimeGrid;
+use levytilt::{ErrorKind, Errors, Model, Start};
 
 use crate::failure::bad;
 use crate::settings::parameters::Section as Table;
@@ -25,7 +26,7 @@ pub struct Built {
 pub fn build(settings: &Settings, command: &str) -> Result<Built> {
     check_supported(settings, command)?;
     let family = family(settings, command)?;
-    let sections = [drift_section(settings), noise_section(settings, family)];
+    let sections = [drift_section(settings), noise_section(settings, family), error_section(settings)];
     sections.iter().try_for_each(Section::check_foreign)?;
     check_named(settings, &sections[0])?;
     let parameters = complete(&sections, settings, command)?;
@@ -36,7 +37,8 @@ pub fn build(settings: &Settings, command: &str) -> Result<Built> {
         None => drift_of(settings, command)?.0.build(&values(&sections[0]))?,
     };
     let noise = with_brownian(family.build(&values(&sections[1]))?, settings.model.values.get(BROWNIAN))?;
-    let model = Model::new(drift, noise, value(OBSERVATION_STD), start(&settings.model))?;
+    let errors = Errors::of(settings.errors().build(&values(&sections[2]))?);
+    let model = Model::new(drift, noise, value(OBSERVATION_STD), start(&settings.model))?.with_errors(&errors);
     Ok(Built { model, parameters })
 }
 
@@ -46,9 +48,9 @@ pub fn open_model(settings: &Settings, names: &[String], command: &str) -> Resul
     check_supported(settings, command)?;
     let open = settings.noise() == NoiseName::AUTO && command == "fit";
     let family = if open { &FAMILIES[0] } else { family(settings, command)? };
-    let sections = [drift_section(settings), noise_section(settings, family)];
+    let sections = [drift_section(settings), error_section(settings), noise_section(settings, family)];
     // Which names no family knows is the library's to say.
-    sections[..if open { 1 } else { 2 }].iter().try_for_each(Section::check_foreign)?;
+    sections[..if open { 2 } else { 3 }].iter().try_for_each(Section::check_foreign)?;
     let (drift, network) = drift_of(settings, command)?;
     let given = sections.iter().flat_map(|section| section.given.clone());
     let rest = [OBSERVATION_STD, BROWNIAN].map(|name| (name, settings.model.values.get(name)));
@@ -57,8 +59,8 @@ pub fn open_model(settings: &Settings, names: &[String], command: &str) -> Resul
     let named = settings.parameters.iter().filter_map(|(name, named)| Some((name.clone(), named.value()?)));
     let given = given.chain(named).collect();
     let [x0, x0_std] = [X0, X0_STD].map(|name| settings.model.values.get(name));
-    let formula = settings.formula()?;
-    Ok(Spec { drift, network, formula, noise: family, names: names.to_vec(), given, x0, x0_std })
+    let (formula, errors) = (settings.formula()?, settings.errors());
+    Ok(Spec { network, formula, names: names.to_vec(), given, errors, x0, x0_std, ..Spec::new(drift, family) })
 }
 
 /// The family of the drift, or the size of a network and no drift beside it.
@@ -93,15 +95,28 @@ pub fn closed_model(settings: &Settings, names: &[String], network: Option<Neura
     }
 }
 
+/// The latent times for observations at `times`. A law whose steps do not add up is that of the steps between observations:
+/// they are not split unless steps are asked for, so that one observation more or less does not change it.
+pub fn latent_times(settings: &Settings, times: &[f64]) -> levytilt::Result<TimeGrid> {
+    match settings.grid.steps {
+        None if settings.noise() == NoiseName::STUDENT => TimeGrid::unsplit(times),
+        steps => TimeGrid::new(times, steps),
+    }
+}
+
 /// Write defaults and the prior of the start into `settings`, so that what is saved is what was computed.
 ///
-/// Without x0 the start is Gaussian around `first_seen`, with x0_std or else 10 observation standard deviations: wide against the
+/// Without x0 the start is Gaussian around `first_seen`, with x0_std or else 10 observation standard deviations, in units of
+/// `known_error` if errors are known: wide against the
 /// error, so that the first observation decides.
-pub fn settle_start(settings: &mut Settings, first_seen: f64) {
+pub fn settle_start(settings: &mut Settings, first_seen: f64, known_error: Option<f64>) {
     let values = &mut settings.model.values;
     if values.get(X0).is_none() {
         values.set(X0, Some(first_seen));
-        values.set(X0_STD, values.get(X0_STD).or(values.get(OBSERVATION_STD).map(|std| 10.0 * std)));
+        values.set(
+            X0_STD,
+            values.get(X0_STD).or(values.get(OBSERVATION_STD).map(|std| 10.0 * std * known_error.unwrap_or(1.0))),
+        );
     }
 }
 
@@ -225,6 +240,19 @@ fn noise_section(settings: &Settings, family: &Family) -> Section {
         owner: format!("noise {}", family.name),
         needs: names_of(family.parameters),
         given: (settings.model.values.given().filter(|(name, _)| of_noise(name)))
+            .map(|(name, value)| (name.to_string(), value))
+            .collect(),
+    }
+}
+
+fn error_section(settings: &Settings) -> Section {
+    let kind = settings.errors();
+    let of_errors = |name: &str| ErrorKind::ALL.iter().any(|k| k.parameters().iter().any(|entry| entry.name == name));
+    Section {
+        table: Table::Model,
+        owner: format!("errors {}", kind.name()),
+        needs: names_of(kind.parameters()),
+        given: (settings.model.values.given().filter(|(name, _)| of_errors(name)))
             .map(|(name, value)| (name.to_string(), value))
             .collect(),
     }

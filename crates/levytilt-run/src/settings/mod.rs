@@ -13,6 +13,7 @@ pub mod season;
 use anyhow::Result;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use levytilt::ErrorKind;
 use levytilt::drift::Formula;
 use levytilt::noise::FAMILIES;
 use serde::{Deserialize, Serialize};
@@ -21,13 +22,15 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::{bad, brief};
 use crate::table::bytes::read_settings;
+use crate::table::decimal::Decimal;
+use crate::table::format::{Format, Separator};
 use crate::table::time::Length;
 
 pub use drift_name::DriftName;
 pub use levytilt::solve::Method;
 pub use name::name_of;
 pub use named::Named;
-pub use names::NoiseName;
+pub use names::{ErrorName, NoiseName};
 pub use parameters::{Section, Values};
 
 /// All settings. A value left out is `None`; what that means depends on the command.
@@ -72,12 +75,40 @@ pub struct DataSettings {
     /// Value columns to fit jointly, separated by commas: fit [default: all]
     #[arg(long, value_name = "NAMES", help_heading = "Data", value_delimiter = ',')]
     pub columns: Option<Vec<String>>,
+    /// Column of known standard deviations of the values, which are then multiplied by observation_std: fit
+    #[arg(long, value_name = "NAME", help_heading = "Data")]
+    pub error_column: Option<String>,
+    /// Column that holds the times [default: the first, or the first after row numbers]
+    #[arg(long, value_name = "NAME", help_heading = "Data")]
+    pub time_column: Option<String>,
+    /// How dates are written, such as %d.%m.%Y or "%m/%d/%Y %H:%M"; or seconds, milliseconds (Unix time), or number
+    /// [default: recognised]
+    #[arg(long, value_name = "FORMAT", help_heading = "Data")]
+    pub date_format: Option<String>,
+    /// What separates fields: comma, semicolon, tab, pipe or space [default: recognised]
+    #[arg(long, value_name = "NAME", help_heading = "Data")]
+    pub separator: Option<Separator>,
+    /// Decimal mark: point or comma [default: recognised]
+    #[arg(long, value_name = "NAME", help_heading = "Data")]
+    pub decimal: Option<Decimal>,
 }
 
 impl DataSettings {
-    /// The value columns to read; all of them if none is named.
+    /// The columns to read: values and their known errors; all of them if no value column is named.
     pub fn chosen(&self) -> Vec<String> {
-        self.column.iter().chain(self.columns.iter().flatten()).cloned().collect()
+        let values: Vec<String> = self.column.iter().chain(self.columns.iter().flatten()).cloned().collect();
+        let errors = self.error_column.iter().filter(|name| !values.is_empty() && !values.contains(name)).cloned();
+        values.iter().cloned().chain(errors).collect()
+    }
+
+    /// How the table is written.
+    pub fn format(&self) -> Format {
+        Format {
+            separator: self.separator,
+            decimal: self.decimal,
+            date_format: self.date_format.clone(),
+            time_column: self.time_column.clone(),
+        }
     }
 }
 
@@ -88,6 +119,8 @@ pub struct ModelSettings {
     pub drift: Option<DriftName>,
     /// Family of the noise.
     pub noise: Option<NoiseName>,
+    /// Law of the observation errors.
+    pub errors: Option<ErrorName>,
     /// Parameters of the noise, of observation and of the start.
     pub values: Values,
     /// How time runs.
@@ -250,6 +283,10 @@ impl Settings {
         if self.model.noise.is_some_and(|noise| noise != below.noise()) {
             below.clear_noise_parameters();
         }
+        if self.model.errors.is_some_and(|errors| errors.kind() != below.errors()) {
+            below.keep_parameters(|name| !is_of_errors(name));
+            below.model.values.retain(|name| !is_of_errors(name));
+        }
         if self.model.drift.as_ref().is_some_and(|drift| *drift != below.drift()) {
             let DriftSettings { season, harmonics, .. } = below.drift;
             below.drift = DriftSettings { season, harmonics, ..DriftSettings::default() };
@@ -274,6 +311,11 @@ impl Settings {
     /// The noise family, with its default.
     pub fn noise(&self) -> NoiseName {
         self.model.noise.unwrap_or(NoiseName::STABLE)
+    }
+
+    /// The law of the observation errors, with its default.
+    pub fn errors(&self) -> ErrorKind {
+        self.model.errors.map_or(ErrorKind::Gaussian, ErrorName::kind)
     }
 
     /// The drift, with its default.
@@ -344,6 +386,11 @@ impl Settings {
         self.keep_parameters(|name| !is_of_noise(name));
         self.model.values.retain(|name| !is_of_noise(name));
     }
+}
+
+/// Whether a parameter belongs to a law of the observation errors.
+fn is_of_errors(name: &str) -> bool {
+    ErrorKind::ALL.iter().any(|kind| kind.parameters().iter().any(|entry| entry.name == name))
 }
 
 /// Whether a parameter belongs to a family of noise.

@@ -1,6 +1,7 @@
 //! Choose a drift or a noise by a name that the library's registry lists.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use levytilt::ErrorKind;
 use levytilt::drift::{DRIFT_FAMILIES, DriftFamily};
 use levytilt::noise::{FAMILIES, Family};
 use levytilt::parameter::ParameterEntry;
@@ -30,6 +31,12 @@ pub struct Drifts;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Noises;
 
+/// The laws of observation errors.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ErrorLaws;
+
+/// A law of observation errors.
+pub type ErrorName = Name<ErrorLaws>;
 /// A noise.
 pub type NoiseName = Name<Noises>;
 
@@ -60,6 +67,21 @@ impl Listing for Noises {
     }
 }
 
+impl Listing for ErrorLaws {
+    const WHAT: &'static str = "law of errors";
+
+    fn listed() -> Vec<(&'static str, String)> {
+        ErrorKind::ALL.iter().map(|kind| (kind.name(), with_names(kind.about(), kind.parameters()))).collect()
+    }
+}
+
+impl ErrorName {
+    /// The law.
+    pub fn kind(self) -> ErrorKind {
+        ErrorKind::named(self.0).unwrap_or_default()
+    }
+}
+
 impl Name<Drifts> {
     /// The default.
     pub const OU: Self = Self("ou", PhantomData);
@@ -75,6 +97,8 @@ impl Name<Drifts> {
 }
 
 impl NoiseName {
+    /// A noise whose steps do not add up.
+    pub const STUDENT: Self = Self("student", PhantomData);
     /// The default.
     pub const STABLE: Self = Self("stable", PhantomData);
     /// The family with the most evidence.

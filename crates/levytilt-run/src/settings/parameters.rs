@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::OnceLock;
 
-use crate::settings::{Clock, DriftName, DriftSettings, ModelSettings, NoiseName};
+use crate::settings::{Clock, DriftName, DriftSettings, ErrorName, ModelSettings, NoiseName};
 use crate::table::time::Length;
 
 /// A section of a settings file that holds parameters.
@@ -83,7 +83,7 @@ impl Section {
     /// Keys that are no parameters.
     fn others(self) -> &'static [&'static str] {
         match self {
-            Self::Model => &["drift", "noise", "clock"],
+            Self::Model => &["drift", "noise", "errors", "clock"],
             Self::Drift => &["width", "depth", "season", "harmonics"],
         }
     }
@@ -177,9 +177,12 @@ impl Args for ModelSettings {
         };
         let drift = choice("drift", "KIND", "Drift", "Drift family, or a formula for state x [default: ou]");
         let noise = choice("noise", "FAMILY", "Noise", "Noise family [default: stable]");
+        let about = "Law of the observation errors [default: gaussian]";
+        let errors = choice("errors", "LAW", "Observation and start", about);
         let command = command
             .arg(drift.value_parser(DriftName::parser()).allow_hyphen_values(true))
-            .arg(noise.value_parser(NoiseName::parser()));
+            .arg(noise.value_parser(NoiseName::parser()))
+            .arg(errors.value_parser(ErrorName::parser()));
         Values::flags(Section::Model, command)
     }
 
@@ -193,6 +196,7 @@ impl FromArgMatches for ModelSettings {
         Ok(Self {
             drift: matches.get_one("drift").cloned(),
             noise: matches.get_one("noise").copied(),
+            errors: matches.get_one("errors").copied(),
             values: Values::matched(Section::Model, matches),
             clock: None,
         })
@@ -276,8 +280,11 @@ enum Last {
 
 impl Serialize for ModelSettings {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let names =
-            [("drift", self.drift.as_ref().map(DriftName::as_str)), ("noise", self.noise.map(NoiseName::as_str))];
+        let names = [
+            ("drift", self.drift.as_ref().map(DriftName::as_str)),
+            ("noise", self.noise.map(NoiseName::as_str)),
+            ("errors", self.errors.map(ErrorName::as_str)),
+        ];
         write(serializer, &names, &self.values, &[("clock", self.clock.map(Last::Clock))])
     }
 }
@@ -310,6 +317,7 @@ impl Keyed for ModelSettings {
         match key {
             "drift" => self.drift = Some(map.next_value()?),
             "noise" => self.noise = Some(map.next_value()?),
+            "errors" => self.errors = Some(map.next_value()?),
             "clock" => self.clock = Some(map.next_value()?),
             _ => self.values.read(Self::SECTION, key, map)?,
         }

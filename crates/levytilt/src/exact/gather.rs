@@ -20,6 +20,8 @@ const ADDITIVE: [&str; 6] = ["stable", "tempered-stable", "variance-gamma", "nig
 pub(crate) struct Gathered {
     grid: TimeGrid,
     values: Vec<f64>,
+    /// Row of each observation in the full series.
+    rows: Vec<Option<usize>>,
     /// Steps of the full grid that each step gathers, as their lengths and the time from their end to that of the gap.
     steps: Vec<Vec<(f64, f64)>>,
 }
@@ -60,6 +62,7 @@ impl Gathered {
         };
         Ok(Some(Self {
             grid: grid.only(&kept),
+            rows: kept.iter().map(|&j| grid.observation(j)).collect(),
             values: kept.iter().map(|&j| spread[j]).collect(),
             steps: kept.windows(2).map(|pair| lengths(pair[0], pair[1])).collect(),
         }))
@@ -67,7 +70,7 @@ impl Gathered {
 
     /// The reduced problem of a model with this `index`.
     pub fn problem<'a>(&'a self, model: &'a Model, index: f64) -> Result<Problem<'a>> {
-        let mut problem = Problem::new(model, &self.grid, &self.values)?;
+        let mut problem = Problem::of_rows(model, &self.grid, &self.values, &self.rows)?;
         let drift = model.drift.as_ref();
         problem.lengths = self
             .steps

@@ -4,7 +4,7 @@
 //! Forward: spread each cell's mass with the same interpolation weights, then convolve. So ⟨a, pull b⟩ = ⟨push a, b⟩
 //! holds to rounding, and the evidence is the same at every time.
 //!
-//! At a time without an observation a state beyond the domain counts as being at its end: no mass is lost, the mass at
+//! At a time without an observation, or with one whose error may be gross, a state beyond the domain counts as being at its end: no mass is lost, the mass at
 //! the ends says how much lies outside, and a drift that brings far states back at once is served almost exactly.
 
 use super::convolve::{Convolver, Rounding};
@@ -75,9 +75,9 @@ impl<'a> Transition<'a> {
     }
 
     /// Probability to end below and above the domain, from each of `len` cells on, the first being `first`; none if
-    /// time `j` + 1 has an observation.
+    /// the observation of time `j` + 1 confines the state.
     fn beyond(&mut self, j: usize, first: i64, len: usize) -> Result<Option<impl Iterator<Item = (f64, f64)> + '_>> {
-        if !self.problem.values[j + 1].is_nan() {
+        if !self.problem.open(j + 1) {
             return Ok(None);
         }
         let support = self.layout.support(j + 1);
@@ -98,7 +98,7 @@ impl<'a> Transition<'a> {
     pub fn pair(&mut self, j: usize, before: (i64, &[f64]), after: (i64, &[f64]), evidence: f64) -> Result<()> {
         let length = self.problem.lengths[j];
         self.convolver.pair(length, before, after, evidence)?;
-        if let ([low, .., high], true) = (after.1, self.problem.values[j + 1].is_nan()) {
+        if let ([low, .., high], true) = (after.1, self.problem.open(j + 1)) {
             let ends = (after.0, after.0 + after.1.len() as i64);
             self.convolver.pair_beyond(length, before, ends, [low / evidence, high / evidence])?;
         }

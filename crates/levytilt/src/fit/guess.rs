@@ -63,7 +63,7 @@ pub(super) fn guess_formula(
         let value = best.values[l];
         let prior_std = match search.transforms[l] {
             Transform::Identity => GUESSES_WIDE * value.abs() + place.map_or(0.0, |place| ERRORS_WIDE * errors[place]),
-            Transform::Log | Transform::Logit(_) => 3.0,
+            Transform::Log | Transform::Logit(_) | Transform::LogAbove(_) => 3.0,
         };
         // A guess of exactly 0 that was given says nothing of sizes.
         Guessed { name: parameter.name.clone(), value, prior_std: if prior_std > 0.0 { prior_std } else { 10.0 } }
@@ -115,6 +115,7 @@ impl Search<'_> {
             match (known, self.transforms[l]) {
                 (Some(value), _) => *value,
                 (None, Transform::Log) => value.abs().max(1e-6),
+                (None, Transform::LogAbove(low)) => low + value.abs().max(1e-6),
                 (None, Transform::Logit(high)) => high * (0.1 + 0.8 * (k as f64 + 0.5) / STARTS as f64),
                 (None, Transform::Identity) => within(value, &self.formula.parameters()[l]),
             }

@@ -5,7 +5,8 @@ use crate::model::{OBSERVATION_STD, X0, X0_STD};
 use crate::noise::{BROWNIAN, Family, Noise, PlusBrownian};
 use crate::parameter::{Known, ParameterEntry};
 use crate::registry::{self, Part};
-use crate::{Dimension, Error, Model, Result, Start};
+use crate::{Dimension, Error, ErrorKind, Errors, Model, Result, Start};
+use std::sync::Arc;
 
 /// A kind of model. Parameters given a value are held fixed; the others are learned.
 ///
@@ -30,6 +31,11 @@ pub struct Spec {
     /// Brownian motion to the noise unless it is nought or left out; and `x0[NVDA]` and `x0_std[NVDA]` for the start of
     /// one dimension.
     pub given: Vec<(String, f64)>,
+    /// Law of the observation errors, the same for all dimensions.
+    pub errors: ErrorKind,
+    /// Known standard deviation of each value, one per observation row for each dimension; empty if none is known. The
+    /// parameter `observation_std` is then a factor of them.
+    pub known_errors: Vec<Arc<[f64]>>,
     /// State at the first time; left out, it is Gaussian around the first value.
     pub x0: Option<f64>,
     /// Standard deviation of the state at the first time. Left out, a given `x0` is exact and one from the data has 10
@@ -66,6 +72,8 @@ impl Spec {
             noise,
             names: Vec::new(),
             given: Vec::new(),
+            errors: ErrorKind::Gaussian,
+            known_errors: Vec::new(),
             x0: None,
             x0_std: None,
         }
@@ -74,6 +82,11 @@ impl Spec {
     /// A model whose drift is a network, with nothing given.
     pub fn neural(size: NetworkSize, noise: &'static Family) -> Self {
         Self { network: Some(size), ..Self::new(DriftFamily::none(), noise) }
+    }
+
+    /// The same with this law of the observation errors.
+    pub fn with_errors(self, errors: ErrorKind) -> Self {
+        Self { errors, ..self }
     }
 
     /// A model of one dimension whose drift is a formula, with nothing given.
@@ -96,6 +109,11 @@ impl Spec {
     /// The value given under exactly this name, if there is one.
     pub fn given(&self, name: &str) -> Option<f64> {
         self.given.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+    }
+
+    /// Whether observation errors are Gaussian and of one size, which every method can take.
+    pub fn has_plain_errors(&self) -> bool {
+        self.errors == ErrorKind::Gaussian && self.known_errors.is_empty()
     }
 
     /// Number of dimensions.
@@ -127,12 +145,13 @@ impl Spec {
     }
 
     /// All parameters in the order of [`crate::solve::parameters`]: those of the drift, then per dimension those of the
-    /// noise and the observation standard deviation.
+    /// noise, the observation standard deviation and the other parameters of the observation errors.
     pub(super) fn places(&self) -> Vec<Place> {
         let mut places = self.drift_places();
         for dimension in 0..self.dim() {
             let brownian = self.brownian(dimension).map(|_| const { &BROWNIAN });
             let entries = self.noise.parameters.iter().chain(brownian).chain([const { &OBSERVATION_STD }]);
+            let entries = entries.chain(self.errors.parameters());
             let own = entries.map(|entry| Place::new(entry, dimension));
             places.extend(own.filter(|place| !self.is_at_end(place)));
         }
@@ -180,13 +199,14 @@ impl Spec {
             Some((name, self.held(&Place { entry, dimension: i, by: Some(i) })?))
         };
         let named = self.formula.iter().flat_map(Formula::places).map(|place| place.entry);
-        let entries = self.drift.parameters.iter().chain(self.noise.parameters);
+        let entries = self.drift.parameters.iter().chain(self.noise.parameters).chain(self.errors.parameters());
         Self {
             names: self.names.get(i).cloned().into_iter().collect(),
             given: named
                 .chain(entries.chain(const { &[OBSERVATION_STD, BROWNIAN] }).map(Known::from))
                 .filter_map(own)
                 .collect(),
+            known_errors: self.known_errors.get(i).cloned().into_iter().collect(),
             x0: self.of(X0.name, i),
             x0_std: self.of(X0_STD.name, i),
             ..self.clone()
@@ -200,7 +220,9 @@ impl Spec {
             let value = |entry: &'static ParameterEntry| value(&Place::new(entry, i));
             let noise = self.noise.build(&self.noise.parameters.iter().map(value).collect::<Vec<_>>())?;
             let observation_std = value(const { &OBSERVATION_STD });
-            Ok(Dimension { noise: self.with_brownian(noise, i)?, observation_std, start })
+            let law = self.errors.build(&self.errors.parameters().iter().map(value).collect::<Vec<_>>())?;
+            let errors = Errors { law, known: self.known_errors.get(i).cloned() };
+            Ok(Dimension { noise: self.with_brownian(noise, i)?, observation_std, errors, start })
         };
         let dimensions = starts.into_iter().enumerate().map(dimension).collect::<Result<Vec<_>>>()?;
         Model::multivariate(drift, dimensions)
@@ -223,7 +245,8 @@ impl Spec {
 
     /// The parameters of one dimension: of the drift, of the noise, and those of no family.
     fn entries(&self) -> impl Iterator<Item = &'static ParameterEntry> {
-        self.drift.parameters.iter().chain(self.noise.parameters).chain(const { &OTHERS })
+        let families = self.drift.parameters.iter().chain(self.noise.parameters);
+        families.chain(self.errors.parameters()).chain(const { &OTHERS })
     }
 
     /// What is known of the parameter called `name`, with or without a dimension.

@@ -7,7 +7,8 @@ use crate::model::OBSERVATION_STD;
 use crate::parameter::Known;
 use crate::series::{Scales, TimeGrid};
 use crate::solve::{Parameter, Prior, parameters};
-use crate::{Model, Result, Start};
+use crate::{ErrorKind, Errors, Model, Result, Start};
+use std::sync::Arc;
 
 /// A model to start from, and what may be learned of it.
 #[derive(Debug)]
@@ -23,9 +24,16 @@ pub(super) fn begin(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], priors: bo
     let alone: Vec<Spec> = (0..spec.dim()).map(|i| spec.only(i)).collect();
     let open = |i: usize| places.iter().any(|place| place.dimension == i && spec.held(place).is_none());
     let rows = observed_times(grid);
+    // Known errors are taken as they are until the data say otherwise.
+    let units: Vec<Option<f64>> = spec.known_errors.iter().map(|known| Some(typical_of(known))).collect();
+    let unit = |i: usize| units.get(i).copied().flatten();
+    let typical = |i: usize, factor: Option<f64>| match unit(i) {
+        Some(unit) => Some(factor.unwrap_or(1.0) * unit),
+        None => factor,
+    };
     let scales = (0..spec.dim())
         .map(|i| match open(i) {
-            true => Scales::new(&rows, columns[i], alone[i].given(OBSERVATION_STD.name)).map(Some),
+            true => Scales::new(&rows, columns[i], typical(i, alone[i].given(OBSERVATION_STD.name))).map(Some),
             false => Ok(None),
         })
         .collect::<Result<Vec<_>>>()?;
@@ -43,10 +51,11 @@ pub(super) fn begin(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], priors: bo
         (Some(value), _) => value,
         // Dimensions start as strangers.
         (None, _) if place.by.is_some_and(|by| by != place.dimension) => 0.0,
+        (None, Some(_)) if place.entry.name() == OBSERVATION_STD.name && unit(place.dimension).is_some() => 1.0,
         (None, Some(scales)) => guess(place, scales),
         (None, None) => f64::NAN,
     };
-    let error = |i| value(&Place::new(const { &OBSERVATION_STD }, i));
+    let error = |i| value(&Place::new(const { &OBSERVATION_STD }, i)) * unit(i).unwrap_or(1.0);
     let starts = (0..spec.dim()).map(|i| first_state(&alone[i], columns[i], error(i))).collect();
     let model = spec.assemble(value, starts)?;
     let mut parameters = parameters(&model);
@@ -78,12 +87,30 @@ pub(super) fn observed_times(grid: &TimeGrid) -> Vec<f64> {
 }
 
 fn first_state(spec: &Spec, values: &[f64], observation_std: f64) -> Start {
+    let first = first_value(spec.errors, values);
     match (spec.x0, spec.x0_std) {
         (Some(x0), None) => Start::Fixed(x0),
         (Some(mean), Some(std)) => Start::Gaussian { mean, std },
-        (None, std) => Start::Gaussian {
-            mean: values.iter().copied().find(|y| !y.is_nan()).unwrap_or(0.0),
-            std: std.unwrap_or(10.0 * observation_std),
-        },
+        (None, std) => Start::Gaussian { mean: first.0, std: std.unwrap_or(10.0 * observation_std.max(first.1)) },
     }
+}
+
+/// First values that say where a series begins if each of them may be wrong.
+const FIRST: usize = 5;
+
+/// The first value; if it may be wrong, the median of the first few and their typical distance from it.
+fn first_value(errors: ErrorKind, values: &[f64]) -> (f64, f64) {
+    let seen = values.iter().copied().filter(|y| !y.is_nan());
+    let mut first: Vec<f64> = seen.take(if errors == ErrorKind::Gaussian { 1 } else { FIRST }).collect();
+    let middle = |values: &mut Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied().unwrap_or(0.0)
+    };
+    let centre = middle(&mut first);
+    let mut away: Vec<f64> = first.iter().map(|y| (y - centre).abs()).collect();
+    (centre, middle(&mut away))
+}
+
+fn typical_of(known: &Arc<[f64]>) -> f64 {
+    Errors { known: Some(known.clone()), ..Errors::default() }.typical()
 }

@@ -12,10 +12,12 @@
 //! | `filter`, `smooth` | evidence by independent filters, and paths by backward simulation |
 //! | `spec`, `observe` | which parameters are open, and where learning starts |
 //! | `gradient`, `learn`, `fit` | the gradient of the log evidence, the search, and all of it in one call |
+//! | `forecast` | predictive paths of the observed columns |
 
 mod chain;
 mod filter;
 mod fit;
+mod forecast;
 mod form;
 mod gradient;
 mod guide;
@@ -32,6 +34,7 @@ mod tests;
 pub use chain::GeneralChain;
 pub use filter::FilterOptions;
 pub use fit::{GeneralFit, GeneralOptions, fit_general};
+pub use forecast::forecast_general;
 pub use guide::Guide;
 pub use model::{GeneralModel, Row, Source};
 pub use smooth::{DrawnPath, Smoothed, smooth};

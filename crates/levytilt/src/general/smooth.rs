@@ -17,7 +17,7 @@ use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
 /// Moves per time.
-const MOVES: usize = 8;
+const MOVES: usize = 6;
 
 /// A path drawn from the posterior.
 #[derive(Debug, Clone)]
@@ -50,7 +50,7 @@ pub fn smooth(chain: &GeneralChain, guide: &Guide, paths: usize, options: &Filte
     let (filters, offset) = (options.filters, chooser.random::<f64>());
     let seeds: Vec<u64> = (0..filters).map(|_| chooser.next_u64()).collect();
     // Paths are drawn while the particles of a filter are at hand, as many as could be wanted of it in the end.
-    let each = (4 * paths).div_ceil(filters).min(paths);
+    let each = (2 * paths).div_ceil(filters).min(paths);
     let run = |number: usize| {
         let filtered = filter(chain, guide, options, number as u64);
         let drawn = draw_paths(chain, guide, &filtered, each, seeds[number]);

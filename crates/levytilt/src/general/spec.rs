@@ -203,15 +203,43 @@ impl GeneralSpec {
         Ok(())
     }
 
-    /// The model with these values, and the start that columns suggest.
+    /// The model with every parameter held, started from 0: to look ahead from states that are known.
+    ///
+    /// # Errors
+    /// A parameter without a value; a value outside of its domain; parts that do not fit together.
+    pub fn closed(&self) -> Result<GeneralModel> {
+        let name = |role: Role| match role {
+            Role::Drift(l) => self.drift.parameters()[l].name.clone(),
+            Role::Noise(r, p) => format!("{}[{}]", self.sources[r].family.parameters[p].name, self.sources[r].name),
+            Role::Std(i) => format!("{}[{}]", OBSERVATION_STD.name, self.rows[i].name),
+            Role::Loading(r, i) => {
+                let named = self.sources[r].on.iter().find_map(|(state, loading)| match loading {
+                    Loading::Named(name) if *state == i => Some(name.clone()),
+                    _ => None,
+                });
+                named.unwrap_or_default()
+            }
+        };
+        let value = |role: Role| {
+            let name = name(role);
+            self.held.iter().find(|(known, _)| *known == name).map_or(f64::NAN, |(_, value)| *value)
+        };
+        self.build(value, &vec![(0.0, 0.0); self.drift.states().len()])
+    }
+
+    /// The model with these values, and this start.
     ///
     /// # Errors
     /// A value outside of its domain; parts that do not fit together.
     pub(super) fn model(&self, parameters: &[Parameter], starts: &[(f64, f64)]) -> Result<GeneralModel> {
-        let dim = self.drift.states().len();
         let value = |role: Role| {
             parameters.iter().find(|known| known.roles.contains(&role)).map_or(f64::NAN, |known| known.value)
         };
+        self.build(value, starts)
+    }
+
+    fn build(&self, value: impl Fn(Role) -> f64, starts: &[(f64, f64)]) -> Result<GeneralModel> {
+        let dim = self.drift.states().len();
         let drift: Vec<f64> = (0..self.drift.parameters().len()).map(|l| value(Role::Drift(l))).collect();
         let mut sources = Vec::new();
         for (r, source) in self.sources.iter().enumerate() {

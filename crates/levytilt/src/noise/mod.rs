@@ -32,6 +32,7 @@ mod variance_gamma;
 pub use cache::NodeCache;
 pub use compound_poisson::CompoundPoisson;
 pub use families::{FAMILIES, Family};
+pub(crate) use gamma::sample_gamma;
 pub use gaussian::Gaussian;
 pub use nig::Nig;
 pub use nodes::{LogDensity, NodeDerivative, Nodes};

@@ -111,6 +111,7 @@ pub fn learn(
     columns: &[&[f64]],
     options: &LearnOptions,
 ) -> Result<Learned> {
+    model.plain_errors("learning by sweeps")?;
     let mut learned = learn_from(model, parameters, (grid, columns), options, None)?;
     find_middle(&mut learned, (grid, columns), options);
     Ok(learned)

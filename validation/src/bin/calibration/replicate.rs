@@ -61,7 +61,8 @@ impl Setting {
         let noise = Family::named(self.noise).expect("a noise of the library");
         let (first, second) = self.middle.split_at(drift.parameters.len());
         let start = Start::Fixed(0.0);
-        let dimension = Dimension { noise: noise.build(second)?, observation_std: OBSERVATION_STD, start };
+        let (noise, errors) = (noise.build(second)?, levytilt::Errors::default());
+        let dimension = Dimension { noise, observation_std: OBSERVATION_STD, errors, start };
         Model::multivariate(drift.build(first)?, vec![dimension])
     }
 

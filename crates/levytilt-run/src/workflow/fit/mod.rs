@@ -1,13 +1,14 @@
 //! Fit: infer the parameters and the hidden path of the observed columns.
 
+pub mod outliers;
 pub mod summary;
 
 use anyhow::Result;
 use levytilt::Start;
 use levytilt::fit::{AnyNoise, Fit, FitOptions, Spec, fit, fit_any_noise_by, rival_families};
 use levytilt::progress::Watcher;
-use levytilt::registry::{X0, X0_STD};
-use levytilt::series::{Observations, TimeGrid};
+use levytilt::registry::{OBSERVATION_STD, X0, X0_STD};
+use levytilt::series::Observations;
 use levytilt::solve::LearnOptions;
 use levytilt_paper::potential::{FrameKind, NeuralPotentialSpec};
 use levytilt_paper::training::{TrainOptions, Trained};
@@ -19,7 +20,7 @@ use crate::directory::state::{History, LearnedParameters, NETWORK, State};
 use crate::directory::tensors::Tensors;
 use crate::failure::bad;
 use crate::one_or_many::OneOrMany;
-use crate::settings::build_model::open_model;
+use crate::settings::build_model::{latent_times, open_model};
 use crate::settings::season;
 use crate::settings::{DriftName, Init, Method, NoiseName, Settings, SolveSettings};
 use crate::table::Table;
@@ -53,7 +54,8 @@ pub struct Outcome {
 pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<Outcome> {
     settle(&mut settings)?;
     season::settle(&mut settings.drift, &table.calendar)?;
-    let spec = open_model(&settings, &table.names, "fit")?;
+    let mut spec = open_model(&settings, &table.names, "fit")?;
+    spec.known_errors.extend(table.errors.iter().map(|errors| errors.as_slice().into()));
     let solve = &settings.solve;
     let options = FitOptions {
         paths: solve.paths.unwrap_or(FitOptions::default().paths),
@@ -69,7 +71,7 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
     let started = Instant::now();
     let compute = || {
         let series = Observations::new(table.times.clone(), table.columns.clone(), table.names.clone())?;
-        let grid = TimeGrid::new(series.times(), settings.grid.steps)?;
+        let grid = latent_times(&settings, series.times())?;
         let columns: Vec<&[f64]> = (0..series.dim()).map(|i| series.column(i)).collect();
         let one = |spec: &Spec| match &neural {
             Some(neural) => fit_neural(spec, (&grid, &columns), &options, neural),
@@ -112,7 +114,13 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         seconds: started.elapsed().as_secs_f64(),
         seed: options.seed,
         version: env!("CARGO_PKG_VERSION"),
-        warnings: fit.warnings.iter().cloned().chain(table.calendar.warning()).collect(),
+        warnings: fit
+            .warnings
+            .iter()
+            .cloned()
+            .chain(table.calendar.warning())
+            .chain(table.notes.iter().cloned())
+            .collect(),
         estimates: fit.parameters.clone(),
     };
     let model = filled(&summary, &fit, &settings)?;
@@ -250,6 +258,10 @@ fn filled(summary: &Summary, fit: &Fit, settings: &Settings) -> Result<Settings>
     settings.model.values.set(X0, Some(means[0]));
     settings.model.values.set(X0_STD, stds[0]);
     fit.parameters.iter().try_for_each(|p| settings.hold(&p.name, p.value))?;
+    // Values to come have no known errors yet: a typical one stands in for them.
+    if settings.data.error_column.take().is_some() {
+        settings.hold(OBSERVATION_STD, fit.model.dimensions[0].typical_error())?;
+    }
     Ok(settings)
 }
 

@@ -22,8 +22,8 @@ use crate::one_or_many::OneOrMany;
 use crate::settings::Settings;
 use crate::settings::build_model::{closed_model, open_model};
 use crate::table::bytes::{display_name, read_text};
-use crate::table::rows::split;
-use crate::table::time::{self, Calendar, Length, Moment, Written};
+use crate::table::input::parse_times;
+use crate::table::time::{Calendar, Length, Moment, Written};
 use crate::workflow::fit::Outcome;
 
 /// Levels of the quantiles and the names of their columns.
@@ -212,20 +212,20 @@ fn horizon_times(horizon: &Length, state: &State, calendar: &Calendar) -> Result
 }
 
 /// The times in the first column of a file.
-fn file_times(source: &str, calendar: &Calendar) -> Result<Vec<f64>> {
+pub(crate) fn file_times(source: &str, calendar: &Calendar) -> Result<Vec<f64>> {
     let name = display_name(source);
-    let (_, rows) = split(&read_text(source)?, &name)?;
-    let read = |row: &crate::table::rows::Row| match (time::parse(&row.fields[0]), calendar) {
-        (Err(problem), _) => Err(bad(format!("{name}, line {}: {problem}", row.line))),
-        (Ok(Written::Number(time)), Calendar::Numbers) => Ok(time),
-        (Ok(Written::Stamp(stamp)), Calendar::Days(stamps)) => Ok(stamp.days_since(&stamps[0])),
-        (Ok(_), _) => {
-            let kind = if matches!(calendar, Calendar::Numbers) { "a number" } else { "a timestamp" };
-            let found = quoted(&row.fields[0]);
-            Err(bad(format!("{name}, line {}: expected {kind} as in the record, found {found}", row.line)))
+    let read = |(line, time): (usize, Written)| match (time, calendar) {
+        (Written::Number(time), Calendar::Numbers) => Ok(time),
+        (Written::Stamp(stamp), Calendar::Days(stamps)) => Ok(stamp.days_since(&stamps[0])),
+        (Written::Number(time), _) => {
+            Err(bad(format!("{name}, line {line}: expected a timestamp as in the record, found {time}")))
+        }
+        (Written::Stamp(stamp), _) => {
+            let found = quoted(stamp.text());
+            Err(bad(format!("{name}, line {line}: expected a number as in the record, found {found}")))
         }
     };
-    rows.iter().map(read).collect()
+    parse_times(&read_text(source)?, &name)?.into_iter().map(read).collect()
 }
 
 fn summarise(ahead: &Forecast, state: &State, calendar: &Calendar, seed: u64) -> Summary {

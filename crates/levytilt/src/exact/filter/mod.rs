@@ -64,10 +64,18 @@ impl<'a> Filter<'a> {
     /// The filter of `model`, whose latent steps are not longer than `longest`.
     ///
     /// # Errors
-    /// A model of several dimensions; a length that is not positive.
+    /// A model of several dimensions; other than Gaussian observation errors of one size; a skewed noise; a length that is not
+    /// positive.
     pub fn new(model: &'a Model, longest: f64) -> Result<Self> {
         let dimension = model.only_dimension()?;
+        model.plain_errors("filter")?;
         crate::error::positive("longest latent step", longest)?;
+        let family = dimension.noise.family();
+        if family.starts_with("skewed") {
+            // The tails of the kernels are taken to be the same on both sides.
+            let (got, expected) = (format!("noise {family}"), "a symmetric noise".into());
+            return Err(Error::Shape { what: "filter", got, expected });
+        }
         Ok(Self { model, longest, nodes: NodeCache::new(dimension.noise.as_ref()), tables: None })
     }
 

@@ -9,10 +9,10 @@ use levytilt::score::{Estimator, Sample, Tail, weighted_crps};
 use levytilt::tilt::TiltedStep;
 
 /// Takes parameters from bytes; whether they were accepted.
-pub type Promise = fn(&[u8]) -> bool;
+pub type Invariant = fn(&[u8]) -> bool;
 
 /// All that do, by the names of their fuzz targets.
-pub const ALL: &[(&str, Promise)] = &[("draws", scores_from), ("nodes", nodes_from), ("stable_law", stable_law_from)];
+pub const ALL: &[(&str, Invariant)] = &[("draws", scores_from), ("nodes", nodes_from), ("stable_law", stable_law_from)];
 
 /// Nodes of family number `which` at parameters `values`: a law, or an error; tilted: finite, Σq = 1, KL ≥ 0.
 pub fn nodes(which: usize, values: &[f64], dt: f64, [a, c, x]: [f64; 3]) -> bool {
