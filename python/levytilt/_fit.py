@@ -145,20 +145,27 @@ class Fit:
         paths: int | None = None,
         threads: int = 0,
         fixed_parameters: bool = False,
+        state: bool = False,
     ) -> Forecast:
         """Predictive paths up to a horizon (2.5, "2D", "1h30min", a timedelta, an offset of pandas) or at given times.
 
         A pandas record at business days, months or another offset of the calendar is forecast at such times. `at` is one
         time or several; without a time zone they are local times in the zone of the record.
         Number of paths and seed default to those of the fit. Learned parameters are drawn from their approximate posterior,
-        unless `fixed_parameters` holds them at their estimates.
+        unless `fixed_parameters` holds them at their estimates. The paths are of observations, or with `state=True` of
+        the state without observation noise.
         """
         if (horizon is None) == (at is None):
             raise InputError("forecast needs a horizon or the times to look at, and not both")
         if horizon is not None:
             horizon, at = self._clock.ahead(horizon)
         keywords = packed(
-            horizon=length(horizon), seed=seed, paths=paths, threads=threads or None, fixed_parameters=fixed_parameters
+            horizon=length(horizon),
+            seed=seed,
+            paths=paths,
+            threads=threads or None,
+            fixed_parameters=fixed_parameters,
+            state=state,
         )
         run = self._updated or self._run
         return Forecast(run.forecast(keywords, None if at is None else self._clock.engine(at)), self._clock)
@@ -167,6 +174,16 @@ class Fit:
         """Write the run directory of the program: summary.json, posterior.csv, paths.npz, report.html and more."""
         (self._updated or self._run).save(os.fspath(path))
         write_clock(os.fspath(path), self._clock)
+
+    def parameter_draws(self) -> dict[str, np.ndarray]:
+        """Weighted posterior draws of a fit with `bayes=True`: `weight`, one array per learned parameter, `log_evidence`.
+
+        The columns of parameters.csv. Weights sum to 1; `log_evidence` is NaN where a draw has none, and weight 0.
+        """
+        found = self._run.parameter_posterior()
+        if found is None:
+            raise InputError("the fit has no posterior draws of its parameters; fit with bayes=True")
+        return found
 
     def to_arviz(self, chains: int = 4) -> Any:
         """ArviZ InferenceData: posterior, posterior_predictive, log_likelihood, observed_data; settings in attrs."""
@@ -285,6 +302,15 @@ class Saved:
     def weights(self) -> np.ndarray:
         with np.load(self.path / "paths.npz") as archive:
             return archive["weights"]
+
+    def parameter_posterior(self) -> dict[str, np.ndarray] | None:
+        path = self.path / "parameters.csv"
+        if not path.is_file():
+            return None
+        with open(path, newline="", encoding="utf-8") as file:
+            names, *rows = csv.reader(file)
+        table = np.array([[float(field or "nan") for field in row] for row in rows])
+        return {name: table[:, k] for k, name in enumerate(names) if name != "draw"}
 
     def forecast(self, keywords: str, at: np.ndarray | list[str] | None) -> Any:
         return self.engine.forecast(keywords, at)

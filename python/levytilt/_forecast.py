@@ -14,7 +14,7 @@ from ._levytilt import Ahead
 
 
 class Forecast:
-    """Predictive paths of the state from the end of the fitted data, as `Fit.forecast` returns them.
+    """Predictive paths of observations, or of the state, from the end of the fitted data, as `Fit.forecast` returns them.
 
     Values have the unit of the data. Times and tables have the type of the data: pandas, polars, or arrays.
 
@@ -41,8 +41,13 @@ class Forecast:
         """The contents of summary.json."""
         return json.loads(self._ahead.summary_json())
 
+    @property
+    def of(self) -> str:
+        """What the paths are of: "observations" (state plus observation noise) or "states"."""
+        return self.summary["of"]
+
     def paths(self) -> np.ndarray:
-        """States (path, time, dimension)."""
+        """Paths (path, time, dimension) of what `of` says."""
         return self._ahead.paths()
 
     def mean(self) -> Any:

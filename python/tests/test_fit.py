@@ -52,6 +52,32 @@ def test_identity_a_run_comes_back(fit, tmp_path):
     assert "log evidence" in repr(back) and "log evidence" in repr(fit)
 
 
+def test_forecasts_are_of_observations_unless_states_are_wanted(fit):
+    seen = fit.forecast(horizon=1, paths=400, fixed_parameters=True)
+    state = fit.forecast(horizon=1, paths=400, fixed_parameters=True, state=True)
+    assert (seen.of, state.of) == ("observations", "states")
+    errors = seen.paths() - state.paths()
+    std = fit.summary["parameters"]["observation_std"]["estimate"]
+    assert abs(errors.std() / std - 1) < 5 / np.sqrt(2 * errors.size)
+
+
+def test_parameters_are_drawn_from_their_posterior(fit, tmp_path):
+    with pytest.raises(ValueError, match="bayes=True"):
+        fit.parameter_draws()
+    made = lt.simulate(steps=60, span=6, x0=0.0, theta=3.0, mu=1.0, alpha=1.5, scale=2.0, observation_std=0.1, seed=3)
+    model = lt.Model("ou", "stable", theta=3.0, alpha=1.5, observation_std=0.1)
+    found = model.fit(made.times, made.values, paths=20, bayes=True, draws=50)
+    drawn = found.parameter_draws()
+    assert set(drawn) == {"weight", "mu", "scale", "log_evidence"} and len(drawn["mu"]) == 50
+    assert abs(drawn["weight"].sum() - 1) < 1e-12
+    mean = found.summary["parameter_posterior"]["parameters"]["mu"]["mean"]
+    assert abs((drawn["weight"] * drawn["mu"]).sum() - mean) < 1e-12
+    found.save(tmp_path / "run")
+    for name, values in lt.load(tmp_path / "run").parameter_draws().items():
+        np.testing.assert_array_equal(values, drawn[name], err_msg=name)
+    assert found.forecast(horizon=1).summary["drawn_from"] == "posterior draws"
+
+
 def test_what_is_no_run(tmp_path):
     with pytest.raises(ValueError, match="expected a directory of `levytilt fit"):
         lt.load(tmp_path)

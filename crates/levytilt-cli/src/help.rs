@@ -124,6 +124,7 @@ With --out writes
   settings.toml  the settings in effect; with --config they repeat this fit
   model.toml     the same with every estimate filled in; with --config they give `exact` and `simulate` the model found
   state.json     what `forecast` starts from
+  parameters.csv  with --bayes: draw,weight, every learned parameter, log_evidence
   model.safetensors  the weights of a drift network, if there is one
 
 Examples:
@@ -135,13 +136,14 @@ Examples:
 /// Below the flags of `forecast`.
 pub const FORECAST_HELP: &str = "\
 Simulates the fitted model from the posterior at the end of the record, with exact draws of the noise. Learned
-parameters are drawn too, from the Gaussian approximation of their posterior: 100 times, or once per path if there are
-fewer paths. With --fixed-parameters they stay at their estimates. The paths are of the state; observations add noise
-with standard deviation observation_std, in the run's summary.
+parameters are drawn too, from the Gaussian approximation of their posterior, or from the draws of a run with --bayes:
+100 times, or once per path if there are fewer paths. With --fixed-parameters they stay at their estimates. The paths are of observations: the state plus noise
+with standard deviation observation_std. With --state they are of the state alone; summary.json (\"of\") and paths.npz
+(of_observations) say which.
 
 Prints the predictive distribution at the last time. With --out writes forecast.csv (time,dimension,mean,sd,q01,q05,
 q10,q25,q50,q75,q90,q95,q99; an sd that does not exist, as for stable noise, is left empty), paths.npz (times, paths
-(path, time, dimension)), summary.json and report.html, the page to look at; with --plots also its figures as files.
+(path, time, dimension), of_observations), summary.json and report.html, the page to look at; with --plots also its figures as files.
 
 Examples:
   levytilt forecast run --horizon 2.5 --out ahead
@@ -234,8 +236,8 @@ counted.
   pit           histogram of the probability integral transform in ten bins: flat if the forecast is calibrated. Ties
                 are broken at random, with --seed
 
-All paths have equal weight; none is left out or clipped. The paths are of the state: if the observation noise is
-considerable, observations scatter more than the paths do.
+All paths have equal weight; none is left out or clipped. Like is compared with like: a forecast of observations with
+observations, and one made with --state with true states (--state; truth.csv of simulate). Anything else is an error.
 
 Prints a table. With --out writes scores.json, which also has every score per dimension and the CRPS of every time, and
 report.html, the page to look at; with --plots also its figures as files.
@@ -243,4 +245,5 @@ report.html, the page to look at; with --plots also its figures as files.
 Examples:
   levytilt forecast run --at later.csv --paths 2000 --out ahead
   levytilt score ahead later.csv --out ahead
-  levytilt score ahead later.csv --above 3 --json";
+  levytilt score ahead later.csv --above 3 --json
+  levytilt score ahead-state sim/truth.csv --state";

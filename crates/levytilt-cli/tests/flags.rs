@@ -195,14 +195,24 @@ fn identity_every_flag_of_fit_does_something() {
     let at = prepared();
     let quick = "made/data.csv --steps 40 --paths 20 --json";
     let known = values_matter(&at, &format!("fit {quick} --observation-std 0.2"));
-    let elsewhere =
-        ["--config", "--quiet", "--out", "--plots", "--column", "--columns", "--threads", "--iterations", "--init"];
+    let elsewhere = [
+        "--config",
+        "--quiet",
+        "--out",
+        "--plots",
+        "--column",
+        "--columns",
+        "--threads",
+        "--iterations",
+        "--init",
+        "--draws",
+    ];
     let others: Vec<&str> = known.iter().map(String::as_str).chain(elsewhere).chain(TABLE).chain(FORMULA).collect();
     let free = "--drift ou --noise stable";
     let tried = [
         (
             format!("{quick} {free}"),
-            "--observation-std 0.3|--theta 3|--mu 1|--alpha 1.5|--scale 2|--x0 0|--x0-std 9|--brownian 0.5|--seed 2|--method grid|--set theta=2|--jump-above 0.01",
+            "--observation-std 0.3|--theta 3|--mu 1|--alpha 1.5|--scale 2|--x0 0|--x0-std 9|--brownian 0.5|--seed 2|--method grid|--set theta=2|--jump-above 0.01|--bayes",
         ),
         (format!("{quick} --drift neural --noise gaussian --scale 3"), "--width 4|--depth 1"),
         (format!("{quick} {free} --method neural --iterations 2"), "--alongside|--components 2"),
@@ -222,11 +232,22 @@ fn identity_every_flag_of_forecast_and_score_does_something() {
     at.ok("fit made/data.csv --theta 3 --alpha 1.5 --scale 2 --steps 40 --paths 20 --out run");
     at.write("later.csv", "time,value\n2.05,1\n2.1,1.5\n2.15,0.5\n");
     let elsewhere = ["--out", "--plots", "--quiet", "--threads", "--horizon"];
-    tour(&at, "forecast", &[("run --at later.csv --json", "--seed 5|--paths 40|--fixed-parameters")], &elsewhere);
+    tour(
+        &at,
+        "forecast",
+        &[("run --at later.csv --json", "--seed 5|--paths 40|--fixed-parameters|--state")],
+        &elsewhere,
+    );
     assert_ne!(outcome(&at, "forecast run --horizon 1"), outcome(&at, "forecast run --horizon 2"));
     assert_eq!(outcome(&at, "forecast run --horizon 1"), outcome(&at, "forecast run --horizon 1 --threads 1"));
     assert_eq!(at.ok("forecast run --at later.csv --out ahead --quiet").out, "");
-    tour(&at, "score", &[("ahead later.csv --json", "--above 0|--below 2|--seed 7")], &["--out", "--plots", "--quiet"]);
+    tour(
+        &at,
+        "score",
+        &[("ahead later.csv --json", "--above 0|--below 2|--seed 7")],
+        &["--out", "--plots", "--quiet", "--state"],
+    );
+    at.refused("score ahead later.csv --state", &["forecasts observations", "forecast with --state"]);
     assert_eq!(at.ok("score ahead later.csv --out scored --quiet").out, "");
 }
 

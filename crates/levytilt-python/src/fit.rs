@@ -172,6 +172,19 @@ impl Run {
         Ok(found)
     }
 
+    /// The columns of parameters.csv but the first, by name; nothing if no posterior was asked for.
+    fn parameter_posterior<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(drawn) = &self.outcome.drawn else { return Ok(None) };
+        let found = PyDict::new(py);
+        found.set_item("weight", PyArray1::from_slice(py, &drawn.weights))?;
+        for (k, name) in drawn.names.iter().enumerate() {
+            found.set_item(name, PyArray1::from_iter(py, drawn.draws.iter().map(|draw| draw[k])))?;
+        }
+        let defined = |value: &f64| if value.is_finite() { *value } else { f64::NAN };
+        found.set_item("log_evidence", PyArray1::from_iter(py, drawn.log_evidences.iter().map(defined)))?;
+        Ok(Some(found))
+    }
+
     /// Write the files of a run.
     fn save(&self, py: Python<'_>, dir: PathBuf) -> PyResult<()> {
         py.detach(|| save(&dir, &self.outcome, &self.table)).map_err(raised)

@@ -36,7 +36,7 @@ pub enum Command {
     Simulate(SimulateArgs),
     /// Infer the parameters and the hidden path of a record
     #[command(allow_negative_numbers = true, after_help = FIT_HELP)]
-    Fit(FitArgs),
+    Fit(Box<FitArgs>),
     /// Forecast from the end of a fitted record
     #[command(after_help = FORECAST_HELP)]
     Forecast(ForecastArgs),
@@ -199,6 +199,12 @@ pub struct FitArgs {
     /// With method neural, learn parameters jointly with the networks, as published, not by sweeps beforehand
     #[arg(long, help_heading = "Solver")]
     pub alongside: bool,
+    /// Draw the parameters from their posterior, weighted by exact evidence: one column, exact solver
+    #[arg(long, help_heading = "Solver")]
+    pub bayes: bool,
+    /// Number of parameter draws of --bayes [default: 1000]
+    #[arg(long, value_name = "N", help_heading = "Solver")]
+    pub draws: Option<usize>,
     /// List moves between observations larger than X, beyond the drift, as jumps [default: the noise model's own jumps]
     #[arg(long, value_name = "X", help_heading = "Data")]
     pub jump_above: Option<f64>,
@@ -231,6 +237,9 @@ pub struct ForecastArgs {
     /// Fix learned parameters at their estimates instead of drawing them from their posterior
     #[arg(long)]
     pub fixed_parameters: bool,
+    /// Forecast the state, without observation noise, instead of observations
+    #[arg(long)]
+    pub state: bool,
     /// Seed of the random numbers [default: that of the fit]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub seed: Option<u64>,
@@ -286,6 +295,9 @@ pub struct ScoreArgs {
     /// Score the tail below this value [default: the 5% quantile of the column in TRUTH]
     #[arg(long, value_name = "X")]
     pub below: Option<f64>,
+    /// TRUTH holds true states, as truth.csv of simulate does, for a forecast made with --state
+    #[arg(long)]
+    pub state: bool,
     /// Directory for report.html and scores.json; made if missing
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -459,6 +471,8 @@ impl FitArgs {
             iterations: self.iterations,
             components: self.components,
             alongside: self.alongside.then_some(true),
+            bayes: self.bayes.then_some(true),
+            draws: self.draws,
             jump_above: self.jump_above,
             paths,
             threads,

@@ -106,6 +106,7 @@ fn refuse(flags: &Settings) -> Result<()> {
         (flags.drift != Default::default(), "a flag of the drift"),
         (!flags.data.chosen().is_empty(), "--column or --columns"),
         (solve.method.is_some(), "--method"),
+        (solve.bayes.is_some() || solve.draws.is_some(), "--bayes or --draws, which need exact evidence,"),
         (solve.init.is_some() || solve.iterations.is_some() || solve.components.is_some(), "a flag of method neural"),
     ];
     match given.iter().find(|(given, _)| *given) {

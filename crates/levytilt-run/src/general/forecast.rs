@@ -1,7 +1,7 @@
 //! Look ahead from a fit of a written-out model.
 
 use anyhow::Result;
-use levytilt::forecast::{Forecast, ForecastOptions};
+use levytilt::forecast::{Forecast, ForecastOptions, Target};
 use levytilt::general::{GeneralModel, forecast_general};
 use levytilt::posterior::Marginal;
 use std::path::Path;
@@ -65,6 +65,7 @@ impl Origin {
             longest_step: state.step,
             paths: look.paths.unwrap_or(state.ends.len() / self.model.dim()),
             seed: look.seed.unwrap_or(state.seed),
+            target: if look.state { Target::States } else { Target::Observations },
         };
         let ahead = forecast_general(&self.model, &state.ends, times, &options)?;
         let mut warnings = Vec::new();
@@ -85,6 +86,7 @@ impl Origin {
         let laws: Vec<Marginal> = (0..ahead.dim).map(|i| ahead.marginal(i, last, &[0.05, 0.5, 0.95])).collect();
         let quantile = |k: usize| OneOrMany::new(laws.iter().map(|law| law.quantiles[k]).collect());
         Summary {
+            of: ahead.target.name(),
             dimension: OneOrMany::new(self.state.columns.clone()),
             from: self.calendar.write(self.state.time),
             to: self.calendar.write(ahead.times[last]),
@@ -94,6 +96,7 @@ impl Origin {
             q05: quantile(0),
             q95: quantile(2),
             drawn_parameters: Vec::new(),
+            drawn_from: None,
             seed,
             version: env!("CARGO_PKG_VERSION"),
             warnings,

@@ -37,7 +37,10 @@ pub fn fit_page(material: &Material) -> Result<Page> {
         Section::new(
             "parameters",
             "Parameters",
-            vec![Block::Table(parameters::table(&outcome.fit, &summary.drift, summary.noise))],
+            std::iter::once(parameters::table(&outcome.fit, &summary.drift, summary.noise))
+                .chain(summary.parameter_posterior.as_ref().map(parameters::posterior_table))
+                .map(Block::Table)
+                .collect(),
         ),
         Section::new("quality", "How good is this fit?", quality::blocks(summary, &outcome.fit.diagnosis(), rival)),
         Section::new("drift", "Drift", motion::blocks(&scene)),

@@ -8,6 +8,7 @@ use levytilt::solve::Transform;
 use super::page::{Cell, Table};
 use crate::number::readable;
 use crate::settings::DriftName;
+use crate::workflow::fit::bayes::{PosteriorSummary, Spread};
 
 /// Half the width of a 90% interval, in standard errors.
 pub const NINETY: f64 = 1.645;
@@ -31,6 +32,27 @@ pub fn table(fit: &Fit, drift: &DriftName, noise: &str) -> Table {
                 .into(),
         head: head.map(String::from).into(),
         rows,
+        ..Table::default()
+    }
+}
+
+/// The table of weighted draws.
+pub fn posterior_table(found: &PosteriorSummary) -> Table {
+    let row = |(name, p): (&String, &Spread)| {
+        let mut cells = vec![Cell::text(name)];
+        cells.extend([p.mean, p.sd, p.q05, p.q25, p.q50, p.q75, p.q95].map(Cell::number));
+        cells
+    };
+    let k_hat = found.k_hat.map_or(String::new(), |k| format!(", k\u{302} {k:.2}"));
+    let caption = format!(
+        "Posterior of the parameters: {} draws weighted by exact evidence and prior, worth {:.0} equal ones{k_hat}.",
+        found.draws, found.effective_sample_size
+    );
+    let head = ["parameter", "mean", "sd", "5%", "25%", "median", "75%", "95%"];
+    Table {
+        caption,
+        head: head.map(String::from).into(),
+        rows: found.parameters.iter().map(row).collect(),
         ..Table::default()
     }
 }

@@ -194,6 +194,12 @@ pub struct SolveSettings {
     /// Whether method neural learns parameters jointly with its networks
     #[arg(skip)]
     pub alongside: Option<bool>,
+    /// Whether `fit` draws the parameters from their posterior
+    #[arg(skip)]
+    pub bayes: Option<bool>,
+    /// Number of these draws
+    #[arg(skip)]
+    pub draws: Option<usize>,
     /// Size from which a move counts as a jump, in the unit of the data
     #[arg(skip)]
     pub jump_above: Option<f64>,

@@ -2,14 +2,14 @@
 
 use super::model::GeneralModel;
 use crate::error::{finite, positive};
-use crate::forecast::{Forecast, ForecastOptions};
+use crate::forecast::{Forecast, ForecastOptions, Target};
 use crate::{Error, Result, StreamRng, stream};
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
-/// Predictive paths of the observed columns, with their observation noise, at `times`, strictly increasing and after
-/// `from`. Path p starts from state p of `ends` (state fastest), over and over.
+/// Predictive paths of the observed columns, with their observation noise unless states are wanted, at `times`, strictly
+/// increasing and after `from`. Path p starts from state p of `ends` (state fastest), over and over.
 ///
 /// # Errors
 /// Times that are not ahead or not increasing; no end states; a state too large for an `f64`.
@@ -39,7 +39,8 @@ pub fn forecast_general(
         |path: usize| one_path(model, starts[path % starts.len()], times, options, &mut stream(seed, path as u64));
     let paths: Result<Vec<Vec<f64>>> = (0..options.paths).into_par_iter().map(walk).collect();
     let has_variance = model.sources.iter().all(|source| source.noise.has_variance());
-    Ok(Forecast { times: times.to_vec(), dim: model.rows.len(), states: paths?.concat(), has_variance })
+    let (dim, target) = (model.rows.len(), options.target);
+    Ok(Forecast { times: times.to_vec(), dim, target, states: paths?.concat(), has_variance })
 }
 
 fn one_path(
@@ -71,7 +72,8 @@ fn one_path(
         t = time;
         for row in &model.rows {
             let noise: f64 = StandardNormal.sample(rng);
-            path.push(row.weights.iter().zip(&z).map(|(h, z)| h * z).sum::<f64>() + row.std * noise);
+            let std = if options.target == Target::Observations { row.std } else { 0.0 };
+            path.push(row.weights.iter().zip(&z).map(|(h, z)| h * z).sum::<f64>() + std * noise);
         }
     }
     Ok(path)

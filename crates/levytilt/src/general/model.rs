@@ -28,6 +28,13 @@ pub struct Row {
     pub std: f64,
 }
 
+impl Row {
+    /// Check the row of weights for `dim` states.
+    pub(super) fn check(&self, dim: usize) -> Result<()> {
+        vector("row of column", &self.name, &self.weights, dim, "it sees no state; give a weight")
+    }
+}
+
 /// States, drift, noise sources, observed columns, and the Gaussian law of the state at the first time.
 #[derive(Debug)]
 pub struct GeneralModel {
@@ -74,7 +81,7 @@ impl GeneralModel {
             vector("direction of noise", &source.name, &source.direction, dim, "it moves no state; give a loading")?;
         }
         for row in &self.rows {
-            vector("row of column", &row.name, &row.weights, dim, "it sees no state; give a weight")?;
+            row.check(dim)?;
             positive(&format!("observation_std[{}]", row.name), row.std)?;
         }
         Ok(self)

@@ -1,6 +1,6 @@
 //! See how far each state is from what is observed, and measure typical sizes of it from the columns.
 
-use super::spec::{GeneralSpec, StartSpec};
+use super::spec::GeneralSpec;
 use crate::drift::Drift;
 use crate::noise::Family;
 use crate::series::Scales;
@@ -33,20 +33,18 @@ impl Sight {
 /// How every state shows.
 ///
 /// # Errors
-/// A state that no column sees, directly or through the drift, unless its start is given; columns without two different
-/// values.
+/// A state that no column sees, directly or through the drift; columns without two different values.
 pub(super) fn sights(spec: &GeneralSpec, drift: &dyn Drift, times: &[f64], columns: &[&[f64]]) -> Result<Vec<Sight>> {
     let rates = rates(drift, times);
     let states = spec.drift.states();
     (0..states.len())
         .map(|i| match nearest(spec, &rates, i) {
             Some((row, order, gain)) => sight((row, order, gain), times, columns[row]),
-            None if spec.starts[i] != StartSpec::Open => sight((0, 0, 1.0), times, columns[0]),
             None => Err(Error::Series {
                 place: format!("state {}", states[i]),
                 problem:
                     "is not observable: no observed column depends on it, directly or through the drift; leave it \
-                          out, observe it, or give its start"
+                          out, or observe it"
                         .into(),
             }),
         })

@@ -106,6 +106,7 @@ impl GeneralSpec {
         let times: Vec<f64> =
             (0..grid.len()).filter(|&j| grid.observation(j).is_some()).map(|j| grid.times()[j]).collect();
         let span = times[times.len() - 1] - times[0];
+        self.rows(|_| 1.0).iter().try_for_each(|row| row.check(self.drift.states().len()))?;
         let mut all: Vec<Parameter> = Vec::new();
         for (l, entry) in self.drift.parameters().iter().enumerate() {
             // A tenth of the span is a time scale that a record can show.
@@ -253,12 +254,7 @@ impl GeneralSpec {
             }
             sources.push(Source { name: source.name.clone(), noise: source.family.build(&values)?, direction });
         }
-        let rows = self.rows.iter().enumerate().map(|(i, row)| {
-            let mut weights = DVector::zeros(dim);
-            row.of.iter().for_each(|(state, weight)| weights[*state] = *weight);
-            Row { name: row.name.clone(), weights, std: value(Role::Std(i)) }
-        });
-        let rows = rows.collect();
+        let rows = self.rows(|i| value(Role::Std(i)));
         let variances = DVector::from_iterator(dim, starts.iter().map(|(_, std)| std * std));
         GeneralModel {
             states: self.drift.states().to_vec(),
@@ -269,6 +265,16 @@ impl GeneralSpec {
             start_covariance: DMatrix::from_diagonal(&variances),
         }
         .checked()
+    }
+
+    /// The rows, with these observation standard deviations.
+    fn rows(&self, std: impl Fn(usize) -> f64) -> Vec<Row> {
+        let row = |(i, row): (usize, &RowSpec)| {
+            let mut weights = DVector::zeros(self.drift.states().len());
+            row.of.iter().for_each(|(state, weight)| weights[*state] = *weight);
+            Row { name: row.name.clone(), weights, std: std(i) }
+        };
+        self.rows.iter().enumerate().map(row).collect()
     }
 
     /// Mean and standard deviation of each state at the first time.

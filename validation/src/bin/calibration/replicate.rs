@@ -2,7 +2,7 @@
 //! posterior the truth lies.
 
 use levytilt::drift::DriftFamily;
-use levytilt::forecast::{ForecastOptions, forecast_drawn};
+use levytilt::forecast::{ForecastOptions, Target, forecast_drawn};
 use levytilt::noise::Family;
 use levytilt::posterior::{Paths, walk};
 use levytilt::score::Sample;
@@ -149,7 +149,8 @@ impl Data {
         let ends: Vec<f64> = found.paths.column(0, STEPS).collect();
         let ahead = AHEAD.map(|j| (STEPS + j) as f64 * STEP);
         let from = self.times[STEPS];
-        let options = ForecastOptions { from, longest_step: STEP, paths: DRAWS, seed: self.seed };
+        let options =
+            ForecastOptions { from, longest_step: STEP, paths: DRAWS, seed: self.seed, target: Target::States };
         let law = learned.parameter_law().ok_or_else(|| {
             let why = "there is none, although every parameter has a prior".into();
             Error::Numerical { what: "covariance of the parameters", why }
