@@ -26,6 +26,7 @@ class Model:
 
     drift: "ou" (theta, mu), "double-well" (theta1, theta2), "linear" (slope, offset), "neural" (width, depth), "none", or a
     formula for the state x, such as "theta*(mu - x)": every other name in it is a parameter.
+    season: periods of Fourier terms in the drift, such as ["24h", "7d"]; harmonics: terms of each.
     noise: "stable" (alpha, scale), "truncated-stable", "tempered-stable", "variance-gamma", "nig", "student",
     "compound-poisson", "gaussian", "skewed-stable", "skewed-tempered-stable", "skewed-variance-gamma", "skewed-nig" (skew),
     "skewed-compound-poisson" (jump_mean), or "auto", which fits them all and keeps the one with the highest evidence.

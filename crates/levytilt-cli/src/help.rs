@@ -97,6 +97,10 @@ Several value columns (all of the file, or --columns a,b) are fitted jointly: ev
 family with its own parameters, named theta[a], alpha[b] and so on. A flag such as --alpha applies to all columns,
 --set 'alpha[b]=1.7' to one. With --drift linear, columns interact: slope[a,b] is the effect of b on a.
 
+--drift 'theta*(mu - x) - k*x^3' is a drift of one column as a formula: x is its state, t the time, every other name a
+parameter, learned unless given: --set k=1, or [parameters] in the settings file, which takes guesses and bounds too.
+--season 24h,7d adds Fourier terms of these periods to the drift of one column.
+
 --drift neural learns the drift as a network of --depth layers of --width units. Its regularisation is chosen on
 held-out stretches of time; the drift stays zero unless the held-out gain exceeds one standard error.
 

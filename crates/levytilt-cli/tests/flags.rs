@@ -121,7 +121,7 @@ fn identity_every_flag_of_simulate_does_something() {
     }
     let all = [&ou, &well, &linear, &truncated, &nig, &gamma, &student, &poisson, &skewed, &upward];
     let given: BTreeSet<&str> = all.iter().flat_map(|l| l.split_whitespace()).filter(|w| w.starts_with("--")).collect();
-    let others: Vec<&str> = given.into_iter().chain(["--config", "--quiet", SET]).collect();
+    let others: Vec<&str> = given.into_iter().chain(["--config", "--quiet"]).chain(FORMULA).collect();
     tour(&at, "simulate", &[(&ou, "--x0 1|--x0-std 1|--brownian 1|--every 2|--seed 2|--json")], &others);
     assert_eq!(at.ok(&format!("simulate {ou} --quiet")).out, "");
     let again = outcome(&at, "simulate --config out/settings.toml --out out");
@@ -129,8 +129,8 @@ fn identity_every_flag_of_simulate_does_something() {
     at.refused(&format!("simulate {ou} --width 3"), &["--width", "levytilt fit"]);
 }
 
-/// Gives parameters of formulas, which formula.rs tries.
-const SET: &str = "--set";
+/// Flags of formulas and seasons, which formula.rs tries.
+const FORMULA: [&str; 3] = ["--set", "--season", "--harmonics"];
 
 /// Parameters that `exact` and `fit` take, each with the noise or drift that has it.
 const PARAMETERS: [(&str, &str); 9] = [
@@ -165,8 +165,9 @@ fn identity_every_flag_of_exact_does_something() {
     let others: Vec<&str> = known
         .iter()
         .map(String::as_str)
-        .chain(["--config", "--quiet", "--out", "--column", "--columns", SET])
+        .chain(["--config", "--quiet", "--out", "--column", "--columns"])
         .chain(TABLE)
+        .chain(FORMULA)
         .collect();
     let most = "made/data.csv --drift ou --noise stable --alpha 1.5 --json";
     let free = "--theta 3 --mu 1 --scale 2 --observation-std 0.1";
@@ -206,7 +207,7 @@ fn identity_every_flag_of_fit_does_something() {
         "--init",
         "--draws",
     ];
-    let others: Vec<&str> = known.iter().map(String::as_str).chain(elsewhere).chain(TABLE).collect();
+    let others: Vec<&str> = known.iter().map(String::as_str).chain(elsewhere).chain(TABLE).chain(FORMULA).collect();
     let free = "--drift ou --noise stable";
     let tried = [
         (

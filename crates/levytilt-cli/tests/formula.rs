@@ -95,6 +95,37 @@ fn bounds_and_guesses_come_from_the_file() {
 }
 
 #[test]
+fn seasons_are_terms_of_the_drift() {
+    let at = Sandbox::new();
+    let noise = "--alpha 1.7 --scale 0.3 --observation-std 0.05";
+    let given = "--theta 1 --mu 2 --set season1_sin1=3 --set season1_cos1=0";
+    at.ok(&format!("simulate {noise} {given} --season 4 --steps 160 --span 40 --seed 2 --out sim --quiet"));
+    assert_eq!(at.json("sim/truth.json")["parameters"]["season1_sin1"], 3.0);
+    let evidence = |line: &str, more: &[&str]| {
+        let summary: serde_json::Value = serde_json::from_str(&ok(&at, line, more)).unwrap();
+        summary["log_evidence"].as_f64().unwrap()
+    };
+    let line = format!("exact sim/data.csv {noise} --theta 1 --mu 2 --x0 0 --json");
+    let season = evidence(&format!("{line} --season 4 --set season1_sin1=3 --set season1_cos1=0"), &[]);
+    let written = evidence(&line, &["--drift", "theta*(mu - x) + 3*sin(2*pi*t/4)"]);
+    assert!((season - written).abs() < 1e-6, "{season} {written}");
+    assert!(season > evidence(&line, &[]) + 10.0);
+    let first = "--season 4 --harmonics 2 --set season1_sin1=3 --set season1_cos1=0";
+    let season = evidence(&format!("{line} {first} --set season1_sin2=1 --set season1_cos2=0"), &[]);
+    let written = evidence(&line, &["--drift", "theta*(mu - x) + 3*sin(2*pi*t/4) + sin(pi*t)"]);
+    assert!((season - written).abs() < 1e-6, "{season} {written}");
+    ok(&at, &format!("fit sim/data.csv {noise} --season 4 --paths 50 --out run"), &[]);
+    let found = &at.json("run/summary.json")["parameters"]["season1_sin1"];
+    let [estimate, error] = ["estimate", "std_error"].map(|key| found[key].as_f64().unwrap());
+    assert!((estimate - 3.0).abs() < 4.0 * error && error < 1.0, "{estimate} {error}");
+    assert!(at.read("run/report.html").contains("coefficient of a Fourier term"));
+    at.ok("forecast run --horizon 4 --out ahead");
+    at.refused("fit sim/data.csv --season 24h", &["season", "24h"]);
+    at.refused("fit sim/data.csv --harmonics 2", &["--harmonics belongs to --season"]);
+    at.refused("fit sim/data.csv --season 4 --drift neural", &["--season does not go with drift neural"]);
+}
+
+#[test]
 fn mistakes_are_named() {
     let at = sandbox();
     let drift = |formula| ["--drift", formula];

@@ -1,6 +1,7 @@
 //! Show the law of motion over the states that were visited, its potential, and where the state was.
 
 use levytilt::Model;
+use levytilt::drift::Formula;
 
 use super::compact::short;
 use super::curves::Curve;
@@ -19,15 +20,13 @@ const ASIDE: f64 = 0.001;
 /// The equation if there is one, and the figures of every dimension.
 pub fn blocks(scene: &Scene) -> Vec<Block> {
     let fit = &scene.outcome.fit;
-    let equation = match &scene.outcome.summary.drift {
-        DriftName::Formula(text) => {
-            let names = scene.outcome.summary.drift.formula_names();
-            let estimates = fit.parameters.iter().filter(|p| names.contains(&p.name));
-            let estimates = estimates.map(|p| (p.name.clone(), p.value, p.std_error)).collect();
-            Some(Block::Equation(Equation { formula: text.to_string(), estimates }))
-        }
-        DriftName::Listed(_) => None,
+    let equation = |formula: Formula| {
+        let own = |name: &String| formula.parameters().iter().any(|parameter| parameter.name == *name);
+        let estimates = fit.parameters.iter().filter(|p| own(&p.name));
+        let estimates = estimates.map(|p| (p.name.clone(), p.value, p.std_error)).collect();
+        Block::Equation(Equation { formula: formula.text(0), estimates })
     };
+    let equation = scene.outcome.settings.formula().ok().flatten().map(equation);
     equation.into_iter().chain((0..scene.dim()).map(|i| Block::Pair(figures(scene, i)))).collect()
 }
 
@@ -98,6 +97,9 @@ fn drift(scene: &Scene, i: usize, states: &Range) -> Figure {
         "The drift, with a 90% band from the uncertainty of the parameters. Where f crosses zero from above there is \
          a stable equilibrium."
             .into();
+    if !scene.outcome.fit.model.drift.is_autonomous() {
+        figure.caption += " The drift depends on time; this is the one at time 0.";
+    }
     if scene.dim() > 1 {
         figure.caption += " Other dimensions are at their means.";
     }

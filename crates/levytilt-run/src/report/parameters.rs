@@ -81,6 +81,9 @@ fn about(name: &str, drift: &DriftName, noise: &str) -> &'static str {
     if drift.formula_names().iter().any(|known| known == plain) {
         return "parameter of the formula";
     }
+    if plain.starts_with("season") && plain.contains('_') {
+        return "coefficient of a Fourier term of the drift";
+    }
     let of_drift = drift.family().and_then(|family| family.parameter(plain));
     let of_noise = || Family::named(noise).and_then(|family| family.parameter(plain));
     let of_none = || registry::find(plain).map(|listed| listed.entry());

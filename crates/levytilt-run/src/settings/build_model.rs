@@ -74,7 +74,7 @@ fn drift_of(settings: &Settings, command: &str) -> Result<(&'static DriftFamily,
     if width.or(depth).is_some() {
         return Err(bad("--width and --depth belong to drift neural: give --drift neural"));
     }
-    if let Some(DriftName::Formula(_)) = settings.model.drift {
+    if settings.formula()?.is_some() {
         return Ok((DriftFamily::none(), None));
     }
     let name = settings.drift();
@@ -225,7 +225,10 @@ fn drift_section(settings: &Settings) -> Section {
     Section {
         table: Table::Drift,
         owner: format!("drift {name}"),
-        needs: name.family().map_or_else(|| name.formula_names(), |family| names_of(family.parameters)),
+        needs: match (settings.formula_names(), name.family()) {
+            (names, _) if !names.is_empty() => names,
+            (_, family) => family.map_or(Vec::new(), |family| names_of(family.parameters)),
+        },
         given: settings.drift.values.given().map(|(name, value)| (name.to_string(), value)).collect(),
     }
 }

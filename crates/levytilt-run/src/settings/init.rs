@@ -96,7 +96,7 @@ mod tests {
         let sections: Vec<&String> = table.keys().collect();
         assert_eq!(sections, ["data", "drift", "grid", "model", "parameters", "simulate", "solve"]);
         assert_eq!(table["model"].as_table().unwrap().len(), 3 + Section::Model.names().count());
-        assert_eq!(table["drift"].as_table().unwrap().len(), 2 + Section::Drift.names().count());
+        assert_eq!(table["drift"].as_table().unwrap().len(), 4 + Section::Drift.names().count());
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH + 2));
     }
 

@@ -8,6 +8,7 @@ mod name;
 mod named;
 pub mod names;
 pub mod parameters;
+pub mod season;
 
 use anyhow::Result;
 use clap::Args;
@@ -23,6 +24,7 @@ use crate::failure::{bad, brief};
 use crate::table::bytes::read_settings;
 use crate::table::decimal::Decimal;
 use crate::table::format::{Format, Separator};
+use crate::table::time::Length;
 
 pub use drift_name::DriftName;
 pub use levytilt::solve::Method;
@@ -134,6 +136,10 @@ pub struct DriftSettings {
     pub width: Option<usize>,
     /// Layers of a network.
     pub depth: Option<usize>,
+    /// Periods of Fourier terms.
+    pub season: Option<Vec<Length>>,
+    /// Harmonics of each period.
+    pub harmonics: Option<usize>,
 }
 
 impl DriftSettings {
@@ -288,7 +294,8 @@ impl Settings {
             below.model.values.retain(|name| !is_of_errors(name));
         }
         if self.model.drift.as_ref().is_some_and(|drift| *drift != below.drift()) {
-            below.drift = DriftSettings::default();
+            let DriftSettings { season, harmonics, .. } = below.drift;
+            below.drift = DriftSettings { season, harmonics, ..DriftSettings::default() };
             let named = below.formula_names();
             below.keep_parameters(|name| Section::of(name) != Some(Section::Drift) && !named.iter().any(|n| n == name));
         }
@@ -327,8 +334,7 @@ impl Settings {
     /// # Errors
     /// Bounds, guesses or values of its parameters that do not fit together.
     pub fn formula(&self) -> Result<Option<Formula>> {
-        let Some(DriftName::Formula(text)) = &self.model.drift else { return Ok(None) };
-        let mut formula = Formula::parse(text)?;
+        let Some(mut formula) = self.plain_formula()? else { return Ok(None) };
         for (name, named) in &self.parameters {
             if formula.parameters().iter().any(|parameter| parameter.name == *name) {
                 formula = named.apply(name, formula)?;
@@ -337,12 +343,24 @@ impl Settings {
         Ok(Some(formula))
     }
 
+    /// The formula of the drift, of what was typed or of a family with seasons.
+    fn plain_formula(&self) -> Result<Option<Formula>> {
+        let terms = season::terms(&self.drift)?;
+        match (self.drift(), terms) {
+            (DriftName::Formula(text), None) => Ok(Some(Formula::parse(&text)?)),
+            (DriftName::Formula(text), Some(terms)) => Ok(Some(Formula::parse(&format!("{text}{terms}"))?)),
+            (DriftName::Listed(_), None) => Ok(None),
+            (DriftName::Listed(name), Some(terms)) => match name.family() {
+                Some(family) => Ok(Some(family.with_terms(&terms)?)),
+                None => Err(bad(format!("--season does not go with drift {name}; give another --drift, or a formula"))),
+            },
+        }
+    }
+
     /// Names of the parameters of the formula, if the drift is one.
     pub fn formula_names(&self) -> Vec<String> {
-        match &self.model.drift {
-            Some(drift @ DriftName::Formula(_)) => drift.formula_names(),
-            _ => Vec::new(),
-        }
+        let formula = self.plain_formula().ok().flatten();
+        formula.iter().flat_map(|formula| formula.parameters().iter().map(|parameter| parameter.name.clone())).collect()
     }
 
     /// Give a value to a parameter of one dimension.

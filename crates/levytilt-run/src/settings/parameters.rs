@@ -11,6 +11,7 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use crate::settings::{Clock, DriftName, DriftSettings, ErrorName, ModelSettings, NoiseName};
+use crate::table::time::Length;
 
 /// A section of a settings file that holds parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +84,7 @@ impl Section {
     fn others(self) -> &'static [&'static str] {
         match self {
             Self::Model => &["drift", "noise", "errors", "clock"],
-            Self::Drift => &["width", "depth"],
+            Self::Drift => &["width", "depth", "season", "harmonics"],
         }
     }
 
@@ -217,6 +218,16 @@ impl Args for DriftSettings {
         command
             .arg(count("width", "Units per layer: neural [default: 32]"))
             .arg(count("depth", "Layers: neural [default: 2]"))
+            .arg(count("harmonics", "Fourier terms per period of --season [default: 1]"))
+            .arg(
+                Arg::new("season")
+                    .long("season")
+                    .value_name("PERIODS")
+                    .help_heading("Drift")
+                    .help("Seasons in the drift: periods separated by commas, such as 24h,7d")
+                    .value_delimiter(',')
+                    .value_parser(|text: &str| Ok::<_, std::convert::Infallible>(Length::from(text))),
+            )
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -227,7 +238,9 @@ impl Args for DriftSettings {
 impl FromArgMatches for DriftSettings {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let values = Values::matched(Section::Drift, matches);
-        Ok(Self { values, width: matches.get_one("width").copied(), depth: matches.get_one("depth").copied() })
+        let count = |name| matches.get_one(name).copied();
+        let season = matches.get_many("season").map(|periods| periods.cloned().collect());
+        Ok(Self { values, width: count("width"), depth: count("depth"), season, harmonics: count("harmonics") })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
@@ -262,6 +275,7 @@ fn write<S: Serializer>(
 enum Last {
     Clock(Clock),
     Count(usize),
+    Season(Vec<Length>),
 }
 
 impl Serialize for ModelSettings {
@@ -277,8 +291,13 @@ impl Serialize for ModelSettings {
 
 impl Serialize for DriftSettings {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let size = [("width", self.width.map(Last::Count)), ("depth", self.depth.map(Last::Count))];
-        write(serializer, &[], &self.values, &size)
+        let last = [
+            ("width", self.width.map(Last::Count)),
+            ("depth", self.depth.map(Last::Count)),
+            ("season", self.season.clone().map(Last::Season)),
+            ("harmonics", self.harmonics.map(Last::Count)),
+        ];
+        write(serializer, &[], &self.values, &last)
     }
 }
 
@@ -313,6 +332,8 @@ impl Keyed for DriftSettings {
         match key {
             "width" => self.width = Some(map.next_value()?),
             "depth" => self.depth = Some(map.next_value()?),
+            "season" => self.season = Some(map.next_value()?),
+            "harmonics" => self.harmonics = Some(map.next_value()?),
             _ => self.values.read(Self::SECTION, key, map)?,
         }
         Ok(())

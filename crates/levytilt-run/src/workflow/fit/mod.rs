@@ -22,6 +22,7 @@ use crate::directory::tensors::Tensors;
 use crate::failure::bad;
 use crate::one_or_many::OneOrMany;
 use crate::settings::build_model::{latent_times, open_model};
+use crate::settings::season;
 use crate::settings::{DriftName, Init, Method, NoiseName, Settings, SolveSettings};
 use crate::table::Table;
 use crate::table::time::Calendar;
@@ -56,6 +57,7 @@ pub struct Outcome {
 /// Fit the columns of `table`; `heed` sees how it goes, and may ask for an end.
 pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<Outcome> {
     settle(&mut settings)?;
+    season::settle(&mut settings.drift, &table.calendar)?;
     refuse_early(&settings, &table.names)?;
     let mut spec = open_model(&settings, &table.names, "fit")?;
     spec.known_errors.extend(table.errors.iter().map(|errors| errors.as_slice().into()));
