@@ -1,10 +1,8 @@
 //! Describe a parameter once: name, meaning, unit, domain, first guess and prior. Each family lists its own.
 
 use crate::Result;
-use crate::drift::FormulaParameter;
 use crate::error::check;
 use crate::series::Scales;
-use std::sync::Arc;
 
 /// Everything that is known of a parameter before any data are seen.
 ///
@@ -26,47 +24,6 @@ pub struct ParameterEntry {
     pub(crate) guess: Guess,
     pub(crate) prior: Option<PriorStd>,
     pub(crate) doubt: Option<Doubt>,
-}
-
-/// What is known of a parameter: from the registry, or from the formula that names it.
-#[derive(Debug, Clone)]
-pub enum Known {
-    /// A parameter of a family.
-    Listed(&'static ParameterEntry),
-    /// A name in a formula.
-    Named(Arc<FormulaParameter>),
-}
-
-impl Known {
-    /// Its name without a dimension.
-    pub fn name(&self) -> &str {
-        match self {
-            Self::Listed(entry) => entry.name,
-            Self::Named(parameter) => &parameter.name,
-        }
-    }
-
-    /// Values allowed.
-    pub fn domain(&self) -> Domain {
-        match self {
-            Self::Listed(entry) => entry.domain,
-            Self::Named(parameter) => parameter.domain(),
-        }
-    }
-
-    /// Whether it is learned when no value is given.
-    pub fn learned(&self) -> bool {
-        match self {
-            Self::Listed(entry) => entry.learned,
-            Self::Named(_) => true,
-        }
-    }
-}
-
-impl From<&'static ParameterEntry> for Known {
-    fn from(entry: &'static ParameterEntry) -> Self {
-        Self::Listed(entry)
-    }
 }
 
 /// The value given for a parameter of the same dimension, by name.

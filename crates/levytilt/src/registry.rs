@@ -2,10 +2,12 @@
 
 use crate::ErrorKind;
 use crate::drift::DRIFT_FAMILIES;
-use crate::fit::OTHERS;
 use crate::model;
 use crate::noise::{self, FAMILIES};
 use crate::parameter::ParameterEntry;
+
+/// Parameters that belong to no family of drift or noise.
+pub(crate) const OTHERS: [ParameterEntry; 4] = [noise::BROWNIAN, model::OBSERVATION_STD, model::X0, model::X0_STD];
 
 /// Name of the diffusion beside the jumps.
 pub const BROWNIAN: &str = noise::BROWNIAN.name;

@@ -11,7 +11,7 @@ use crate::settings::DriftName;
 use crate::settings::build_model::latent_times;
 use crate::table::input::Table;
 use crate::workflow::exact;
-use crate::workflow::fit::{Outcome, outliers};
+use crate::workflow::fit::Outcome;
 
 /// What a fit left to look at.
 pub struct Material<'a> {
@@ -46,7 +46,7 @@ pub fn fit_page(material: &Material) -> Result<Page> {
         Section::new("drift", "Drift", motion::blocks(&scene)),
         Section::new("noise", "Noise", all.map(|i| noise::blocks(&scene, i)).collect::<Result<Vec<_>>>()?.concat()),
     ];
-    if let Some(wrong) = outliers::table(&outcome.fit, table) {
+    if let Some(wrong) = super::outliers::table(&outcome.fit, table) {
         sections.insert(1, Section::new("outliers", "Probably wrong values", vec![Block::Table(wrong)]));
     }
     let steps = trace::figures(&outcome.trace, &outcome.fit, &table.names);

@@ -18,6 +18,7 @@ mod lines;
 mod message;
 mod motion;
 mod noise;
+mod outliers;
 pub mod page;
 mod parameters;
 mod path;

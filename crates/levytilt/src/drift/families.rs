@@ -1,7 +1,8 @@
 //! List the drifts by name, so that a program can build any of them, in any dimension, from names and numbers.
 
+use super::Known;
 use super::{Drift, Formula, at_least_one, double_well, expect_length, linear, none, ou};
-use crate::parameter::{Known, ParameterEntry};
+use crate::parameter::ParameterEntry;
 use crate::{Error, Result};
 
 /// A family of drifts: its name, its parameters, and how to build a member.

@@ -19,7 +19,6 @@ pub use any_noise::{AnyNoise, Candidate, Rating, fit_any_noise, fit_any_noise_by
 pub use exact_fit::parameter_posterior;
 pub use finder::PotentialFinder;
 pub use kind::PosteriorKind;
-pub(crate) use spec::OTHERS;
 pub use spec::{NetworkSize, Spec};
 
 use crate::chain::only_exact;

@@ -1,10 +1,10 @@
 //! Say which model to fit: which parameters are given and which are to be learned.
 
-use crate::drift::{Drift, DriftFamily, Formula, NeuralSpec, Place};
+use crate::drift::{Drift, DriftFamily, Formula, Known, NeuralSpec, Place};
 use crate::model::{OBSERVATION_STD, X0, X0_STD};
 use crate::noise::{BROWNIAN, Family, Noise, PlusBrownian};
-use crate::parameter::{Known, ParameterEntry, Transform};
-use crate::registry::{self, Part};
+use crate::parameter::{ParameterEntry, Transform};
+use crate::registry::{self, OTHERS, Part};
 use crate::{Dimension, Error, ErrorKind, Errors, Model, Result, Start};
 use std::sync::Arc;
 
@@ -58,9 +58,6 @@ impl Default for NetworkSize {
         Self { width, depth }
     }
 }
-
-/// Parameters that belong to no family of drift or noise.
-pub(crate) const OTHERS: [ParameterEntry; 4] = [BROWNIAN, OBSERVATION_STD, X0, X0_STD];
 
 impl Spec {
     /// A model with nothing given.

@@ -2,9 +2,9 @@
 
 use super::Spec;
 use super::guess::{Guessed, guess_formula};
+use crate::drift::Known;
 use crate::drift::Place;
 use crate::model::OBSERVATION_STD;
-use crate::parameter::Known;
 use crate::series::{Scales, TimeGrid};
 use crate::solve::{Parameter, Prior, parameters};
 use crate::{ErrorKind, Errors, Model, Result, Start};

@@ -1,7 +1,7 @@
 //! Two-speed noise: calm steps, and with probability 1 − e^{−rate·Δ} a wild one; S has two values.
 
 use super::families::{Family, boxed};
-use super::{NodeDerivative, Nodes, Noise, NoisePart, wrong_count};
+use super::{NodeDerivative, Nodes, Noise, wrong_count};
 use crate::error::positive;
 use crate::parameter::{Domain, ParameterEntry};
 use crate::{Result, StreamRng};
@@ -40,11 +40,6 @@ pub(super) const FAMILY: Family = Family {
 };
 
 impl TwoSpeed {
-    /// This noise with every parameter learned.
-    pub fn learned() -> NoisePart {
-        NoisePart::learned(const { &FAMILY })
-    }
-
     /// An error names a parameter that is not a positive number.
     pub fn new(calm: f64, rate: f64) -> Result<Self> {
         Ok(Self { calm: CALM.check(calm)?, rate: RATE.check(rate)? })

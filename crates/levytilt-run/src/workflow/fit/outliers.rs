@@ -1,19 +1,16 @@
-//! List the observed values with the probability that each is wrong: outliers.csv and a table of the report.
+//! List the observed values with the probability that each is wrong: outliers.csv.
 
 use anyhow::Result;
 use levytilt::fit::Fit;
 use std::io::Write;
 
 use crate::number::figure;
-use crate::report::page::{self, Cell};
 use crate::table::Table;
 
 /// Name of the file.
 pub const OUTLIERS: &str = "outliers.csv";
 /// Probability from which a value is marked.
 const PROBABLE: f64 = 0.5;
-/// Most rows of the report's table.
-const MOST: usize = 100;
 
 /// A value, and the probability that it is wrong.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -57,34 +54,4 @@ pub fn write_outliers(out: &mut dyn Write, fit: &Fit, table: &Table) -> Result<(
         csv.write_record([time, table.names[column].clone(), figure(value)?, figure(probability)?])?;
     }
     Ok(csv.flush()?)
-}
-
-/// The probable outliers as a table of the report, most probable first; none if errors are Gaussian.
-pub fn table(fit: &Fit, table: &Table) -> Option<page::Table> {
-    if fit.wrong.is_empty() {
-        return None;
-    }
-    let mut found = probable(fit, table);
-    let count = found.len();
-    found.sort_by(|a, b| b.probability.total_cmp(&a.probability));
-    found.truncate(MOST);
-    let row = |value: &Judged| {
-        vec![
-            Cell::text(table.calendar.write(table.times[value.row])),
-            Cell::text(table.names[value.column].clone()),
-            Cell::number(table.columns[value.column][value.row]),
-            Cell::written(value.probability, format!("{:.1}%", 100.0 * value.probability)),
-        ]
-    };
-    let shown = if count > MOST { format!("; the {MOST} most probable are listed") } else { String::new() };
-    Some(page::Table {
-        caption: format!(
-            "Values that are more likely wrong than not: {count} of {}{shown}. {OUTLIERS} has the probability of every value.",
-            fit.observations
-        ),
-        head: ["time", "column", "value", "probability that it is wrong"].map(String::from).to_vec(),
-        rows: found.iter().map(row).collect(),
-        sortable: true,
-        best: None,
-    })
 }

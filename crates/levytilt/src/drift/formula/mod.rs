@@ -28,9 +28,10 @@ mod typeset;
 pub use inputs::{Between, Inputs};
 pub use motion::FormulaDrift;
 
+use super::Known;
 use super::{DriftFamily, Place};
 use crate::error::expect_length;
-use crate::parameter::{Domain, Known, ParameterEntry, Prior, Transform};
+use crate::parameter::{Domain, ParameterEntry, Prior, Transform};
 use crate::{Error, Result};
 use parse::{Expression, is_reserved, parse};
 use program::{Names, Program};
