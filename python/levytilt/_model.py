@@ -62,7 +62,7 @@ class Model:
         progress: True for a bar, False for none, or a function of (iteration, maximum, ELBO, its standard error). Further
         options, such as init or iterations, are those of ``levytilt fit``.
         """
-        refuse_unknown("fit", options, ["solve", "model", "drift"], ["config"])
+        refuse_unknown("fit", options, ["solve", "paper", "model", "drift"], ["config"])
         found = record(times, values, column, columns)
         chosen = {"column": column, "columns": columns} if isinstance(times, str) and values is None else {}
         keywords = packed(
