@@ -29,37 +29,8 @@ fn potentials(values: &[f64]) -> Vec<[f64; 2]> {
 
 fn bound(theta: f64, at: &[[f64; 2]], options: &PaperOptions) -> levytilt_paper::published::PublishedGradient {
     let ((times, values), model) = (record(), model(theta));
-    let grid = TimeGrid::new(&times, None).unwrap();
+    let grid = TimeGrid::new(&times, Some(times.len() - 1)).unwrap();
     published_gradient(&Chain::new(&model, &grid, &[&values]).unwrap(), at, options, 5).unwrap()
-}
-
-/// Central differences of the ELBO with 40 000 paths, other numbers of jumps included, against the mean gradient: within
-/// 6 standard errors of the differences, which have half a million-th chance to fail for each of 6 slopes.
-#[test]
-fn statistics_the_unbiased_gradient_is_the_slope_of_the_elbo() {
-    let (_, values) = record();
-    let options = PaperOptions { paths: 40_000, ..PaperOptions::default() };
-    let at = potentials(&values);
-    let found = bound(2.0, &at, &options);
-    let check = |name: &str,
-                 slope: f64,
-                 high: levytilt_paper::published::Bound,
-                 low: levytilt_paper::published::Bound,
-                 h: f64| {
-        let want = (high.elbo - low.elbo) / (2.0 * h);
-        let error = 6.0 * (high.std_error.hypot(low.std_error)) / (2.0 * h);
-        assert!((slope - want).abs() < error, "{name}: {slope} {want} ± {error}");
-    };
-    for (j, k) in [(2, 0), (2, 1), (5, 0), (5, 1), (8, 1)] {
-        let h = 0.2;
-        let moved = |h: f64| {
-            let mut at = at.clone();
-            at[j][k] += h;
-            bound(2.0, &at, &options).bound
-        };
-        check(&format!("{j} {k}"), found.tilts[j][k], moved(h), moved(-h), h);
-    }
-    check("theta", found.drift[0], bound(2.3, &at, &options).bound, bound(1.7, &at, &options).bound, 0.3);
 }
 
 /// The three ways agree on the ELBO of the same potentials: series and quadrature to rounding, Monte Carlo within six
@@ -67,7 +38,7 @@ fn statistics_the_unbiased_gradient_is_the_slope_of_the_elbo() {
 #[test]
 fn statistics_the_elbo_stays_below_the_exact_evidence() {
     let ((times, values), model) = (record(), model(2.0));
-    let grid = TimeGrid::new(&times, None).unwrap();
+    let grid = TimeGrid::new(&times, Some(times.len() - 1)).unwrap();
     let evidence = exact::smooth(&model, &grid, &values, &exact::Options::default()).unwrap().log_evidence;
     let at = potentials(&values);
     let with = |kl: Kl| bound(2.0, &at, &PaperOptions { paths: 4000, kl, draws: 200, ..PaperOptions::default() }).bound;
@@ -117,7 +88,7 @@ fn statistics_paths_of_algorithm_2_have_the_law_of_exact_thinning() {
         .collect();
     let noise = TruncatedStable::new(1.5, 1.0, 0.05, 1.0).unwrap();
     let model = Model::new(Box::new(drift), Box::new(noise), 0.2, Start::Fixed(0.0)).unwrap();
-    let grid = TimeGrid::new(&times, None).unwrap();
+    let grid = TimeGrid::new(&times, Some(times.len() - 1)).unwrap();
     let values = vec![f64::NAN; times.len()];
     let chain = Chain::new(&model, &grid, &[&values]).unwrap();
     let at = vec![[1.5, 0.8]; times.len()];
@@ -137,7 +108,7 @@ fn statistics_paths_of_algorithm_2_have_the_law_of_exact_thinning() {
 fn identity_a_fit_trains_and_repeats() {
     let times: Vec<f64> = (0..=40).map(|j| f64::from(j) * 0.02).collect();
     let values = simulate(&model(2.0), &times, 4).unwrap().observations;
-    let grid = TimeGrid::new(&times, None).unwrap();
+    let grid = TimeGrid::new(&times, Some(times.len() - 1)).unwrap();
     let given = [("alpha", 1.5), ("scale", 1.0), ("tau", 0.05), ("observation_std", 0.2), ("mu", 0.5)];
     let spec = Spec {
         given: given.map(|(name, value)| (name.to_string(), value)).into_iter().collect(),
@@ -148,13 +119,13 @@ fn identity_a_fit_trains_and_repeats() {
         NeuralPotentialSpec { references: 10, features: 8, width: 16, depth: 2, sharpness: 20.0, ..Default::default() };
     for gradient in [Gradient::Unbiased, Gradient::Published] {
         let paper =
-            PaperOptions { iterations: 40, rate: 3e-3, encoder_rate: 3e-3, gradient, ..PaperOptions::default() };
-        let options = FitOptions { paths: 64, ..FitOptions::default() };
+            PaperOptions { iterations: 20, rate: 3e-3, encoder_rate: 3e-3, gradient, ..PaperOptions::default() };
+        let options = FitOptions { paths: 32, ..FitOptions::default() };
         let run = || fit_paper(&spec, (&grid, &[&values]), &options, &sizes, &paper).unwrap();
         let (first, second) = (run(), run());
         let trace = &first.trained.as_ref().unwrap().trace;
         let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
-        assert!(mean(&trace[30..]) > mean(&trace[..10]), "{gradient:?} {trace:?}");
+        assert!(mean(&trace[15..]) > mean(&trace[..5]), "{gradient:?} {trace:?}");
         assert_eq!(first.fit.posterior, PosteriorKind::Variational);
         assert!(
             first.fit.summary.elbo < first.fit.evidence.log_evidence + 3.0 * first.fit.summary.elbo_std_error + 1.0

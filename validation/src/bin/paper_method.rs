@@ -86,7 +86,7 @@ fn law(count: usize) -> Result<()> {
     }
     let noise = TruncatedStable::new(1.5, 1.0, 0.05, 1.0)?;
     let model = Model::new(Box::new(drift), Box::new(noise), 0.2, Start::Fixed(0.0))?;
-    let grid = TimeGrid::new(&times, None)?;
+    let grid = TimeGrid::new(&times, Some(steps))?;
     let values = vec![f64::NAN; times.len()];
     let chain = Chain::new(&model, &grid, &[&values])?;
     let options = PaperOptions { paths: count, ..PaperOptions::default() };

@@ -19,7 +19,7 @@ use rand_distr::{Distribution, Exp1, Poisson, StandardNormal};
 /// Extra jumps expected in a part of a step.
 const MOST_EXTRA: f64 = 0.5;
 /// Halvings of a step.
-const MOST_HALVINGS: i32 = 40;
+const MOST_HALVINGS: i32 = 1000;
 /// κ up to which mixing variables are proposed from the prior; beyond, most proposals would be rejected.
 const SMALL_KAPPA: f64 = 2.0;
 /// Proposals from the prior before giving up; at a small κ some ten are used.

@@ -15,7 +15,7 @@ use levytilt::{Error, Result};
 /// Largest κ: e^κ is still a number.
 pub(super) const MOST_KAPPA: f64 = 650.0;
 /// Width of a panel.
-const WIDTH: f64 = 3.0;
+const WIDTH: f64 = 2.0;
 /// How far the panels reach beyond the jumps that the largest κ prefers.
 const BEYOND: f64 = 20.0;
 

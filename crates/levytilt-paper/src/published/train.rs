@@ -5,6 +5,7 @@ use super::path::{PathGradient, Tape, Tilt, Walker};
 use crate::continuous::JumpMeasure;
 use crate::potential::{Group, NeuralPotential, NeuralPotentialSpec};
 use crate::training::{Optimiser, Rule, rescale};
+use levytilt::error::expect_length;
 use levytilt::noise::TruncatedStable;
 use levytilt::posterior::WeightSummary;
 use levytilt::{Chain, Error, Result, stream};
@@ -118,6 +119,7 @@ fn walker<'a>(
     options: &'a PaperOptions,
 ) -> Result<(Walker<'a>, Vec<Tilt>)> {
     let measure = measure_of(chain)?;
+    expect_length("potentials of method paper", potentials.len(), chain.len())?;
     let tilts = potentials.par_iter().map(|&[a, c]| Tilt::new(&measure, a, c)).collect();
     Ok((Walker { chain, measure, options }, tilts))
 }
