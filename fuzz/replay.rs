@@ -1,21 +1,21 @@
 //! Try again what fuzzing kept: inputs that reach different places, and those that once failed. Included by the tests of the crates
-//! whose promises they are.
+//! whose invariants they are.
 
 use std::path::Path;
 
-/// What is promised of every input; says whether it was accepted.
-type Promise = fn(&[u8]) -> bool;
+/// What holds for every input; says whether it was accepted.
+type Invariant = fn(&[u8]) -> bool;
 
-/// Hold every input of `corpus/NAME.tar` and `seeds/NAME` against the promise of that name.
-pub fn replay(promises: &[(&str, Promise)]) {
+/// Hold every input of `corpus/NAME.tar` and `seeds/NAME` against the invariant of that name.
+pub fn replay(invariants: &[(&str, Invariant)]) {
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
-    for (name, promise) in promises {
+    for (name, invariant) in invariants {
         let mut inputs = members(&std::fs::read(fuzz.join(format!("corpus/{name}.tar"))).unwrap());
         // Not every target has inputs with names.
         for file in std::fs::read_dir(fuzz.join("seeds").join(name)).into_iter().flatten() {
             inputs.push(std::fs::read(file.unwrap().path()).unwrap());
         }
-        let accepted = inputs.iter().filter(|input| promise(input)).count();
+        let accepted = inputs.iter().filter(|input| invariant(input)).count();
         assert!(accepted > 0, "{name}: nothing in the corpus is accepted");
     }
 }

@@ -1,5 +1,5 @@
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    levytilt_run::promises::plots(bytes);
+    levytilt_run::invariants::plots(bytes);
 });

@@ -1,9 +1,9 @@
 #![no_main]
 
-#[path = "../../crates/levytilt/tests/kernels/promises.rs"]
+#[path = "../../crates/levytilt/tests/kernels/invariants.rs"]
 #[allow(dead_code)]
-mod promises;
+mod invariants;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    promises::stable_law_from(bytes);
+    invariants::stable_law_from(bytes);
 });

@@ -12,7 +12,7 @@ from ._fit import Fit, load
 from ._forecast import Forecast
 from ._levytilt import VERSION as __version__
 from ._levytilt import ComputationError, InputError
-from ._model import Model
+from ._model import FitWarning, Model
 from ._once import Exact, Simulation, exact, simulate
 from ._scores import crps, energy_score, k_hat, stable_cdf, stable_pdf, tail_crps
 from .forecaster import LevyTiltForecaster
@@ -21,6 +21,7 @@ __all__ = [
     "ComputationError",
     "Exact",
     "Fit",
+    "FitWarning",
     "Forecast",
     "InputError",
     "LevyTiltForecaster",

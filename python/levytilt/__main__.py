@@ -23,7 +23,7 @@ def main() -> None:
     except _levytilt.ComputationError as error:
         sys.exit(_fail(error, 1))
     except KeyboardInterrupt:
-        sys.exit(_fail("stopped; finished windows are kept, and the same command goes on from there", 1))
+        sys.exit(_fail("stopped; finished windows are kept, and the same command resumes from there", 1))
 
 
 def _progress(line: list[str]) -> bool | None:

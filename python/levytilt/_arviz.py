@@ -18,23 +18,26 @@ def to_arviz(fit: Fit, chains: int = 4) -> Any:
     """InferenceData with independent posterior draws, equally weighted.
 
     `x` holds posterior paths at the estimated parameters, resampled if they are weighted. Learned parameters, named as in the
-    summary, are drawn from their Gaussian approximation on the unconstrained scale, where it is known; paths do not depend on
-    these draws. Draws are independent; they are split into chains only for diagnostics that compare chains. Observations have
+    summary, are resampled from the posterior draws of a fit with `bayes=True`; otherwise they are drawn from their Gaussian
+    approximation on the unconstrained scale, where it is known. Paths do not depend on these draws. Draws are independent; they are split into chains only for diagnostics that compare chains. Observations have
     one dimension `observation`, with coordinates for their times and names.
     """
     arviz = need("arviz", "arviz")
+    if not isinstance(chains, int) or chains < 1:
+        raise InputError(f"chains = {chains!r}: expected a whole number of at least 1")
     seen = fit._observations()
     if seen is None:
         raise InputError("to_arviz needs the record, which a run read back does not hold: fit again, or use the arrays")
     generator = np.random.default_rng(fit.summary["seed"])
     latent = fit._run.posterior()["time"]
+    times = fit._clock.times(latent, fit._origin())
     paths = _equal(fit.paths(), fit.weights, generator, chains)
     place, dimension, values = _flat(latent, *seen)
     errors = _errors(fit)[dimension]
     at = paths[:, :, place, dimension]
     log_likelihood = -0.5 * ((values - at) / errors) ** 2 - np.log(errors) - 0.5 * np.log(2 * np.pi)
     coords = {
-        "time": fit.times,
+        "time": times,
         "dimension": fit.names,
         "observation": np.arange(len(values)),
     }
@@ -44,7 +47,7 @@ def to_arviz(fit: Fit, chains: int = 4) -> Any:
         "summary": json.dumps(fit.summary),
     }
     found = arviz.from_dict(
-        posterior={"x": paths, **_parameters(fit, paths.shape[:2])},
+        posterior={"x": paths, **_parameters(fit, paths.shape[:2], generator)},
         posterior_predictive={"y": at + errors * generator.standard_normal(at.shape)},
         log_likelihood={"y": log_likelihood},
         observed_data={"y": values},
@@ -52,7 +55,7 @@ def to_arviz(fit: Fit, chains: int = 4) -> Any:
         dims={"x": ["time", "dimension"], "y": ["observation"]},
         attrs=attrs,
     )
-    labels = {"observation_time": ("observation", fit.times[place])}
+    labels = {"observation_time": ("observation", times[place])}
     labels["observation_dimension"] = ("observation", np.asarray(fit.names)[dimension])
     for group in ("posterior_predictive", "log_likelihood", "observed_data"):
         found[group] = found[group].assign_coords(labels)
@@ -72,8 +75,12 @@ def _equal(paths: np.ndarray, weights: np.ndarray, generator: np.random.Generato
     return paths[:count].reshape(chains, count // chains, *paths.shape[1:])
 
 
-def _parameters(fit: Fit, shape: tuple[int, ...]) -> dict[str, np.ndarray]:
+def _parameters(fit: Fit, shape: tuple[int, ...], generator: np.random.Generator) -> dict[str, np.ndarray]:
     """Draws (chain, draw) of every learned parameter; empty where standard errors are unknown."""
+    exact = fit._run.parameter_posterior()
+    if exact is not None:
+        chosen = generator.choice(len(exact["weight"]), size=shape, p=exact["weight"] / exact["weight"].sum())
+        return {name: draws[chosen] for name, draws in exact.items() if name not in ("weight", "log_evidence")}
     draws = fit._run.parameter_draws(int(np.prod(shape)), fit.summary["seed"])
     given = {name for name, found in fit.summary["parameters"].items() if found["fixed"]}
     return {name: values.reshape(shape) for name, values in draws.items() if name not in given}

@@ -83,6 +83,7 @@ def backtest(
     if "from_" in options:
         options["from"] = options.pop("from_")
     refuse_unknown("backtest", options, ["backtest"])
+    wanted = models.split(",") if isinstance(models, str) else models and list(models)
     with _directory(out) as target:
         if isinstance(data, (str, os.PathLike)):
             source, table = os.fspath(data), None
@@ -91,7 +92,7 @@ def backtest(
             source, table, chosen = "data", record(data, None, column, columns).table, {}
         request = packed(
             source=source, data=chosen, out=target, train=length(train), horizon=length(horizon), stride=length(stride),
-            models=models and list(models), log_returns=log_returns, paths=paths, seed=seed, **options,
+            models=wanted, log_returns=log_returns, paths=paths, seed=seed, **options,
         )  # fmt: skip
         content, text = run(Backtest(request, table), request, executor, cluster, threads, progress)
     return Scores(json.loads(content), text, None if out is None else os.fspath(out))
@@ -154,6 +155,11 @@ def _workers(plan: Backtest, request: str, executor: Any, cluster: str | None, t
         from ._dask import DaskWorkers
 
         return DaskWorkers(request, plan.table, address=cluster)
+    if executor is not None and not callable(executor) and not hasattr(executor, "submit"):
+        raise TypeError(
+            f"executor = {executor!r}: expected a concurrent.futures.Executor or a function that makes one; for a number of "
+            "threads give threads"
+        )
     if executor is None:
         return Local(plan, threads or os.cpu_count() or 1)
     if type(executor).__module__.startswith("distributed"):

@@ -82,7 +82,7 @@ class DaskWorkers:
 
     def _lost(self, why: Any) -> ComputationError:
         return ComputationError(
-            f"the cluster was lost ({why}); finished windows are kept, and the same call with the same out goes on from there"
+            f"the cluster was lost ({why}); finished windows are kept, and the same call with the same out resumes from there"
         )
 
 

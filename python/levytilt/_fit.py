@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
 import os
 import shutil
@@ -12,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ._data import Clock, engine_times, rows
+from ._data import Clock, rows
 from ._forecast import Forecast
+from ._keep import packed_directory, read_clock, unpacked_directory, write_clock
 from ._keywords import length, packed
 from ._levytilt import InputError, Run, SavedRun
 
@@ -21,12 +23,19 @@ STATISTICS = ("mean", "sd", "q05", "q25", "q50", "q75", "q95", "jump_probability
 
 
 class Fit:
-    """A fitted model: summary, posterior, paths and forecasts."""
+    """A fitted model, as `Model.fit` and `load` return it: summary, posterior, paths and forecasts.
+
+    Rates and scales are per unit of time of the record: per day for timestamps. Results can be pickled and copied.
+
+    >>> fit = lt.Model("ou", "student").fit(series)                           # doctest: +SKIP
+    >>> fit.parameters["theta"], fit.summary["log_evidence"]                  # doctest: +SKIP
+    """
 
     def __init__(self, run: Run | Saved, clock: Clock):
         self._run = run
         self._clock = clock
         self._updated: Saved | None = None
+        self._seen: tuple[np.ndarray, list[np.ndarray]] | None = None
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -55,6 +64,15 @@ class Fit:
         """
         found = dict(self._run.posterior())
         return self._clock.frame(found.pop("time"), self._origin(), self.names, found)
+
+    def outliers(self) -> Any:
+        """Every observed value with the probability that it is wrong: time, column, value, probability.
+
+        Empty unless the model has errors="student" or errors="outliers". A DataFrame if the data were one, else a dictionary
+        of arrays.
+        """
+        found = dict(self._run.outliers())
+        return self._clock.rows(found.pop("time"), self._origin(), found)
 
     def jumps(self) -> Any:
         """Jumps of at least 10% probability: time, dimension, probability, and size with its 90% interval.
@@ -85,6 +103,7 @@ class Fit:
         from the new end; rows that were taken in before are passed over. A run directory that was loaded is updated there.
         """
         names, when, columns = rows(times, values, self.names)
+        when = when * self._clock.sign if isinstance(when, np.ndarray) else when
         saved = self._saved()
         found = dict(saved.engine.update(names, when, columns, alarm))
         saved.engine = SavedRun(saved.path)
@@ -113,9 +132,9 @@ class Fit:
         return self._run.weights()
 
     @property
-    def times(self) -> np.ndarray:
-        """Latent times."""
-        return self._clock.times(self._run.posterior()["time"], self._origin())
+    def times(self) -> Any:
+        """Latent times: an array; for pandas an index and for polars a Series, with the time zone of the data."""
+        return self._clock.stamps(self._run.posterior()["time"], self._origin())
 
     def forecast(
         self,
@@ -126,23 +145,45 @@ class Fit:
         paths: int | None = None,
         threads: int = 0,
         fixed_parameters: bool = False,
+        state: bool = False,
     ) -> Forecast:
-        """Predictive paths up to a horizon (2.5, "2D", a timedelta) or at given times.
+        """Predictive paths up to a horizon (2.5, "2D", "1h30min", a timedelta, an offset of pandas) or at given times.
 
+        A pandas record at business days, months or another offset of the calendar is forecast at such times. `at` is one
+        time or several; without a time zone they are local times in the zone of the record.
         Number of paths and seed default to those of the fit. Learned parameters are drawn from their approximate posterior,
-        unless `fixed_parameters` holds them at their estimates.
+        unless `fixed_parameters` holds them at their estimates. The paths are of observations, or with `state=True` of
+        the state without observation noise.
         """
         if (horizon is None) == (at is None):
             raise InputError("forecast needs a horizon or the times to look at, and not both")
+        if horizon is not None:
+            horizon, at = self._clock.ahead(horizon)
         keywords = packed(
-            horizon=length(horizon), seed=seed, paths=paths, threads=threads or None, fixed_parameters=fixed_parameters
+            horizon=length(horizon),
+            seed=seed,
+            paths=paths,
+            threads=threads or None,
+            fixed_parameters=fixed_parameters,
+            state=state,
         )
         run = self._updated or self._run
-        return Forecast(run.forecast(keywords, None if at is None else engine_times(at)), self._clock)
+        return Forecast(run.forecast(keywords, None if at is None else self._clock.engine(at)), self._clock)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the run directory of the program: summary.json, posterior.csv, paths.npz, report.html and more."""
         (self._updated or self._run).save(os.fspath(path))
+        write_clock(os.fspath(path), self._clock)
+
+    def parameter_draws(self) -> dict[str, np.ndarray]:
+        """Weighted posterior draws of a fit with `bayes=True`: `weight`, one array per learned parameter, `log_evidence`.
+
+        The columns of parameters.csv. Weights sum to 1; `log_evidence` is NaN where a draw has none, and weight 0.
+        """
+        found = self._run.parameter_posterior()
+        if found is None:
+            raise InputError("the fit has no posterior draws of its parameters; fit with bayes=True")
+        return found
 
     def to_arviz(self, chains: int = 4) -> Any:
         """ArviZ InferenceData: posterior, posterior_predictive, log_likelihood, observed_data; settings in attrs."""
@@ -150,18 +191,44 @@ class Fit:
 
         return to_arviz(self, chains)
 
-    def plot(self) -> Any:
-        """Plot data, posterior, jumps and parameters with matplotlib; return the figure."""
+    def plot(self, ax: Any = None) -> Any:
+        """Plot data, posterior, jumps and parameters with matplotlib; return the figure.
+
+        ax: the axes to draw on, one per dimension; parameters are drawn only on a new figure, each on its own axis.
+        """
         from ._plot import plot
 
-        return plot(self)
+        return plot(self, ax)
+
+    def __getstate__(self) -> dict[str, Any]:
+        files = packed_directory((self._updated or self._run).save)
+        return {"files": files, "clock": self._clock, "seen": self._observations()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._place = tempfile.TemporaryDirectory(prefix="levytilt-")
+        unpacked_directory(state["files"], self._place.name)
+        self.__init__(Saved(self._place.name), state["clock"])  # type: ignore[misc]
+        self._seen = state["seen"]
+
+    def _repr_html_(self) -> str:
+        """The estimates as a table, for notebooks."""
+        found = self.summary
+        row = "<tr><td>{}</td><td>{:.5g}</td><td>{}</td></tr>".format
+
+        def error(parameter: dict[str, Any]) -> str:
+            return "fixed" if parameter["fixed"] else "" if parameter["std_error"] is None else f"± {parameter['std_error']:.2g}"
+
+        rows = "".join(row(html.escape(name), p["estimate"], error(p)) for name, p in found["parameters"].items())
+        notes = "".join(f"<li>{html.escape(note)}</li>" for note in found["warnings"])
+        head = f"{found['drift']} drift, {found['noise']} noise: log evidence {found['log_evidence']:.2f}"
+        return f"<p>{html.escape(head)}</p><table>{rows}</table><ul>{notes}</ul>"
 
     def _origin(self) -> int | None:
         return self._run.origin if isinstance(self._run, Saved) else self._run.table.origin
 
     def _observations(self) -> tuple[np.ndarray, list[np.ndarray]] | None:
         """Times and columns of the data; None for a loaded run, whose directory does not contain them."""
-        return None if isinstance(self._run, Saved) else (self._run.table.times, self._run.table.columns)
+        return self._seen if isinstance(self._run, Saved) else (self._run.table.times, self._run.table.columns)
 
     def __repr__(self) -> str:
         return self._run.text()
@@ -198,6 +265,18 @@ class Saved:
             times = archive["times"]
         return {"time": times, **{name: arrays[:, :, k] for k, name in enumerate(STATISTICS)}}
 
+    def outliers(self) -> dict[str, Any]:
+        table: list[dict[str, str]] = []
+        if (self.path / "outliers.csv").exists():
+            with open(self.path / "outliers.csv", newline="", encoding="utf-8") as file:
+                table = list(csv.DictReader(file))
+        return {
+            "time": self.engine.read_times([row["time"] for row in table]),
+            "column": [row["column"] for row in table],
+            "value": np.array([float(row["value"]) for row in table]),
+            "probability": np.array([float(row["probability"]) for row in table]),
+        }
+
     def jumps(self) -> dict[str, Any]:
         with open(self.path / "jumps.csv", newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
@@ -224,6 +303,15 @@ class Saved:
         with np.load(self.path / "paths.npz") as archive:
             return archive["weights"]
 
+    def parameter_posterior(self) -> dict[str, np.ndarray] | None:
+        path = self.path / "parameters.csv"
+        if not path.is_file():
+            return None
+        with open(path, newline="", encoding="utf-8") as file:
+            names, *rows = csv.reader(file)
+        table = np.array([[float(field or "nan") for field in row] for row in rows])
+        return {name: table[:, k] for k, name in enumerate(names) if name != "draw"}
+
     def forecast(self, keywords: str, at: np.ndarray | list[str] | None) -> Any:
         return self.engine.forecast(keywords, at)
 
@@ -234,4 +322,4 @@ class Saved:
 
 def load(path: str | os.PathLike[str]) -> Fit:
     """Load a run directory written by the program or by `Fit.save`."""
-    return Fit(Saved(path), Clock())
+    return Fit(Saved(path), read_clock(path))

@@ -9,13 +9,20 @@ from typing import Any, Sequence
 import numpy as np
 
 from ._data import Clock
+from ._keep import KeptAhead
 from ._levytilt import Ahead
 
 
 class Forecast:
-    """Predictive paths of the state from the end of the fitted data."""
+    """Predictive paths of observations, or of the state, from the end of the fitted data, as `Fit.forecast` returns them.
 
-    def __init__(self, ahead: Ahead, clock: Clock):
+    Values have the unit of the data. Times and tables have the type of the data: pandas, polars, or arrays.
+
+    >>> ahead = fit.forecast(horizon="2D")                                    # doctest: +SKIP
+    >>> ahead.quantile([0.05, 0.5, 0.95])                                     # doctest: +SKIP
+    """
+
+    def __init__(self, ahead: Ahead | KeptAhead, clock: Clock):
         self._ahead = ahead
         self._clock = clock
 
@@ -27,16 +34,20 @@ class Forecast:
     @property
     def times(self) -> Any:
         """Forecast times, in the format of the data."""
-        stamps = self._clock.times(self._ahead.times, self._ahead.origin)
-        return self._clock.index(stamps) if self._clock.kind == "pandas" else stamps
+        return self._clock.stamps(self._ahead.times, self._ahead.origin)
 
     @property
     def summary(self) -> dict[str, Any]:
         """The contents of summary.json."""
         return json.loads(self._ahead.summary_json())
 
+    @property
+    def of(self) -> str:
+        """What the paths are of: "observations" (state plus observation noise) or "states"."""
+        return self.summary["of"]
+
     def paths(self) -> np.ndarray:
-        """States (path, time, dimension)."""
+        """Paths (path, time, dimension) of what `of` says."""
         return self._ahead.paths()
 
     def mean(self) -> Any:
@@ -55,9 +66,30 @@ class Forecast:
             return found[:, 0, :] if len(self.names) == 1 else found
         return self._frame({level: found[:, :, k] for k, level in enumerate(wanted)})
 
+    def plot(self, ax: Any = None) -> Any:
+        """Plot median, 50% and 90% intervals with matplotlib.
+
+        ax: the axes to draw on, one per dimension; new ones if left out. Returns the figure.
+        """
+        from ._plot import plot_forecast
+
+        return plot_forecast(self, ax)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write what `levytilt forecast --out` writes: forecast.csv, paths.npz, summary.json, report.html."""
         self._ahead.save(os.fspath(path))
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = self._ahead if isinstance(self._ahead, KeptAhead) else KeptAhead(self._ahead)
+        return {**self.__dict__, "_ahead": kept}
+
+    def __repr__(self) -> str:
+        found = self.summary
+        span = f"from {found['from']} to {found['to']}"
+        return f"Forecast of {', '.join(self.names)} {span}: {len(self.times)} times, {found['paths']} paths"
+
+    def _origin(self) -> int | None:
+        return self._ahead.origin
 
     def _frame(self, columns: dict[Any, np.ndarray]) -> Any:
         return self._clock.frame(self._ahead.times, self._ahead.origin, self.names, columns)

@@ -15,7 +15,11 @@ import numpy as np
 from . import _levytilt
 from ._levytilt import InputError
 
-_LENGTH = re.compile(r"\s*([0-9.eE+-]*)\s*([A-Za-z]+)\s*")
+_LENGTH = re.compile(r"([0-9.]*(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]+)\s*")
+#: Days of a unit of the engine.
+DAYS = {"s": 1 / 86_400, "m": 1 / 1440, "h": 1 / 24, "d": 1.0, "w": 7.0}
+#: Names of offsets of the calendar, which have no fixed length.
+_CALENDAR = ("M", "ME", "MS", "Q", "QE", "QS", "Y", "YE", "YS", "A", "B", "month", "months", "year", "years")
 _UNITS = {
     "s": "s", "sec": "s", "second": "s", "seconds": "s",
     "min": "m", "m": "m", "t": "m", "minute": "m", "minutes": "m",
@@ -42,17 +46,38 @@ def refuse_unknown(function: str, options: Iterable[str], sections: list[str], o
 
 
 def length(value: Any) -> float | str | None:
-    """A duration: a number, ``"2d"``, ``"2D"``, ``"90min"``, or a timedelta, converted to days."""
+    """A duration: a number, ``"2d"``, ``"2D"``, ``"1h30min"``, a timedelta or a fixed offset of pandas, converted to days."""
     if isinstance(value, np.timedelta64):
         return float(value / np.timedelta64(1, "ns")) / 86_400e9
     if isinstance(value, datetime.timedelta):
         # pandas.Timedelta is a subclass; exact to the microsecond.
         return value / datetime.timedelta(days=1)
+    if hasattr(value, "rule_code"):
+        if hasattr(value, "nanos") and value.rule_code.upper() not in _CALENDAR:
+            return value.nanos / 86_400e9
+        raise InputError(f"{value!r} has no fixed length; give the length in days, such as 30")
     if isinstance(value, str):
-        found = _LENGTH.fullmatch(value)
-        if found and found[2].lower() in _UNITS:
-            return (found[1] or "1") + _UNITS[found[2].lower()]
+        return _from_text(value)
     return value
+
+
+def _from_text(text: str) -> float | str:
+    """A length as the engine reads it; one of several parts, such as 1h30min, in days."""
+    parts, place = [], 0
+    for found in _LENGTH.finditer(text.strip()):
+        if found.start() != place:
+            return text
+        place = found.end()
+        if found[2] in _CALENDAR:
+            raise InputError(
+                f'"{text}": {found[2]} is no fixed length; give minutes as "{found[1] or 1}min", months in days such as "30d"'
+            )
+        if found[2].lower() not in _UNITS:
+            return text
+        parts.append((found[1] or "1", _UNITS[found[2].lower()]))
+    if not parts or place != len(text.strip()):
+        return text
+    return "".join(parts[0]) if len(parts) == 1 else sum(float(count) * DAYS[unit] for count, unit in parts)
 
 
 def plain(name: str, value: Any) -> Any:

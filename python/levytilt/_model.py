@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Callable
 
 from . import _levytilt
@@ -11,14 +12,28 @@ from ._keywords import packed, refuse_unknown
 from ._progress import learning
 
 
+class FitWarning(UserWarning):
+    """Something that a reader of a fit should know; also in ``fit.summary["warnings"]``."""
+
+
 class Model:
     """Drift, noise, observation noise and initial state. Given parameters are held fixed; the others are learned.
 
-    drift: "ou" (theta, mu), "double-well" (theta1, theta2), "linear" (slope, offset), "neural" (width, depth), "none".
+    >>> model = Model("ou", "student", mu=0.0)
+    >>> fit = model.fit(times, values, seed=1)                                # doctest: +SKIP
+
+    Rates are per unit of time of the record, per day for timestamps; scales have the unit of the values.
+
+    drift: "ou" (theta, mu), "double-well" (theta1, theta2), "linear" (slope, offset), "neural" (width, depth), "none", or a
+    formula for the state x, such as "theta*(mu - x)": every other name in it is a parameter.
+    season: periods of Fourier terms in the drift, such as ["24h", "7d"]; harmonics: terms of each.
     noise: "stable" (alpha, scale), "truncated-stable", "tempered-stable", "variance-gamma", "nig", "student",
-    "compound-poisson", "gaussian", or "auto", which fits them all and keeps the one with the highest evidence.
+    "compound-poisson", "gaussian", "skewed-stable", "skewed-tempered-stable", "skewed-variance-gamma", "skewed-nig" (skew),
+    "skewed-compound-poisson" (jump_mean), or "auto", which fits them all and keeps the one with the highest evidence.
+    errors: law of the observation errors: "gaussian", "student" (error_dof), "outliers" (outlier_probability,
+    outlier_size); observation_std is their scale, or a factor of an error column.
     Further parameters: observation_std, brownian, x0, x0_std. `parameters` holds values for single dimensions, such as
-    ``{"theta[NVDA]": 3.0}``. Names and meanings are those of ``levytilt fit --help``.
+    ``{"theta[NVDA]": 3.0}``, and what is known of parameters of a formula: ``{"k": {"guess": 1.0, "low": 0.0}}``. Names and meanings are those of ``levytilt fit --help``.
     """
 
     def __init__(
@@ -26,14 +41,14 @@ class Model:
         drift: str = "ou",
         noise: str = "stable",
         *,
-        parameters: dict[str, float] | None = None,
-        **fixed: float,
+        parameters: dict[str, Any] | None = None,
+        **fixed: float | str,
     ):
         self.drift = drift
         self.noise = noise
         self.parameters = dict(parameters or {})
         self.fixed = fixed
-        refuse_unknown("Model", fixed, ["model", "drift"])
+        refuse_unknown("Model", fixed, ["model", "drift"], _levytilt.formula_parameters(drift))
         _levytilt.check(packed(**self._keywords()))
 
     def _keywords(self) -> dict[str, Any]:
@@ -51,6 +66,12 @@ class Model:
         steps: int | None = None,
         column: str | None = None,
         columns: list[str] | None = None,
+        error_column: str | None = None,
+        time_column: str | None = None,
+        date_format: str | None = None,
+        separator: str | None = None,
+        decimal: str | None = None,
+        direction: str | None = None,
         progress: bool | Callable[[int, int, float, float], None] | None = None,
         **options: Any,
     ) -> Fit:
@@ -59,11 +80,19 @@ class Model:
         Pass times and values as arrays; or times alone as a pandas Series or DataFrame (index = time), a polars DataFrame
         (first column = time), or the path of a CSV or Parquet file. NaN is a missing value. Results are the same for any
         number of threads (0 = all cores). steps: latent steps over the span; needed only for a nonlinear drift with long gaps.
+        error_column: name of the column of known standard deviations of the values, which observation_std then multiplies.
+        time_column names the column of times of a file or DataFrame; date_format ("%d.%m.%Y", "seconds"), separator
+        ("semicolon") and decimal ("comma") say how a file is written, where it does not show. direction: "backward" if times are
+        ages, so that the largest is the oldest; "forward" if decreasing times are to be sorted.
         progress: True for a bar, False for none, or a function of (iteration, maximum, ELBO, its standard error). Further
         options, such as init or iterations, are those of ``levytilt fit``.
         """
         refuse_unknown("fit", options, ["solve", "paper", "model", "drift"], ["config"])
-        found = record(times, values, column, columns)
+        if error_column and (column or columns):
+            column, columns = None, [column] if column else list(columns or [])
+            columns.append(error_column)
+        written = {"time_column": time_column, "date_format": date_format, "separator": separator, "decimal": decimal}
+        found = record(times, values, column, columns, direction=direction, **written)
         chosen = {"column": column, "columns": columns} if isinstance(times, str) and values is None else {}
         keywords = packed(
             **{**self._keywords(), **options},
@@ -73,12 +102,16 @@ class Model:
             method=method,
             threads=threads or None,
             steps=steps,
+            error_column=error_column,
         )
         tell, bar = learning(progress)
         try:
-            return Fit(_levytilt.fit(found.table, keywords, tell), found.clock)
+            fit = Fit(_levytilt.fit(found.table, keywords, tell), found.clock)
         finally:
             bar.close()
+        for note in fit.summary["warnings"]:
+            warnings.warn(note, FitWarning, stacklevel=2)
+        return fit
 
     def __repr__(self) -> str:
         given = [f"drift={self.drift!r}", f"noise={self.noise!r}"] + [f"{k}={v!r}" for k, v in self.fixed.items()]

@@ -40,7 +40,8 @@ def exact(
     **fixed: float,
 ) -> Exact:
     """Evidence and posterior on a grid, without sampling; every parameter must be given."""
-    refuse_unknown("exact", fixed, ["model", "drift"], ["config", "parameters"])
+    known = ["config", "parameters", *_levytilt.formula_parameters(drift)]
+    refuse_unknown("exact", fixed, ["model", "drift"], known)
     found = record(times, values, column)
     summary, columns = _levytilt.exact(found.table, packed(drift=drift, noise=noise, steps=steps, **fixed))
     times_found = columns.pop("time")
@@ -72,7 +73,8 @@ def simulate(
     **fixed: float,
 ) -> Simulation:
     """Simulate a path and its observations; every parameter must be given."""
-    refuse_unknown("simulate", fixed, ["model", "drift"], ["config", "parameters"])
+    known = ["config", "parameters", *_levytilt.formula_parameters(drift)]
+    refuse_unknown("simulate", fixed, ["model", "drift"], known)
     keywords = packed(drift=drift, noise=noise, steps=steps, span=float(span), every=every, seed=seed, **fixed)
     truth, arrays = _levytilt.simulate(keywords)
     return Simulation(json.loads(truth), arrays)

@@ -115,7 +115,7 @@ def test_identity_a_killed_process_is_replaced(walk, expected, tmp_path):
 
 def test_identity_a_broken_executor_can_be_resumed(walk, expected, tmp_path):
     Deadly.made = 0
-    with pytest.raises(RuntimeError, match="the same call with the same out goes on from there"):
+    with pytest.raises(RuntimeError, match="the same call with the same out resumes from there"):
         lt.backtest(str(walk), out=tmp_path / "out", executor=Deadly(), **SPANS)
     lt.backtest(str(walk), out=tmp_path / "out", **SPANS)
     same(tmp_path / "out", expected)

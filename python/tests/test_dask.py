@@ -106,7 +106,7 @@ def test_identity_a_killed_scheduler_can_be_resumed(walk, expected, tmp_path):  
     first = Cluster()
     try:
         when_lines(tmp_path / "out", 10, lambda: first.scheduler.send_signal(signal.SIGKILL))
-        with pytest.raises(RuntimeError, match="the same call with the same out goes on from there"):
+        with pytest.raises(RuntimeError, match="the same call with the same out resumes from there"):
             lt.backtest(str(walk), out=tmp_path / "out", cluster=first.address, **SPANS)
     finally:
         first.close()

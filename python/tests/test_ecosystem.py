@@ -73,7 +73,8 @@ def test_matplotlib_draws_a_fit(fit, series, tmp_path):
     fit.save(tmp_path / "run")
     for found in (fit, lt.load(tmp_path / "run"), lt.Model("none", "gaussian").fit(series, paths=20)):
         figure = found.plot()
-        assert len(figure.axes) == 2
+        learned = [p for p in found.summary["parameters"].values() if not p["fixed"]]
+        assert len(figure.axes) == 1 + len(learned), "an axis for the record and one for each learned parameter"
         figure.savefig(tmp_path / "fit.png")
         assert (tmp_path / "fit.png").stat().st_size > 10_000
 

@@ -52,6 +52,32 @@ def test_identity_a_run_comes_back(fit, tmp_path):
     assert "log evidence" in repr(back) and "log evidence" in repr(fit)
 
 
+def test_forecasts_are_of_observations_unless_states_are_wanted(fit):
+    seen = fit.forecast(horizon=1, paths=400, fixed_parameters=True)
+    state = fit.forecast(horizon=1, paths=400, fixed_parameters=True, state=True)
+    assert (seen.of, state.of) == ("observations", "states")
+    errors = seen.paths() - state.paths()
+    std = fit.summary["parameters"]["observation_std"]["estimate"]
+    assert abs(errors.std() / std - 1) < 5 / np.sqrt(2 * errors.size)
+
+
+def test_parameters_are_drawn_from_their_posterior(fit, tmp_path):
+    with pytest.raises(ValueError, match="bayes=True"):
+        fit.parameter_draws()
+    made = lt.simulate(steps=60, span=6, x0=0.0, theta=3.0, mu=1.0, alpha=1.5, scale=2.0, observation_std=0.1, seed=3)
+    model = lt.Model("ou", "stable", theta=3.0, alpha=1.5, observation_std=0.1)
+    found = model.fit(made.times, made.values, paths=20, bayes=True, draws=50)
+    drawn = found.parameter_draws()
+    assert set(drawn) == {"weight", "mu", "scale", "log_evidence"} and len(drawn["mu"]) == 50
+    assert abs(drawn["weight"].sum() - 1) < 1e-12
+    mean = found.summary["parameter_posterior"]["parameters"]["mu"]["mean"]
+    assert abs((drawn["weight"] * drawn["mu"]).sum() - mean) < 1e-12
+    found.save(tmp_path / "run")
+    for name, values in lt.load(tmp_path / "run").parameter_draws().items():
+        np.testing.assert_array_equal(values, drawn[name], err_msg=name)
+    assert found.forecast(horizon=1).summary["drawn_from"] == "posterior draws"
+
+
 def test_what_is_no_run(tmp_path):
     with pytest.raises(ValueError, match="expected a directory of `levytilt fit"):
         lt.load(tmp_path)
@@ -149,6 +175,27 @@ def test_models_say_what_they_are():
         lt.Model(alpha="much")
     with pytest.raises(lt.InputError, match="unknown drift `circle`, expected one of ou"):
         lt.Model("circle")
+
+
+def test_a_drift_can_be_a_formula():
+    made = lt.simulate(drift="k*(m - x)", k=2.0, m=1.0, alpha=1.5, scale=1.0, observation_std=0.1, steps=100)
+    assert made.truth["parameters"]["k"] == 2.0
+    model = lt.Model(drift="k*(m - x)", m=1.0, alpha=1.5, scale=1.0, observation_std=0.1)
+    fit = model.fit(made.times, made.values, paths=50)
+    assert fit.summary["parameters"]["m"]["fixed"] and not fit.summary["parameters"]["k"]["fixed"]
+    known = {"k": {"guess": 1.0, "low": 0.0}}
+    bounded = lt.Model(drift="k*(m - x)", m=1.0, alpha=1.5, scale=1.0, observation_std=0.1, parameters=known)
+    again = bounded.fit(made.times, made.values, paths=50)
+    k, error = (fit.summary["parameters"]["k"][key] for key in ("estimate", "std_error"))
+    assert abs(again.summary["parameters"]["k"]["estimate"] - k) < error
+    given = dict(m=1.0, alpha=1.5, scale=1.0, observation_std=0.1, x0=0.0)
+    formula = lt.exact(made.times, made.values, drift="k*(m - x)", k=2.0, **given)
+    named = lt.exact(made.times, made.values, drift="ou", theta=2.0, mu=given.pop("m"), **given)
+    assert abs(formula.log_evidence - named.log_evidence) < 1e-6
+    with pytest.raises(lt.InputError, match="column 3"):
+        lt.Model(drift="k*(m - x")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'q'"):
+        lt.Model(drift="k*(m - x)", q=1.0)
 
 
 def test_jumps_are_the_table_of_the_run(tmp_path):

@@ -5,7 +5,7 @@ use crate::forecaster::{Forecaster, Paths, Record};
 use crate::pace::{Pace, Paced, cumulative};
 use levytilt::drift::DriftFamily;
 use levytilt::fit::{Fit, FitOptions, Spec, fit, fit_any_noise, rival_families};
-use levytilt::forecast::{ForecastOptions, forecast};
+use levytilt::forecast::{ForecastOptions, Target, forecast};
 use levytilt::noise::Family;
 use levytilt::series::{ClockOptions, ClockPrior, Memory, TimeGrid};
 use levytilt::solve::{LearnOptions, Method};
@@ -107,7 +107,8 @@ impl Forecaster for Tilt {
         let times: Vec<f64> = cumulative(&paced.ahead)[1..].iter().map(|length| from + length).collect();
         // Steps stay whole: the law was learned for whole steps.
         let longest_step = times[times.len() - 1] - from;
-        let options = ForecastOptions { from, longest_step, paths, seed: seeds.next_u64() };
+        // The observation noise is a small fixed share of a move, there for the computation only: paths are of the state.
+        let options = ForecastOptions { from, longest_step, paths, seed: seeds.next_u64(), target: Target::States };
         let found = forecast(&fit.model, (&fit.end_states(), &fit.weights), &times, &options)?;
         let (last, even_last) = (record.last(), columns.iter().map(|column| column[column.len() - 1]));
         let shifts: Vec<f64> = last.iter().zip(even_last).map(|(last, even)| last - paced.scale * even).collect();

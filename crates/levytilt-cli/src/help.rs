@@ -19,7 +19,8 @@ Start here:
   levytilt exact sim/data.csv --config run/model.toml
   levytilt doctor sim/data.csv
 
-Data is CSV (or .csv.gz) with a header row. The first column is time: numbers, or ISO 8601 timestamps or dates.
+Data is CSV (or .csv.gz) with a header row. The first column is time (or --time-column): numbers,
+dates or timestamps. Separator, decimal comma and date format are recognised, or given as flags.
 The other columns are observed values; a missing value is empty, NaN or NA. Times may be irregular and rows in any
 order. `levytilt COMMAND --help` has the details and more examples.
 
@@ -96,8 +97,16 @@ Several value columns (all of the file, or --columns a,b) are fitted jointly: ev
 family with its own parameters, named theta[a], alpha[b] and so on. A flag such as --alpha applies to all columns,
 --set 'alpha[b]=1.7' to one. With --drift linear, columns interact: slope[a,b] is the effect of b on a.
 
+--drift 'theta*(mu - x) - k*x^3' is a drift of one column as a formula: x is its state, t the time, every other name a
+parameter, learned unless given: --set k=1, or [parameters] in the settings file, which takes guesses and bounds too.
+--season 24h,7d adds Fourier terms of these periods to the drift of one column.
+
 --drift neural learns the drift as a network of --depth layers of --width units. Its regularisation is chosen on
 held-out stretches of time; the drift stays zero unless the held-out gain exceeds one standard error.
+
+A settings file with [states] writes its model out: a drift formula per state, [noise.NAME] with family and on (a state, or
+loadings), [observe.COLUMN] with of and std, [start], [parameters]. States may be hidden and one noise may move several;
+docs/states.md has examples. The posterior paths then count equally, and forecasts are of the observed columns.
 
 The ELBO (elbo in the summary) is a lower bound of the log evidence; the two are close when the posterior is accurate.
 A k_hat above 0.7 means that it is not. The same seed gives the same files for any number of threads.
@@ -115,6 +124,7 @@ With --out writes
   settings.toml  the settings in effect; with --config they repeat this fit
   model.toml     the same with every estimate filled in; with --config they give `exact` and `simulate` the model found
   state.json     what `forecast` starts from
+  parameters.csv  with --bayes: draw,weight, every learned parameter, log_evidence
   model.safetensors  the weights of a drift network, if there is one
 
 Examples:
@@ -126,13 +136,14 @@ Examples:
 /// Below the flags of `forecast`.
 pub const FORECAST_HELP: &str = "\
 Simulates the fitted model from the posterior at the end of the record, with exact draws of the noise. Learned
-parameters are drawn too, from the Gaussian approximation of their posterior: 100 times, or once per path if there are
-fewer paths. With --fixed-parameters they stay at their estimates. The paths are of the state; observations add noise
-with standard deviation observation_std, in the run's summary.
+parameters are drawn too, from the Gaussian approximation of their posterior, or from the draws of a run with --bayes:
+100 times, or once per path if there are fewer paths. With --fixed-parameters they stay at their estimates. The paths are of observations: the state plus noise
+with standard deviation observation_std. With --state they are of the state alone; summary.json (\"of\") and paths.npz
+(of_observations) say which.
 
 Prints the predictive distribution at the last time. With --out writes forecast.csv (time,dimension,mean,sd,q01,q05,
 q10,q25,q50,q75,q90,q95,q99; an sd that does not exist, as for stable noise, is left empty), paths.npz (times, paths
-(path, time, dimension)), summary.json and report.html, the page to look at; with --plots also its figures as files.
+(path, time, dimension), of_observations), summary.json and report.html, the page to look at; with --plots also its figures as files.
 
 Examples:
   levytilt forecast run --horizon 2.5 --out ahead
@@ -225,8 +236,8 @@ counted.
   pit           histogram of the probability integral transform in ten bins: flat if the forecast is calibrated. Ties
                 are broken at random, with --seed
 
-All paths have equal weight; none is left out or clipped. The paths are of the state: if the observation noise is
-considerable, observations scatter more than the paths do.
+All paths have equal weight; none is left out or clipped. Like is compared with like: a forecast of observations with
+observations, and one made with --state with true states (--state; truth.csv of simulate). Anything else is an error.
 
 Prints a table. With --out writes scores.json, which also has every score per dimension and the CRPS of every time, and
 report.html, the page to look at; with --plots also its figures as files.
@@ -234,4 +245,5 @@ report.html, the page to look at; with --plots also its figures as files.
 Examples:
   levytilt forecast run --at later.csv --paths 2000 --out ahead
   levytilt score ahead later.csv --out ahead
-  levytilt score ahead later.csv --above 3 --json";
+  levytilt score ahead later.csv --above 3 --json
+  levytilt score ahead-state sim/truth.csv --state";

@@ -126,3 +126,41 @@ fn a_network_of_an_older_fit_goes_with_it() {
     at.ok(&format!("fit sim/data.csv {OU_STABLE} --paths 20 --out run --quiet"));
     assert!(!at.path("run/model.safetensors").exists());
 }
+
+/// Whatever this program did not write stays, and is named before anything is computed; what it wrote it may replace.
+#[test]
+fn identity_nothing_foreign_is_replaced() {
+    let at = results();
+    let (simulate, fit) =
+        (format!("simulate {OU_STABLE} --steps 20 --span 2"), "fit sim/data.csv --steps 60 --paths 10 --quiet");
+    let calls = [
+        (simulate.as_str(), "data.csv"),
+        (simulate.as_str(), "truth.csv"),
+        ("demo --quiet", "report.html"),
+        ("demo --quiet", "data.csv"),
+        (fit, "report.html"),
+        (fit, "summary.json"),
+        ("forecast run --horizon 0.1 --quiet", "forecast.csv"),
+        ("score ahead truth.csv --quiet", "scores.json"),
+    ];
+    for (k, (call, name)) in calls.iter().enumerate() {
+        let dir = format!("mine{k}");
+        std::fs::create_dir(at.path(&dir)).unwrap();
+        at.write(&format!("{dir}/{name}"), "mine");
+        at.refused(
+            &format!("{call} --out {dir}"),
+            &[&format!("{name}: is not a file that this program wrote"), "--out"],
+        );
+        assert_eq!(
+            (at.list(&dir), at.read(&format!("{dir}/{name}"))),
+            (vec![name.to_string()], "mine".into()),
+            "{call}"
+        );
+    }
+    // A result may take the place of an older one, and stand beside a file that it does not have.
+    at.write("run/data.csv", "mine");
+    at.ok(&format!("fit sim/data.csv {OU_STABLE} --paths 20 --quiet --out run"));
+    assert_eq!(at.read("run/data.csv"), "mine");
+    at.refused(&format!("{simulate} --out run"), &["data.csv"]);
+    at.ok("forecast run --horizon 0.1 --quiet --out ahead");
+}

@@ -128,7 +128,9 @@ fn examples_of_the_help_pages_run() {
     shell(&at, "gzip -k prices.csv; sed 's/value/price/' data.csv | gzip > data.csv.gz", "gzip");
     // Left out: demo, backtest and reproduce, which take long and have tests of their own, and the pager.
     let long = |line: &str| line.contains("--horizon 2d") || line.contains("| man");
-    for command in ["simulate", "exact", "fit", "forecast", "score", "report", "doctor", "init", "completions", "man"] {
+    for command in
+        ["simulate", "exact", "fit", "forecast", "score", "update", "report", "doctor", "init", "completions", "man"]
+    {
         if command == "forecast" {
             shell(&at, "rm -r run; levytilt fit data.csv --out run --quiet", "fit");
         }

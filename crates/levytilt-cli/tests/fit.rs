@@ -117,7 +117,7 @@ fn the_solver_and_the_noise_can_be_chosen_or_left_open() {
     }
     let summary = fit("--theta 3 --mu 1 --observation-std 0.1 --noise auto --out run");
     let rows = summary["noise_candidates"].as_array().unwrap();
-    assert_eq!((rows.len(), &rows[0]["noise"]), (7, &summary["noise"]));
+    assert_eq!((rows.len(), &rows[0]["noise"]), (11, &summary["noise"]));
     let scores: Vec<f64> = rows.iter().filter_map(|row| row["score"].as_f64()).collect();
     assert!(scores.windows(2).all(|pair| pair[0] >= pair[1]) && summary["noise"] != "gaussian", "{rows:?}");
     assert!(at.read("run/model.toml").contains(&format!("noise = {}", summary["noise"])));
@@ -433,6 +433,51 @@ fn records_of_any_size_and_rare_jumps_end_with_a_page() {
             no_nan(&at, &ahead);
         }
     }
+}
+
+/// A short record, most parameters given: draws, their file, summary and page, and a forecast from them.
+#[test]
+fn identity_bayes_draws_the_parameters() {
+    let at = Sandbox::new();
+    at.ok("simulate --drift ou --theta 3 --mu 1 --alpha 1.5 --scale 2 --observation-std 0.1 --steps 60 --span 6 --x0 0 --out sim");
+    let fit = "fit sim/data.csv --theta 3 --alpha 1.5 --observation-std 0.1 --steps 60 --paths 20";
+    let said = at.ok(&format!("{fit} --bayes --draws 60 --out run"));
+    assert!(said.out.contains("posterior     60 draws"), "{}", said.out);
+    let table = at.read("run/parameters.csv");
+    assert_eq!((table.lines().next().unwrap(), table.lines().count()), ("draw,weight,mu,scale,log_evidence", 61));
+    let column = |k: usize| -> Vec<f64> {
+        table.lines().skip(1).map(|row| row.split(',').nth(k).unwrap().parse().unwrap()).collect()
+    };
+    let (weights, mu) = (column(1), column(2));
+    assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+    let found = at.json("run/summary.json")["parameter_posterior"].clone();
+    let mean: f64 = weights.iter().zip(&mu).map(|(w, x)| w * x).sum();
+    let row = &found["parameters"]["mu"];
+    assert!((row["mean"].as_f64().unwrap() - mean).abs() < 1e-9, "{row}");
+    assert!(row["q05"].as_f64() < row["q50"].as_f64() && row["q50"].as_f64() < row["q95"].as_f64(), "{row}");
+    let worth = found["effective_sample_size"].as_f64().unwrap();
+    assert!(found["draws"] == 60 && 10.0 < worth && worth <= 60.0, "{found}");
+    assert!(at.read("run/report.json").contains("draws weighted by exact evidence"));
+    // Any number of threads gives the same draws.
+    at.ok(&format!("{fit} --bayes --draws 60 --threads 1 --out one"));
+    assert_eq!(at.read("one/parameters.csv"), table);
+    let ahead = at.ok("forecast run --horizon 1 --json").json();
+    assert_eq!(ahead["drawn_from"], "posterior draws");
+    assert_eq!(ahead["drawn_parameters"], serde_json::json!(["mu", "scale"]));
+    assert!(at.ok("forecast run --horizon 1").out.contains("(posterior draws): mu, scale"));
+    assert!(at.ok("forecast run --horizon 1 --fixed-parameters --json").json()["drawn_from"].is_null());
+    // The next fit without draws leaves none behind.
+    at.ok(&format!("{fit} --out run"));
+    assert!(!at.path("run/parameters.csv").exists());
+    assert_eq!(at.ok("forecast run --horizon 1 --json").json()["drawn_from"], "Gaussian approximation");
+    at.refused(&format!("{fit} --draws 60"), &["--draws", "--bayes"]);
+    at.refused(&format!("{fit} --bayes --draws 1"), &["--draws 1", "between 20"]);
+    let all = "fit sim/data.csv --theta 3 --mu 1 --scale 2 --alpha 1.5 --observation-std 0.1";
+    assert!(at.run(&format!("{all} --bayes")).err.contains("at least one to learn"));
+    assert!(at.run(&format!("{fit} --bayes --method sweep")).err.contains("--method auto"));
+    at.refused(&format!("{fit} --bayes --drift neural").replace("--theta 3 ", ""), &["--bayes", "neural"]);
+    at.write("two.csv", "time,a,b\n0,1,2\n1,2,1\n2,1,3\n3,2,2\n4,1,2\n");
+    at.refused("fit two.csv --bayes", &["--bayes", "2 columns", "--column"]);
 }
 
 /// A step of 30 in a quiet record is one jump, at its place and with its size, also where latent times split the gaps; a

@@ -44,6 +44,36 @@ fn tour(at: &Sandbox, command: &str, tried: &[(&str, &str)], others: &[&str]) {
     assert!(missed.is_empty(), "{command} --help has flags that no test tries: {missed:?}");
 }
 
+/// Flags that say how a table is written; the next test tries them for all commands that read one.
+const TABLE: [&str; 4] = ["--time-column", "--date-format", "--separator", "--decimal"];
+
+#[test]
+fn identity_flags_of_tables_do_something() {
+    let at = Sandbox::new();
+    let rows: String = (1..=9).map(|k| format!("{k};0{k}/02/2024;{k},234\n")).collect();
+    at.write("t.csv", format!("id;date;price\n{rows}"));
+    let said = |flags: &str| at.run(&format!("doctor t.csv --json {flags}")).err;
+    assert!(said("").contains("--time-column date"));
+    assert!(said("--time-column date").contains("--decimal"));
+    assert!(said("--time-column date --decimal comma").contains("--date-format %d/%m/%Y"));
+    let first = |flags: &str| {
+        let found = at.ok(&format!("doctor t.csv --json --time-column date {flags}")).json();
+        (found["data"]["last"].to_string(), found["data"]["columns"][1]["mean"].as_f64().unwrap())
+    };
+    assert_eq!(first("--decimal comma --date-format %d/%m/%Y"), ("\"2024-02-09\"".to_string(), 5.234));
+    assert_eq!(first("--decimal point --date-format %m/%d/%Y"), ("\"2024-09-02\"".to_string(), 5234.0));
+    assert!(said("--separator comma").contains("t.csv, line"), "{}", said("--separator comma"));
+    // The same flags go before a fit, and stand in its settings.
+    let flags = "--time-column date --decimal comma --date-format %d/%m/%Y --separator semicolon --column price";
+    let model = "--drift none --noise gaussian --scale 1 --observation-std 0.1";
+    at.ok(&format!("exact t.csv {flags} {model} --out out --quiet"));
+    for key in ["time_column = \"date\"", "decimal = \"comma\"", "date_format = \"%d/%m/%Y\"", "\"semicolon\""] {
+        assert!(at.read("out/settings.toml").contains(key), "{key}");
+    }
+    at.refused("doctor t.csv --separator x", &["--separator", "comma, semicolon, tab"]);
+    at.refused("doctor t.csv --decimal x", &["--decimal", "point or comma"]);
+}
+
 /// A record of 41 rows in made/data.csv.
 fn prepared() -> Sandbox {
     let at = Sandbox::new();
@@ -62,6 +92,8 @@ fn identity_every_flag_of_simulate_does_something() {
     let truncated = noise("truncated-stable --alpha 1.5 --scale 1 --tau 0.1 --sigma-g 1");
     let (nig, gamma) = (noise("nig --scale 1 --tempering 1"), noise("variance-gamma --scale 1 --nu 1"));
     let (student, poisson) = (noise("student --dof 3 --scale 1"), noise("compound-poisson --rate 5 --jump-std 1"));
+    let skewed = noise("skewed-stable --alpha 1.5 --scale 1 --skew 0.5");
+    let upward = noise("skewed-compound-poisson --rate 5 --jump-std 1 --jump-mean 1");
     // Flags that are given twice are refused, so each is tried by leaving its first value out.
     let without = |line: &str, flag: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -77,6 +109,8 @@ fn identity_every_flag_of_simulate_does_something() {
         (&gamma, "--nu 2"),
         (&student, "--dof 4"),
         (&poisson, "--rate 9|--jump-std 2"),
+        (&skewed, "--skew -0.5"),
+        (&upward, "--jump-mean 2"),
     ] {
         let plain = outcome(&at, &format!("simulate {line}"));
         for change in changes.split('|') {
@@ -85,9 +119,9 @@ fn identity_every_flag_of_simulate_does_something() {
             assert_ne!(changed, plain, "{change} changes nothing in {line}");
         }
     }
-    let all = [&ou, &well, &linear, &truncated, &nig, &gamma, &student, &poisson];
+    let all = [&ou, &well, &linear, &truncated, &nig, &gamma, &student, &poisson, &skewed, &upward];
     let given: BTreeSet<&str> = all.iter().flat_map(|l| l.split_whitespace()).filter(|w| w.starts_with("--")).collect();
-    let others: Vec<&str> = given.into_iter().chain(["--config", "--quiet"]).collect();
+    let others: Vec<&str> = given.into_iter().chain(["--config", "--quiet"]).chain(FORMULA).collect();
     tour(&at, "simulate", &[(&ou, "--x0 1|--x0-std 1|--brownian 1|--every 2|--seed 2|--json")], &others);
     assert_eq!(at.ok(&format!("simulate {ou} --quiet")).out, "");
     let again = outcome(&at, "simulate --config out/settings.toml --out out");
@@ -95,13 +129,18 @@ fn identity_every_flag_of_simulate_does_something() {
     at.refused(&format!("simulate {ou} --width 3"), &["--width", "levytilt fit"]);
 }
 
+/// Flags of formulas and seasons, which formula.rs tries.
+const FORMULA: [&str; 3] = ["--set", "--season", "--harmonics"];
+
 /// Parameters that `exact` and `fit` take, each with the noise or drift that has it.
-const PARAMETERS: [(&str, &str); 7] = [
+const PARAMETERS: [(&str, &str); 9] = [
     ("--drift none --noise truncated-stable --alpha 1.5 --scale 2 --sigma-g 0.3", "--tau 0.3|--tau 0.6"),
     ("--drift none --noise tempered-stable --alpha 1.5 --scale 2", "--tempering 1|--tempering 3"),
     ("--drift none --noise variance-gamma --scale 2", "--nu 0.3|--nu 1"),
     ("--drift none --noise student --scale 2", "--dof 2|--dof 5"),
     ("--drift none --noise compound-poisson --jump-std 1", "--rate 20|--rate 40"),
+    ("--drift none --noise skewed-nig --scale 2 --tempering 1", "--skew 0.3|--skew -1"),
+    ("--drift none --noise skewed-compound-poisson --rate 20 --jump-std 1", "--jump-mean 0.5|--jump-mean -1"),
     ("--drift double-well --theta2 0.3 --noise gaussian --scale 3", "--theta1 1|--theta1 2"),
     ("--drift linear --offset 1 --noise gaussian --scale 3", "--slope -1|--slope -2"),
 ];
@@ -123,8 +162,13 @@ fn identity_every_flag_of_exact_does_something() {
     let at = prepared();
     at.write("two.csv", "time,a,b\n0,1,2\n1,2,2.5\n2,2,3\n3,1.5,2\n");
     let known = values_matter(&at, "exact made/data.csv --observation-std 0.2 --json");
-    let others: Vec<&str> =
-        known.iter().map(String::as_str).chain(["--config", "--quiet", "--out", "--column", "--columns"]).collect();
+    let others: Vec<&str> = known
+        .iter()
+        .map(String::as_str)
+        .chain(["--config", "--quiet", "--out", "--column", "--columns"])
+        .chain(TABLE)
+        .chain(FORMULA)
+        .collect();
     let most = "made/data.csv --drift ou --noise stable --alpha 1.5 --json";
     let free = "--theta 3 --mu 1 --scale 2 --observation-std 0.1";
     tour(&at, "exact", &[(&format!("{most} {free}"), "--x0 0|--x0-std 3|--brownian 1|--steps 80")], &others);
@@ -151,14 +195,24 @@ fn identity_every_flag_of_fit_does_something() {
     let at = prepared();
     let quick = "made/data.csv --steps 40 --paths 20 --json";
     let known = values_matter(&at, &format!("fit {quick} --observation-std 0.2"));
-    let elsewhere =
-        ["--config", "--quiet", "--out", "--plots", "--column", "--columns", "--threads", "--iterations", "--init"];
-    let others: Vec<&str> = known.iter().map(String::as_str).chain(elsewhere).collect();
+    let elsewhere = [
+        "--config",
+        "--quiet",
+        "--out",
+        "--plots",
+        "--column",
+        "--columns",
+        "--threads",
+        "--iterations",
+        "--init",
+        "--draws",
+    ];
+    let others: Vec<&str> = known.iter().map(String::as_str).chain(elsewhere).chain(TABLE).chain(FORMULA).collect();
     let free = "--drift ou --noise stable";
     let tried = [
         (
             format!("{quick} {free}"),
-            "--observation-std 0.3|--theta 3|--mu 1|--alpha 1.5|--scale 2|--x0 0|--x0-std 9|--brownian 0.5|--seed 2|--method grid|--set theta=2|--jump-above 0.01",
+            "--observation-std 0.3|--theta 3|--mu 1|--alpha 1.5|--scale 2|--x0 0|--x0-std 9|--brownian 0.5|--seed 2|--method grid|--set theta=2|--jump-above 0.01|--bayes",
         ),
         (format!("{quick} --drift neural --noise gaussian --scale 3"), "--width 4|--depth 1"),
         (format!("{quick} {free} --method neural --iterations 2"), "--alongside|--components 2"),
@@ -182,11 +236,22 @@ fn identity_every_flag_of_forecast_and_score_does_something() {
     at.ok("fit made/data.csv --theta 3 --alpha 1.5 --scale 2 --steps 40 --paths 20 --out run");
     at.write("later.csv", "time,value\n2.05,1\n2.1,1.5\n2.15,0.5\n");
     let elsewhere = ["--out", "--plots", "--quiet", "--threads", "--horizon"];
-    tour(&at, "forecast", &[("run --at later.csv --json", "--seed 5|--paths 40|--fixed-parameters")], &elsewhere);
+    tour(
+        &at,
+        "forecast",
+        &[("run --at later.csv --json", "--seed 5|--paths 40|--fixed-parameters|--state")],
+        &elsewhere,
+    );
     assert_ne!(outcome(&at, "forecast run --horizon 1"), outcome(&at, "forecast run --horizon 2"));
     assert_eq!(outcome(&at, "forecast run --horizon 1"), outcome(&at, "forecast run --horizon 1 --threads 1"));
     assert_eq!(at.ok("forecast run --at later.csv --out ahead --quiet").out, "");
-    tour(&at, "score", &[("ahead later.csv --json", "--above 0|--below 2|--seed 7")], &["--out", "--plots", "--quiet"]);
+    tour(
+        &at,
+        "score",
+        &[("ahead later.csv --json", "--above 0|--below 2|--seed 7")],
+        &["--out", "--plots", "--quiet", "--state"],
+    );
+    at.refused("score ahead later.csv --state", &["forecasts observations", "forecast with --state"]);
     assert_eq!(at.ok("score ahead later.csv --out scored --quiet").out, "");
 }
 
@@ -230,6 +295,7 @@ fn identity_every_flag_of_backtest_does_something() {
         .split_whitespace()
         .chain(changed.iter().flat_map(|f| f.split_whitespace()))
         .chain(["--least", "--threads", "--training-steps", "--cluster", "--out", "--plots", "--json", "--quiet"])
+        .chain(TABLE)
         .map(String::from)
         .collect();
     let missed: Vec<String> = flags(&at, "backtest").difference(&tried).cloned().collect();
@@ -238,17 +304,18 @@ fn identity_every_flag_of_backtest_does_something() {
 
 #[test]
 fn identity_flags_of_the_other_commands_are_those_that_are_tested() {
-    // Where: demo in demo.rs and program.rs; report in program.rs; reproduce in reproduce.rs and studies.rs; the rest in
+    // Where: demo in demo.rs and program.rs; report in program.rs; update in update.rs; reproduce in reproduce.rs and studies.rs; the rest in
     // program.rs. A flag that is new must find its way into a test, and then into this list.
     let at = Sandbox::new();
     for (command, expected) in [
         ("demo", "--json --out --plots --quiet"),
         ("report", "--plots --quiet"),
+        ("update", "--alarm --follow --json --quiet --refit --threads"),
         (
             "reproduce",
             "--data --json --models --networks --observation-std --out --plots --quick --quiet --realisations --seed --threads --training-steps",
         ),
-        ("doctor", "--columns --json"),
+        ("doctor", "--column --columns --date-format --decimal --json --separator --time-column"),
         ("init", "--force"),
         ("completions", ""),
         ("man", "--out"),

@@ -110,3 +110,31 @@ fn timestamps_are_aligned_by_instant() {
     let scores = at.ok("score ahead later.csv --json").json();
     assert_eq!(scores["times"].as_array().unwrap().len(), 2);
 }
+
+/// Observations scatter around the state by 0.5: nine tenths of 200 of them lie in the 90% interval of their forecast, and
+/// hardly half in that of the state. Five standard errors of a share of 200 are 0.11, doubled for their dependence.
+#[test]
+fn statistics_a_forecast_of_observations_covers_them_and_one_of_states_covers_states() {
+    let at = Sandbox::new();
+    let model = "--drift ou --theta 3 --mu 1 --noise gaussian --scale 0.5 --observation-std 0.5";
+    at.ok(&format!("simulate {model} --steps 400 --span 40 --x0 1 --seed 5 --out sim"));
+    at.cut_record(201);
+    at.ok(&format!("fit early.csv {model} --steps 199 --paths 100 --out run"));
+    at.ok("forecast run --at late.csv --paths 1000 --out seen");
+    let said = at.ok("forecast run --at late.csv --paths 1000 --state --out state");
+    assert!(said.out.contains("paths of states"), "{}", said.out);
+    let of = |dir: &str| at.json(&format!("{dir}/summary.json"))["of"].clone();
+    assert_eq!((of("seen"), of("state")), ("observations".into(), "states".into()));
+    let coverage = |call: &str| {
+        let scores = at.ok(&format!("{call} --json")).json();
+        (scores["of"].clone(), number(&scores["dimensions"][0]["coverage"][1]["observed"]))
+    };
+    let (of, share) = coverage("score seen late.csv");
+    assert!(of == "observations" && (share - 0.9).abs() < 0.11, "{of}: {share}");
+    at.write("truth.csv", at.read("sim/truth.csv"));
+    let (of, share) = coverage("score state truth.csv --state");
+    assert!(of == "states" && (share - 0.9).abs() < 0.22, "{of}: {share}");
+    assert!(at.ok("score state truth.csv --state").out.contains("scores of     states"));
+    at.refused("score state late.csv", &["forecasts states", "taken as observations", "without --state"]);
+    at.refused("score seen truth.csv --state", &["forecasts observations", "taken as states"]);
+}

@@ -47,6 +47,11 @@ fn every_family_can_be_simulated() {
         "compound-poisson --rate 5 --jump-std 1",
         "gaussian --scale 1",
         "gaussian --scale 1 --brownian 0.5",
+        "skewed-stable --alpha 1.5 --scale 1 --skew 0.7",
+        "skewed-tempered-stable --alpha 1.2 --scale 1 --tempering 0.5 --skew 0.5",
+        "skewed-variance-gamma --scale 1 --nu 0.5 --skew -0.5",
+        "skewed-nig --scale 1 --tempering 1 --skew 0.5",
+        "skewed-compound-poisson --rate 5 --jump-std 1 --jump-mean 0.5",
     ] {
         for drift in ["none", "double-well --theta1 4 --theta2 1", "linear --slope 0.5 --offset -1"] {
             at.ok(&format!(

@@ -19,6 +19,7 @@ fn model(drift: Box<dyn Drift>) -> Model {
         .map(|_| Dimension {
             noise: Box::new(Stable::new(1.5, 1.0).unwrap()),
             observation_std: 0.3,
+            errors: levytilt::Errors::default(),
             start: Start::Gaussian { mean: 0.2, std: 0.5 },
         })
         .collect();

@@ -35,7 +35,7 @@ impl Backtest {
         let request: Request = read(request)?;
         let given = table.map(|table| table.0.clone());
         py.detach(|| {
-            let read = || table::read(&request.source, &request.data.chosen()).map(Arc::new);
+            let read = || table::read(&request.source, &request.data.chosen(), &request.data.format()).map(Arc::new);
             let table = given.map_or_else(read, Ok)?;
             let plan = Plan::new(&request, || Ok(table::Table::clone(&table)))?;
             Ok(Self { plan: Arc::new(plan), table, journal: Mutex::new(None) })

@@ -3,6 +3,7 @@
 use levytilt_run::command::fit::save;
 use levytilt_run::finite;
 use levytilt_run::table;
+use levytilt_run::workflow::fit::outliers::{Judged, judged};
 use levytilt_run::workflow::fit::{Outcome, analyse};
 use levytilt_run::workflow::forecast::Origin;
 use numpy::ndarray::{Array2, Array3};
@@ -32,6 +33,7 @@ pub fn fit(py: Python<'_>, table: &Table, keywords: &str, progress: Option<Py<Py
     let settings = settings(keywords)?;
     let (table, threads) = (table.0.clone(), settings.solve.threads);
     patiently(py, threads, progress, move |heed| {
+        let table = Arc::new(table.as_ref().clone().with_errors(settings.data.error_column.as_deref())?);
         let outcome = analyse(settings, &table, heed)?;
         let origin = Arc::new(Origin::of(&outcome)?);
         Ok(Run { outcome: Arc::new(outcome), table, origin })
@@ -76,6 +78,18 @@ impl Run {
             found.set_item(name, column(&|m| m.quantiles[k]))?;
         }
         found.set_item("jump_probability", column(&|m| m.jump_probability))?;
+        Ok(found)
+    }
+
+    /// Every observed value with the probability that it is wrong, as columns of outliers.csv; empty for Gaussian errors.
+    fn outliers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (table, found) = (&self.table, PyDict::new(py));
+        let all = judged(&self.outcome.fit, table);
+        let column = |pick: &dyn Fn(&Judged) -> f64| -> Vec<f64> { all.iter().map(pick).collect() };
+        found.set_item("time", column(&|value| table.times[value.row]).into_pyarray(py))?;
+        found.set_item("column", all.iter().map(|value| table.names[value.column].clone()).collect::<Vec<_>>())?;
+        found.set_item("value", column(&|value| table.columns[value.column][value.row]).into_pyarray(py))?;
+        found.set_item("probability", column(&|value| value.probability).into_pyarray(py))?;
         Ok(found)
     }
 
@@ -156,6 +170,19 @@ impl Run {
             }
         }
         Ok(found)
+    }
+
+    /// The columns of parameters.csv but the first, by name; nothing if no posterior was asked for.
+    fn parameter_posterior<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(drawn) = &self.outcome.drawn else { return Ok(None) };
+        let found = PyDict::new(py);
+        found.set_item("weight", PyArray1::from_slice(py, &drawn.weights))?;
+        for (k, name) in drawn.names.iter().enumerate() {
+            found.set_item(name, PyArray1::from_iter(py, drawn.draws.iter().map(|draw| draw[k])))?;
+        }
+        let defined = |value: &f64| if value.is_finite() { *value } else { f64::NAN };
+        found.set_item("log_evidence", PyArray1::from_iter(py, drawn.log_evidences.iter().map(defined)))?;
+        Ok(Some(found))
     }
 
     /// Write the files of a run.

@@ -40,11 +40,12 @@ struct Keywords {
     seed: Option<u64>,
     threads: Option<usize>,
     fixed_parameters: bool,
+    state: bool,
 }
 
 /// Simulate from `origin` as keywords say, to a horizon among them or to the times `at`.
 pub fn look(py: Python<'_>, origin: Arc<Origin>, keywords: &str, at: Option<Times>) -> PyResult<Ahead> {
-    let Keywords { horizon, paths, seed, threads, fixed_parameters } = read(keywords)?;
+    let Keywords { horizon, paths, seed, threads, fixed_parameters, state } = read(keywords)?;
     let times = match (&at, &horizon) {
         (Some(Times::Numbers(at)), _) => origin.at_numbers(&at.as_array().to_vec()),
         (Some(Times::Texts(at)), _) => origin.at(at),
@@ -52,7 +53,7 @@ pub fn look(py: Python<'_>, origin: Arc<Origin>, keywords: &str, at: Option<Time
         (None, None) => return Err(InputError::new_err("forecast needs a horizon or times")),
     };
     let times = times.map_err(raised)?;
-    let look = Look { paths, seed, fixed_parameters };
+    let look = Look { paths, seed, fixed_parameters, state };
     patiently(py, threads, None, move |_| {
         let view = origin.look(&times, look)?;
         Ok(Ahead { origin, view })
@@ -79,7 +80,7 @@ impl Ahead {
         PyArray1::from_slice(py, &self.view.ahead.times)
     }
 
-    /// States (path, time, dimension).
+    /// Paths (path, time, dimension).
     fn paths<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f64>>> {
         let ahead = &self.view.ahead;
         PyArray1::from_slice(py, &ahead.states).reshape([ahead.paths(), ahead.times.len(), ahead.dim])

@@ -1,7 +1,7 @@
 //! Read what keywords ask for: JSON of a dictionary, through serde into the settings that files and flags fill too.
 
-use levytilt_run::settings::Settings;
 use levytilt_run::settings::keywords::keywords;
+use levytilt_run::settings::{DriftName, Settings};
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -30,6 +30,12 @@ pub fn known(sections: Vec<String>) -> Vec<String> {
         return of_backtest();
     }
     keywords(&sections.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// Names of the parameters of a drift that is written as a formula; none for a drift with a name.
+#[pyfunction]
+pub fn formula_parameters(drift: &str) -> Vec<String> {
+    DriftName::read(drift).map_or(Vec::new(), |drift| drift.formula_names())
 }
 
 /// Refuse keywords that do not describe settings.

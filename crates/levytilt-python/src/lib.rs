@@ -27,7 +27,7 @@ mod _levytilt {
     #[pymodule_export]
     use super::forecast::{Ahead, SavedRun};
     #[pymodule_export]
-    use super::keywords::{check, known};
+    use super::keywords::{check, formula_parameters, known};
     #[pymodule_export]
     use super::once::{exact, simulate};
     #[pymodule_export]

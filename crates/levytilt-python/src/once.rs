@@ -17,7 +17,10 @@ use crate::work::patiently;
 pub fn exact<'py>(py: Python<'py>, table: &Table, keywords: &str) -> PyResult<(String, Bound<'py, PyDict>)> {
     let settings = settings(keywords)?;
     let table = table.0.clone();
-    let outcome = patiently(py, None, None, move |_| analyse(settings, &table))?;
+    let outcome = patiently(py, None, None, move |_| {
+        let table = table.as_ref().clone().with_errors(settings.data.error_column.as_deref())?;
+        analyse(settings, &table)
+    })?;
     let summary = finite::json(&outcome.summary).map_err(raised)?;
     let (found, smoothed) = (PyDict::new(py), outcome.smoothed);
     found.set_item("time", smoothed.times.into_pyarray(py))?;

@@ -8,12 +8,13 @@ pub mod command;
 pub mod directory;
 pub mod failure;
 pub mod finite;
+pub mod general;
 pub mod interrupt;
+#[cfg(any(test, fuzzing))]
+pub mod invariants;
 pub mod number;
 pub mod one_or_many;
 pub mod progress;
-#[cfg(any(test, fuzzing))]
-pub mod promises;
 #[cfg(test)]
 mod properties;
 pub mod report;

@@ -3,8 +3,7 @@
 use crate::drift::Drift;
 use crate::noise::{NodeCache, Nodes};
 use crate::series::TimeGrid;
-use crate::{Error, Model, Result, Start};
-use std::f64::consts::PI;
+use crate::{Error, ErrorLaw, Model, Result, Start};
 use std::sync::Arc;
 
 /// A model on a grid with its data: x_j = flow(x_{j−1}) + J_j for j ≥ 1, and x_0 from its start.
@@ -20,8 +19,10 @@ pub struct Chain<'a> {
     nodes: Vec<Vec<Arc<Nodes>>>,
     /// Per dimension and time: the value observed, NaN if none.
     values: Vec<Vec<f64>>,
-    /// Per dimension: 1/σ and −ln(σ√2π) of the observation noise.
-    likelihoods: Vec<(f64, f64)>,
+    /// Per dimension: law of the observation errors, 1/σ and ln f(0) − ln σ with its density f at σ = 1.
+    likelihoods: Vec<(ErrorLaw, f64, f64)>,
+    /// Per dimension and time: the known error that σ is a factor of; empty where errors are not known.
+    units: Vec<Vec<f64>>,
 }
 
 impl<'a> Chain<'a> {
@@ -59,9 +60,27 @@ impl<'a> Chain<'a> {
         let likelihoods = model
             .dimensions
             .iter()
-            .map(|d| (1.0 / d.observation_std, -d.observation_std.ln() - 0.5 * (2.0 * PI).ln()))
+            .map(|d| (d.errors.law, 1.0 / d.observation_std, d.errors.law.log_peak() - d.observation_std.ln()))
             .collect();
-        Ok(Self { model, grid, lengths, nodes, values, likelihoods })
+        let mut units = Vec::with_capacity(model.dim());
+        for (dimension, values) in model.dimensions.iter().zip(&values) {
+            let unit = |j: usize| match grid.observation(j).filter(|_| !values[j].is_nan()) {
+                Some(row) => dimension.errors.checked_unit(row),
+                None => Ok(1.0),
+            };
+            let known = dimension.errors.known.is_some();
+            units.push(if known { (0..grid.len()).map(unit).collect::<Result<_>>()? } else { Vec::new() });
+        }
+        Ok(Self { model, grid, lengths, nodes, values, likelihoods, units })
+    }
+
+    /// Sweeps, sums of Gaussians and particles tilt symmetric noise only.
+    pub(crate) fn check_symmetric(&self) -> Result<()> {
+        let skewed = |i: &usize| self.nodes[*i].iter().any(|nodes| nodes.means().is_some());
+        match (0..self.dim()).find(skewed) {
+            None => Ok(()),
+            Some(i) => Err(only_exact(self.model.dimensions[i].noise.family(), "")),
+        }
     }
 
     /// The model.
@@ -113,7 +132,7 @@ impl<'a> Chain<'a> {
     /// and its centre, the value.
     pub fn observation(&self, i: usize, j: usize) -> Option<(f64, f64)> {
         let y = self.values[i][j];
-        (!y.is_nan()).then(|| (0.5 / self.model.dimensions[i].observation_std.powi(2), y))
+        (!y.is_nan()).then(|| (0.5 / (self.model.dimensions[i].observation_std * self.unit(i, j)).powi(2), y))
     }
 
     /// Values observed in dimension `i`, one per time, NaN where none.
@@ -131,28 +150,41 @@ impl<'a> Chain<'a> {
         self.values.iter().flatten().filter(|v| !v.is_nan()).count()
     }
 
-    /// ln N(y_j; x, σ²) in dimension `i`, with its constant; 0 where nothing is observed.
+    /// Known error of the value at time `j` in dimension `i`; 1 where none is known.
+    fn unit(&self, i: usize, j: usize) -> f64 {
+        self.units[i].get(j).copied().unwrap_or(1.0)
+    }
+
+    /// ln p(y_j | x) in dimension `i`, with its constant; 0 where nothing is observed.
     pub fn log_likelihood(&self, i: usize, j: usize, x: f64) -> f64 {
         let y = self.values[i][j];
         if y.is_nan() {
             return 0.0;
         }
-        let (precision, constant) = self.likelihoods[i];
-        let z = (y - x) * precision;
-        constant - 0.5 * z * z
+        let (law, precision, constant) = self.likelihoods[i];
+        if self.units[i].is_empty() && law == ErrorLaw::Gaussian {
+            let z = (y - x) * precision;
+            return constant - 0.5 * z * z;
+        }
+        let unit = self.unit(i, j);
+        law.log_density((y - x) * precision / unit) + (precision / unit).ln()
     }
 
-    /// The mean of [`Chain::log_likelihood`] where the mean of (y − x)² is `square`.
+    /// The mean of [`Chain::log_likelihood`] of Gaussian errors where the mean of (y − x)² is `square`.
     pub(crate) fn mean_log_likelihood(&self, i: usize, j: usize, square: f64) -> f64 {
-        let (precision, constant) = self.likelihoods[i];
+        let (_, precision, constant) = self.likelihoods[i];
         if self.values[i][j].is_nan() { 0.0 } else { constant - 0.5 * square * precision * precision }
     }
 
     /// ∂/∂x of [`Chain::log_likelihood`].
     pub fn log_likelihood_slope(&self, i: usize, j: usize, x: f64) -> f64 {
         let y = self.values[i][j];
-        let precision = self.likelihoods[i].0;
-        if y.is_nan() { 0.0 } else { (y - x) * precision * precision }
+        let (law, precision, _) = self.likelihoods[i];
+        if y.is_nan() {
+            return 0.0;
+        }
+        let precision = precision / self.unit(i, j);
+        (y - x) * precision * precision * law.precision((y - x) * precision)
     }
 
     /// Move states (dimension fastest) from time `j` − 1 over the step that ends at `j`; for `j` = 0 set the start's mean.
@@ -171,6 +203,19 @@ impl<'a> Chain<'a> {
     /// The drift.
     pub fn drift(&self) -> &dyn Drift {
         self.model.drift.as_ref()
+    }
+}
+
+/// The error of a method that does not take skewed noise, and why an exact one was not used, if it was tried.
+pub(crate) fn only_exact(family: &str, why_not: &str) -> Error {
+    let tried = if why_not.is_empty() { String::new() } else { format!("; that failed: {why_not}") };
+    Error::Numerical {
+        what: "skewed noise",
+        why: format!(
+            "{family} noise is fitted exactly on a grid only{tried}. Use method auto with one column or a drift that does \
+             not couple the columns, or the symmetric family {}",
+            family.trim_start_matches("skewed-")
+        ),
     }
 }
 

@@ -1,10 +1,30 @@
-//! Look ahead: simulate the model from posterior states at the end of the data, with exact draws of the noise.
+//! Look ahead: simulate the model from posterior states at the end of the data, with exact draws of the noise and of the
+//! observation noise.
 
 use crate::posterior::{Marginal, systematic, weighted_marginal};
-use crate::solve::ParameterLaw;
+use crate::solve::{ParameterLaw, parameters, rebuild};
 use crate::{Error, Model, Result, StreamRng, stream};
 use rand::{Rng, RngExt};
 use rayon::prelude::*;
+
+/// What a forecast is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// What will be observed: the state plus observation noise.
+    Observations,
+    /// The state itself, which is never observed without noise.
+    States,
+}
+
+impl Target {
+    /// The word for it in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Observations => "observations",
+            Self::States => "states",
+        }
+    }
+}
 
 /// Where and how far to look.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,16 +37,20 @@ pub struct ForecastOptions {
     pub paths: usize,
     /// Seed of all random numbers; the same for any number of threads.
     pub seed: u64,
+    /// What to forecast. The states under the observations are those that [`Target::States`] gives for the same seed.
+    pub target: Target,
 }
 
-/// Predictive paths of the state.
+/// Predictive paths.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {
     /// Times ahead.
     pub times: Vec<f64>,
     /// Dimension of the states.
     pub dim: usize,
-    /// One path after the other, one state per time, dimension fastest.
+    /// What the paths are of.
+    pub target: Target,
+    /// One path after the other, one state or observation per time, dimension fastest.
     pub states: Vec<f64>,
     /// Whether the noise has a variance, at all parameters drawn; without one, that of the paths means nothing.
     pub has_variance: bool,
@@ -85,6 +109,50 @@ pub fn forecast_drawn(
     })
 }
 
+/// Weighted draws of some of a model's parameters.
+#[derive(Debug, Clone, Copy)]
+pub struct WeightedDraws<'a> {
+    /// Places of the parameters in the order of [`parameters`].
+    pub places: &'a [usize],
+    /// One row per draw, one value per place.
+    pub draws: &'a [Vec<f64>],
+    /// One weight per draw, with sum 1.
+    pub weights: &'a [f64],
+}
+
+/// As [`forecast_drawn`], with parameters resampled from weighted draws instead of a Gaussian law.
+///
+/// # Errors
+/// As for [`forecast`]; no draws, or draws of another size than their places and weights; a draw that is no model.
+pub fn forecast_resampled(
+    model: &Model,
+    drawn: WeightedDraws,
+    ends: (&[f64], &[f64]),
+    times: &[f64],
+    options: &ForecastOptions,
+) -> Result<Forecast> {
+    check(ends, model.dim(), times, options)?;
+    let WeightedDraws { places, draws, weights } = drawn;
+    let all: Vec<f64> = parameters(model).iter().map(|p| p.value).collect();
+    let sized = !draws.is_empty() && draws.len() == weights.len() && places.iter().all(|&place| place < all.len());
+    if !sized || draws.iter().any(|draw| draw.len() != places.len()) {
+        return Err(Error::Shape {
+            what: "draws of parameters",
+            got: format!("{} draws and {} weights of {} parameters", draws.len(), weights.len(), places.len()),
+            expected: "a weight and as many values as parameters for every draw, at least one".into(),
+        });
+    }
+    let mut chooser = stream(options.seed, u64::MAX - 5);
+    let chosen = systematic(weights, options.paths.min(MOST_DRAWS), chooser.random());
+    let model_of = |draw: usize| {
+        let mut values = all.clone();
+        places.iter().zip(&draws[draw]).for_each(|(&place, &value)| values[place] = value);
+        rebuild(model, &values)
+    };
+    let models = chosen.into_iter().map(model_of).collect::<Result<Vec<Model>>>()?;
+    follow(&models, ends, times, options)
+}
+
 /// Paths that follow the `models`, at least one and alike but for their parameters, in turn.
 fn follow(
     models: &[Model],
@@ -97,15 +165,29 @@ fn follow(
     let mut chooser = stream(options.seed, u64::MAX);
     let starts = systematic(weights, options.paths, chooser.random());
     // The streams of the paths must not be those of the fit, which has the same seed.
-    let seed = chooser.next_u64();
+    let (seed, errors) = (chooser.next_u64(), chooser.next_u64());
     let walk = |(path, end): (usize, usize)| {
         // Starts come in the order of the end states, so that models that take turns are spread over all of them.
         let model = &models[path % models.len()];
-        one_path(model, &ends[end * dim..(end + 1) * dim], times, options, &mut stream(seed, path as u64))
+        let start = &ends[end * dim..(end + 1) * dim];
+        let mut states = one_path(model, start, times, options, &mut stream(seed, path as u64))?;
+        if options.target == Target::Observations {
+            observe(model, &mut states, &mut stream(errors, path as u64));
+        }
+        Ok(states)
     };
     let paths: Result<Vec<Vec<f64>>> = starts.into_par_iter().enumerate().map(walk).collect();
     let has_variance = models.iter().flat_map(|model| &model.dimensions).all(|d| d.noise.has_variance());
-    Ok(Forecast { times: times.to_vec(), dim, states: paths?.concat(), has_variance })
+    Ok(Forecast { times: times.to_vec(), dim, target: options.target, states: paths?.concat(), has_variance })
+}
+
+/// Add observation noise to the states of a path, as for values yet to be seen.
+fn observe(model: &Model, states: &mut [f64], rng: &mut StreamRng) {
+    for state in states.chunks_exact_mut(model.dim()) {
+        for (x, dimension) in state.iter_mut().zip(&model.dimensions) {
+            *x += dimension.draw_error(None, rng);
+        }
+    }
 }
 
 fn check((ends, weights): (&[f64], &[f64]), dim: usize, times: &[f64], options: &ForecastOptions) -> Result<()> {

@@ -23,6 +23,7 @@
 //! | [`series`] | times, missing values, the grid of latent times |
 //! | [`exact`] | evidence and posterior in one dimension, without approximation |
 //! | [`solve`], [`posterior`] | posterior paths in any dimension, parameters learned from them |
+//! | [`residuals`] | whether one-step residuals are those of a right model |
 //! | [`tilt`], [`potential`] | one step of a posterior path, and the message that steers it |
 //! | [`progress`] | watching a fit from outside |
 //! | [`score`] | proper scores of forecasts, calibration, paired tests |
@@ -32,10 +33,12 @@
 mod chain;
 pub mod drift;
 pub mod error;
+mod error_law;
 pub mod exact;
 pub mod fit;
 pub mod forecast;
 pub mod front;
+pub mod general;
 pub mod law;
 mod model;
 pub mod noise;
@@ -43,6 +46,7 @@ pub mod parameter;
 pub mod posterior;
 pub mod potential;
 pub mod registry;
+pub mod residuals;
 mod rng;
 pub mod score;
 pub mod series;
@@ -52,6 +56,7 @@ pub mod tilt;
 
 pub use chain::Chain;
 pub use error::{Error, Result};
+pub use error_law::{ErrorKind, ErrorLaw, Errors};
 pub use model::{Dimension, Model, Start};
 pub use rng::{StreamRng, stream};
 pub use simulate::{Simulated, simulate};

@@ -1,15 +1,17 @@
-//! Put drift, noise, observation noise and start together: x' = flow_Δ(x) + J_Δ, y = x + N(0, observation_std²).
+//! Put drift, noise, observation errors and start together: x' = flow_Δ(x) + J_Δ, y = x + observation_std·z, z of an
+//! [`ErrorLaw`](crate::ErrorLaw).
 
 use crate::drift::Drift;
 use crate::error::{finite, positive};
+use crate::error_law::Errors;
 use crate::noise::Noise;
 use crate::parameter::{Domain, ParameterEntry};
-use crate::{Error, Result};
+use crate::{Error, Result, StreamRng};
 
 /// The standard deviation of the observation noise.
 pub(crate) const OBSERVATION_STD: ParameterEntry = ParameterEntry::new(
     "observation_std",
-    "standard deviation of the observation noise",
+    "standard deviation of the observation noise; with known errors, a factor of them",
     "value",
     Domain::POSITIVE,
     0.1,
@@ -58,10 +60,26 @@ impl Start {
 pub struct Dimension {
     /// Law of the increments.
     pub noise: Box<dyn Noise>,
-    /// Standard deviation of the observation error.
+    /// Standard deviation of the observation error: the scale of its law, and a factor where errors are known.
     pub observation_std: f64,
+    /// Law of the observation error, and its size for each value if that is known.
+    pub errors: Errors,
     /// State at the first time.
     pub start: Start,
+}
+
+impl Dimension {
+    /// Draw an observation error: of the value in `row`, or of a value yet to be seen, whose known standard deviation, if
+    /// errors are known, is taken to be the median of the known ones.
+    pub fn draw_error(&self, row: Option<usize>, rng: &mut StreamRng) -> f64 {
+        let std = row.map_or_else(|| self.typical_error(), |row| self.observation_std * self.errors.unit(row));
+        std * self.errors.law.sample(rng)
+    }
+
+    /// Standard deviation, or scale, of a typical observation error: the median where errors are known.
+    pub fn typical_error(&self) -> f64 {
+        self.observation_std * self.errors.typical()
+    }
 }
 
 /// A model with all its parameters.
@@ -76,7 +94,7 @@ pub struct Model {
 impl Model {
     /// A one-dimensional model, checked as in [`Model::multivariate`].
     pub fn new(drift: Box<dyn Drift>, noise: Box<dyn Noise>, observation_std: f64, start: Start) -> Result<Self> {
-        Self::multivariate(drift, vec![Dimension { noise, observation_std, start }])
+        Self::multivariate(drift, vec![Dimension { noise, observation_std, errors: Errors::default(), start }])
     }
 
     /// A model, checked: as many dimensions as the drift has, positive observation noise, finite starts.
@@ -90,6 +108,7 @@ impl Model {
         }
         for dimension in &dimensions {
             OBSERVATION_STD.check(dimension.observation_std)?;
+            dimension.errors.law.kind().build(&dimension.errors.law.values())?;
             match dimension.start {
                 Start::Fixed(x0) => X0.check(x0)?,
                 Start::Gaussian { mean, std } => {
@@ -99,6 +118,27 @@ impl Model {
             };
         }
         Ok(Self { drift, dimensions })
+    }
+
+    /// Refuse observation errors that only the exact grid can take, on behalf of `method`.
+    pub(crate) fn plain_errors(&self, method: &'static str) -> Result<()> {
+        if self.dimensions.iter().all(|dimension| dimension.errors.is_plain()) {
+            return Ok(());
+        }
+        Err(Error::Shape {
+            what: method,
+            got: "observation errors that are not Gaussian, or known for each value".into(),
+            expected:
+                "Gaussian errors of one size; other errors need the exact posterior of dimensions that do not act \
+                       on each other: method auto or grid"
+                    .into(),
+        })
+    }
+
+    /// The same model with these observation errors in every dimension.
+    pub fn with_errors(mut self, errors: &Errors) -> Self {
+        self.dimensions.iter_mut().for_each(|dimension| dimension.errors = errors.clone());
+        self
     }
 
     /// The dimension of a one-dimensional model; an error for any other.

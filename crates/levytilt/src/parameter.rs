@@ -1,8 +1,10 @@
 //! Describe a parameter once: name, meaning, unit, domain, first guess and prior. Each family lists its own.
 
 use crate::Result;
+use crate::drift::FormulaParameter;
 use crate::error::check;
 use crate::series::Scales;
+use std::sync::Arc;
 
 /// Everything that is known of a parameter before any data are seen.
 ///
@@ -24,6 +26,47 @@ pub struct ParameterEntry {
     pub(crate) guess: Guess,
     pub(crate) prior: Option<PriorStd>,
     pub(crate) doubt: Option<Doubt>,
+}
+
+/// What is known of a parameter: from the registry, or from the formula that names it.
+#[derive(Debug, Clone)]
+pub enum Known {
+    /// A parameter of a family.
+    Listed(&'static ParameterEntry),
+    /// A name in a formula.
+    Named(Arc<FormulaParameter>),
+}
+
+impl Known {
+    /// Its name without a dimension.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Listed(entry) => entry.name,
+            Self::Named(parameter) => &parameter.name,
+        }
+    }
+
+    /// Values allowed.
+    pub fn domain(&self) -> Domain {
+        match self {
+            Self::Listed(entry) => entry.domain,
+            Self::Named(parameter) => parameter.domain(),
+        }
+    }
+
+    /// Whether it is learned when no value is given.
+    pub fn learned(&self) -> bool {
+        match self {
+            Self::Listed(entry) => entry.learned,
+            Self::Named(_) => true,
+        }
+    }
+}
+
+impl From<&'static ParameterEntry> for Known {
+    fn from(entry: &'static ParameterEntry) -> Self {
+        Self::Listed(entry)
+    }
 }
 
 /// The value given for a parameter of the same dimension, by name.
@@ -109,7 +152,8 @@ impl ParameterEntry {
     pub fn prior_std(&self, own: &Scales, by: &Scales) -> f64 {
         match (self.prior, self.transform()) {
             (Some(prior), _) => prior(own, by),
-            (None, Transform::Log | Transform::Logit(_)) => 3.0,
+            (None, Transform::Log | Transform::Logit(_) | Transform::LogAbove(_)) => 3.0,
+            (None, Transform::Symmetric(_)) => 2.0,
             (None, Transform::Identity) => 10.0 * own.spread,
         }
     }
@@ -150,11 +194,15 @@ impl Domain {
         above && below
     }
 
-    /// The scale on which a value is free: logit between 0 and a bound, logarithm above 0, else the value itself.
+    /// The scale on which a value is free: logit between 0 and a bound or from −1 to 1, logarithm of the distance above a
+    /// lower end, else
+    /// the value itself.
     pub fn transform(&self) -> Transform {
         match (self.low, self.high) {
             (0.0, high) if high.is_finite() => Transform::Logit(high),
             (0.0, _) => Transform::Log,
+            (-1.0, 1.0) => Transform::Symmetric(1.0),
+            (low, high) if low.is_finite() && high.is_infinite() => Transform::LogAbove(low),
             _ => Transform::Identity,
         }
     }
@@ -191,6 +239,10 @@ pub enum Transform {
     Log,
     /// ln(p/(bound − p)): parameters between zero and a bound.
     Logit(f64),
+    /// ln((bound + p)/(bound − p)): parameters between −bound and bound.
+    Symmetric(f64),
+    /// ln(p − bound): parameters above a bound.
+    LogAbove(f64),
 }
 
 impl Transform {
@@ -200,6 +252,8 @@ impl Transform {
             Self::Identity => value,
             Self::Log => value.ln(),
             Self::Logit(bound) => (value / (bound - value)).ln(),
+            Self::Symmetric(bound) => 2.0 * (value / bound).atanh(),
+            Self::LogAbove(bound) => (value - bound).ln(),
         }
     }
 
@@ -209,6 +263,8 @@ impl Transform {
             Self::Identity => free,
             Self::Log => free.exp(),
             Self::Logit(bound) => bound / (1.0 + (-free).exp()),
+            Self::Symmetric(bound) => bound * (0.5 * free).tanh(),
+            Self::LogAbove(bound) => bound + free.exp(),
         }
     }
 
@@ -218,6 +274,8 @@ impl Transform {
             Self::Identity => 1.0,
             Self::Log => value,
             Self::Logit(bound) => value * (bound - value) / bound,
+            Self::Symmetric(bound) => (bound - value) * (bound + value) / (2.0 * bound),
+            Self::LogAbove(bound) => value - bound,
         }
     }
 }
@@ -235,6 +293,23 @@ mod tests {
         assert!(!Domain::REAL.contains(f64::INFINITY) && Domain::NON_NEGATIVE.contains(0.0));
         assert_eq!(index.transform(), Transform::Logit(2.0));
         assert_eq!(Domain::NON_NEGATIVE.transform(), Transform::Log);
+        let above = Domain { low: 1.0, ..Domain::REAL }.transform();
+        assert_eq!(above, Transform::LogAbove(1.0));
+        assert!((above.backward(above.forward(20.0)) - 20.0).abs() < 1e-12 && above.slope(20.0) == 19.0);
         assert_eq!(Domain { low: -9.0, high: 9.0, ..Domain::REAL }.transform(), Transform::Identity);
+        assert_eq!(Domain { low: -1.0, high: 1.0, ..Domain::REAL }.transform(), Transform::Symmetric(1.0));
+    }
+
+    #[test]
+    fn identity_transforms_go_back_and_have_their_slope() {
+        for transform in [Transform::Identity, Transform::Log, Transform::Logit(2.0), Transform::Symmetric(1.0)] {
+            for value in [0.1, 0.7] {
+                let free = transform.forward(value);
+                assert!((transform.backward(free) - value).abs() < 1e-14, "{transform:?}");
+                let slope = (transform.backward(free + 1e-6) - transform.backward(free - 1e-6)) / 2e-6;
+                assert!((transform.slope(value) - slope).abs() < 1e-9, "{transform:?}");
+            }
+        }
+        assert!((Transform::Symmetric(1.0).forward(-0.5) + Transform::Symmetric(1.0).forward(0.5)).abs() < 1e-15);
     }
 }

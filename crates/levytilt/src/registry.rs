@@ -1,5 +1,6 @@
 //! List every parameter of every family once, with who has it: what flags, help, files and keywords derive from.
 
+use crate::ErrorKind;
 use crate::drift::DRIFT_FAMILIES;
 use crate::fit::OTHERS;
 use crate::model;
@@ -79,8 +80,9 @@ pub fn all() -> Vec<Listed> {
         let part = if entry.name == BROWNIAN { Part::Noise } else { Part::Observation };
         (part, "", std::slice::from_ref(entry))
     });
+    let errors = ErrorKind::ALL.into_iter().map(|kind| (Part::Observation, kind.about_errors(), kind.parameters()));
     let mut all: Vec<Listed> = Vec::new();
-    for (part, family, entries) in drifts.chain(noises).chain(others) {
+    for (part, family, entries) in drifts.chain(noises).chain(others).chain(errors) {
         for entry in entries {
             match all.iter_mut().find(|listed| listed.name == entry.name) {
                 Some(listed) => listed.owners.push((family, entry)),
@@ -140,19 +142,23 @@ mod tests {
     fn golden_lists() {
         let names: Vec<&str> = all().iter().map(|listed| listed.name).filter(|name| *name != "calm").collect();
         let drift = ["theta", "mu", "theta1", "theta2", "slope", "offset"];
-        let noise = ["alpha", "scale", "tau", "sigma_g", "tempering", "nu", "dof", "rate", "jump_std"];
+        let noise =
+            ["alpha", "scale", "tau", "sigma_g", "tempering", "nu", "dof", "rate", "jump_std", "skew", "jump_mean"];
         let others = ["brownian", "observation_std", "x0", "x0_std"];
-        assert_eq!(names, [&drift[..], &noise, &others].concat());
+        let errors = ["error_dof", "outlier_probability", "outlier_size"];
+        assert_eq!(names, [&drift[..], &noise, &others, &errors].concat());
         assert_eq!(
             find("dof").unwrap().about(),
             "Degrees of freedom; large is nearly Gaussian, greater than 0: student"
         );
         let alpha = find("alpha").unwrap().about();
         assert!(
-            alpha.ends_with("heavier tails, in (0, 2]: stable; in (0, 2): truncated-stable, tempered-stable"),
+            alpha.contains(
+                "heavier tails, in (0, 2]: stable; in (0, 2): truncated-stable, tempered-stable, skewed-stable"
+            ),
             "{alpha}"
         );
-        assert_eq!(find("tempering").unwrap().owners.len(), 2);
+        assert_eq!(find("tempering").unwrap().owners.len(), 4);
         assert_eq!(close_names("alfa", names.iter().copied()), ["alpha"]);
         assert_eq!(close_names("thets", names.iter().copied()), ["theta", "theta1", "theta2"]);
         assert!(close_names("qqq", names.iter().copied()).is_empty());

@@ -14,7 +14,7 @@ pub struct Simulated {
     pub dim: usize,
     /// State at every time.
     pub path: Vec<f64>,
-    /// State plus N(0, observation_std²) at every time.
+    /// State plus observation error at every time.
     pub observations: Vec<f64>,
 }
 
@@ -71,7 +71,10 @@ fn step(model: &Model, time: f64, dt: f64, from: &[f64], to: &mut [f64], rngs: &
 
 fn observe(model: &Model, path: &[f64], seed: u64) -> Vec<f64> {
     let mut rngs: Vec<StreamRng> = (0..model.dim()).map(|i| stream(seed, 2 * i as u64 + 1)).collect();
-    let error = |k: usize| model.dimensions[k % model.dim()].observation_std * normal(&mut rngs[k % model.dim()]);
+    let error = |k: usize| {
+        let (dimension, rng) = (&model.dimensions[k % model.dim()], &mut rngs[k % model.dim()]);
+        dimension.draw_error(Some(k / model.dim()), rng)
+    };
     let errors: Vec<f64> = (0..path.len()).map(error).collect();
     path.iter().zip(errors).map(|(state, error)| state + error).collect()
 }
@@ -83,9 +86,9 @@ fn normal(rng: &mut StreamRng) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Dimension;
     use crate::drift::{NoDrift, Ou};
     use crate::noise::Stable;
+    use crate::{Dimension, Errors};
 
     fn ou_stable(start: Start) -> Model {
         let (drift, noise) = (Ou::new(3.0, 1.0).unwrap(), Stable::new(1.5, 2.0).unwrap());
@@ -110,6 +113,7 @@ mod tests {
         let dimension = |observation_std| Dimension {
             noise: Box::new(Stable::new(1.5, 2.0).unwrap()),
             observation_std,
+            errors: Errors::default(),
             start: Start::Fixed(0.0),
         };
         let two = Model::multivariate(Box::new(drift), vec![dimension(0.1), dimension(0.3)]).unwrap();

@@ -4,7 +4,7 @@ use levytilt::drift::DriftFamily;
 use levytilt::exact;
 use levytilt::exact::kalman::{self, Step};
 use levytilt::fit::{Fit, FitOptions, PosteriorKind, Spec, fit, parameter_posterior};
-use levytilt::forecast::{ForecastOptions, forecast};
+use levytilt::forecast::{ForecastOptions, Target, forecast};
 use levytilt::noise::Family;
 use levytilt::series::TimeGrid;
 use levytilt::{Model, Result, Start, simulate};
@@ -173,7 +173,8 @@ fn identity_a_fit_forecasts_with_drawn_parameters() {
     let times = even_times(100, 0.01);
     let y = ou_data("nig", &[3.0, 1.0], &times, 4);
     let given = spec("ou", "nig").fix("theta", 3.0).fix("mu", 1.0).fix("observation_std", 0.1);
-    let options = ForecastOptions { from: times[100], longest_step: 0.01, paths: 30, seed: 1 };
+    let options =
+        ForecastOptions { from: times[100], longest_step: 0.01, paths: 30, seed: 1, target: Target::Observations };
     for (spec, same) in [(given.clone().fix("scale", 3.0).fix("tempering", 1.0), true), (given, false)] {
         let fit = try_fit(&spec, &times, &y).unwrap();
         let held = forecast(&fit.model, (&fit.end_states(), &fit.weights), &[2.0], &options).unwrap();

@@ -61,6 +61,7 @@ fn coupled_model() -> Model {
     let dimension = |scale| Dimension {
         noise: Box::new(Gaussian::new(scale).unwrap()),
         observation_std: 0.05,
+        errors: levytilt::Errors::default(),
         start: Start::Fixed(0.0),
     };
     Model::multivariate(Box::new(drift), vec![dimension(0.5), dimension(1.0)]).unwrap()

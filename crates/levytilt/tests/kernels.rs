@@ -1,10 +1,10 @@
-//! Throw random parameters at the numeric kernels: an error that names the parameter, or numbers that keep their promises.
+//! Throw random parameters at the numeric kernels: an error that names the parameter, or numbers that keep their invariants.
 //!
 //! A few cases each by default; `PROPTEST_CASES` asks for more, as `scripts/fuzz` does. Drifts and the box of the tilted
 //! step have their properties beside their own tests.
 
-#[path = "kernels/promises.rs"]
-mod promises;
+#[path = "kernels/invariants.rs"]
+mod invariants;
 #[path = "../../../fuzz/replay.rs"]
 mod replay;
 
@@ -37,12 +37,12 @@ proptest! {
         c in -1e3..1e3f64,
         x in -1e3..1e3f64,
     ) {
-        promises::nodes(which, &values, dt, [a, c, x]);
+        invariants::nodes(which, &values, dt, [a, c, x]);
     }
 
     #[test]
     fn identity_the_stable_law_is_a_law(alpha in 0.3..=2.0f64, scale in wild(), x in finite(), y in finite(), p in 1e-12..1.0f64) {
-        promises::stable_law(alpha, scale, [x, y], p);
+        invariants::stable_law(alpha, scale, [x, y], p);
     }
 
     #[test]
@@ -54,13 +54,13 @@ proptest! {
         level in 0.01..0.99f64,
         uniform in 0.0..1.0f64,
     ) {
-        promises::scores(&draws, &weights[..draws.len()], [truth, threshold], [level, uniform]);
+        invariants::scores(&draws, &weights[..draws.len()], [truth, threshold], [level, uniform]);
     }
 }
 
 #[test]
-fn identity_the_corpus_keeps_its_promises() {
-    replay::replay(promises::ALL);
+fn identity_the_corpus_keeps_the_invariants() {
+    replay::replay(invariants::ALL);
 }
 
 /// Newton's method went round in circles here, between 0.5 and 6, and ended at the wrong place.
@@ -91,7 +91,7 @@ fn identity_jumps_beyond_all_numbers_are_an_error() {
 #[test]
 fn identity_jumps_that_never_come_have_a_divergence() {
     let rate = 2.2250738585072014e-308;
-    assert!(promises::nodes(6, &[rate, 1.0], 2.256221929297641e-6, [1.0, 0.0, -386.6355065224232]));
+    assert!(invariants::nodes(6, &[rate, 1.0], 2.256221929297641e-6, [1.0, 0.0, -386.6355065224232]));
     let nodes = FAMILIES[6].build(&[rate, 1.0]).unwrap().nodes(1e-6).unwrap();
     let tilted = TiltedStep::new(&nodes, Quadratic::new(1.0, 0.0).unwrap()).evaluate(-400.0);
     // All of the law is in the jump, which costs ln(1/w) = 722 nats and what moves it.

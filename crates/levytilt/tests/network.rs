@@ -2,7 +2,7 @@
 
 use levytilt::drift::{Drift, DriftFamily, Neural, NeuralSpec};
 use levytilt::fit::{Fit, FitOptions, NetworkSize, Spec, fit};
-use levytilt::forecast::{ForecastOptions, forecast};
+use levytilt::forecast::{ForecastOptions, Target, forecast};
 use levytilt::noise::Family;
 use levytilt::series::TimeGrid;
 use levytilt::simulate;
@@ -57,7 +57,7 @@ fn statistics_a_random_walk_has_no_trend() {
         let one_error = found.parameter("scale").unwrap().value / 3f64.sqrt();
         let worst = y.iter().map(|&x| velocity(found.model.drift.as_ref(), x).abs()).fold(0.0, f64::max);
         assert!(worst < 4.0 * one_error, "{seed}: {worst} {one_error} {regularisation:?}");
-        let options = ForecastOptions { from: 3.0, longest_step: 0.01, paths: 400, seed };
+        let options = ForecastOptions { from: 3.0, longest_step: 0.01, paths: 400, seed, target: Target::States };
         let ahead = forecast(&found.model, (&found.end_states(), &found.weights), &[3.01, 3.5], &options).unwrap();
         let slope = (ahead.marginal(0, 1, &[0.5]).quantiles[0] - ahead.marginal(0, 0, &[0.5]).quantiles[0]) / 0.49;
         assert!(slope.abs() < 2.0 * one_error, "{seed}: {slope} {one_error} {regularisation:?}");

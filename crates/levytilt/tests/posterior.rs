@@ -128,6 +128,7 @@ fn statistics_uncoupled_dimensions_add_up() {
         .map(|_| Dimension {
             noise: Box::new(Stable::new(1.6, 2.0).unwrap()),
             observation_std: 0.1,
+            errors: levytilt::Errors::default(),
             start: Start::Fixed(0.0),
         })
         .collect();

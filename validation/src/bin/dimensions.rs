@@ -110,6 +110,7 @@ fn ring(dim: usize) -> Result<Model> {
         dimensions.push(Dimension {
             noise: Box::new(Stable::new(1.7, 1.0)?),
             observation_std: 0.05,
+            errors: levytilt::Errors::default(),
             start: Start::Fixed(0.0),
         });
     }

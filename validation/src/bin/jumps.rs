@@ -4,7 +4,7 @@ use levytilt::drift::{DriftFamily, Ou};
 use levytilt::exact::filter::Filter;
 use levytilt::fit::{FitOptions, Spec, fit};
 use levytilt::noise::{Family, Stable};
-use levytilt::posterior::Residuals;
+use levytilt::residuals::Residuals;
 use levytilt::series::TimeGrid;
 use levytilt::{Model, Result, Start, simulate};
 use rayon::prelude::*;

@@ -6,8 +6,9 @@ pub mod reproduce;
 use clap::{Args, Parser, Subcommand};
 use levytilt_run::failure::bad;
 use levytilt_run::report;
-use levytilt_run::settings::{DataSettings, DriftSettings, GridSettings, Init, Method, ModelSettings, Settings};
+use levytilt_run::settings::{DataSettings, DriftSettings, GridSettings, Init, Method, ModelSettings, Named, Settings};
 use levytilt_run::settings::{PaperSettings, SimulateSettings, SolveSettings, method_parser, parse_parameter};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::args::backtest::{BACKTEST_HELP, BacktestArgs};
@@ -35,7 +36,7 @@ pub enum Command {
     Simulate(SimulateArgs),
     /// Infer the parameters and the hidden path of a record
     #[command(allow_negative_numbers = true, after_help = FIT_HELP)]
-    Fit(FitArgs),
+    Fit(Box<FitArgs>),
     /// Forecast from the end of a fitted record
     #[command(after_help = FORECAST_HELP)]
     Forecast(ForecastArgs),
@@ -100,6 +101,9 @@ pub struct SimulateArgs {
     /// Drift.
     #[command(flatten)]
     pub drift: DriftSettings,
+    /// Parameters by name.
+    #[command(flatten)]
+    pub set: SetArgs,
     /// Steps.
     #[command(flatten)]
     pub grid: GridSettings,
@@ -112,6 +116,20 @@ pub struct SimulateArgs {
     /// How to report.
     #[command(flatten)]
     pub report: ReportArgs,
+}
+
+/// Parameters by name.
+#[derive(Debug, Clone, Args)]
+pub struct SetArgs {
+    /// Fix a parameter of a formula or of one dimension: "k=3", "theta[NVDA]=3", "x0[NVDA]=0"; may be repeated
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_parameter, help_heading = "Drift")]
+    pub set: Vec<(String, f64)>,
+}
+
+impl SetArgs {
+    fn parameters(&self) -> BTreeMap<String, Named> {
+        self.set.iter().map(|(name, value)| (name.clone(), (*value).into())).collect()
+    }
 }
 
 /// A record and the model for it, as `exact` and `fit` take them.
@@ -132,6 +150,9 @@ pub struct RecordArgs {
     /// Drift.
     #[command(flatten)]
     pub drift: DriftSettings,
+    /// Parameters by name.
+    #[command(flatten)]
+    pub set: SetArgs,
     /// Steps.
     #[command(flatten)]
     pub grid: GridSettings,
@@ -157,9 +178,6 @@ pub struct FitArgs {
     /// The record and the model for it.
     #[command(flatten)]
     pub record: RecordArgs,
-    /// Fix a parameter of one dimension, such as "theta[NVDA]=3" or "x0[NVDA]=0"; may be repeated
-    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_parameter, help_heading = "Data")]
-    pub set: Vec<(String, f64)>,
     /// Directory for the results; made if missing
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -181,6 +199,12 @@ pub struct FitArgs {
     /// With method neural, learn parameters jointly with the networks, as published, not by sweeps beforehand
     #[arg(long, help_heading = "Solver")]
     pub alongside: bool,
+    /// Draw the parameters from their posterior, weighted by exact evidence: one column, exact solver
+    #[arg(long, help_heading = "Solver")]
+    pub bayes: bool,
+    /// Number of parameter draws of --bayes [default: 1000]
+    #[arg(long, value_name = "N", help_heading = "Solver")]
+    pub draws: Option<usize>,
     /// List moves between observations larger than X, beyond the drift, as jumps [default: the noise model's own jumps]
     #[arg(long, value_name = "X", help_heading = "Data")]
     pub jump_above: Option<f64>,
@@ -216,6 +240,9 @@ pub struct ForecastArgs {
     /// Fix learned parameters at their estimates instead of drawing them from their posterior
     #[arg(long)]
     pub fixed_parameters: bool,
+    /// Forecast the state, without observation noise, instead of observations
+    #[arg(long)]
+    pub state: bool,
     /// Seed of the random numbers [default: that of the fit]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub seed: Option<u64>,
@@ -271,6 +298,9 @@ pub struct ScoreArgs {
     /// Score the tail below this value [default: the 5% quantile of the column in TRUTH]
     #[arg(long, value_name = "X")]
     pub below: Option<f64>,
+    /// TRUTH holds true states, as truth.csv of simulate does, for a forecast made with --state
+    #[arg(long)]
+    pub state: bool,
     /// Directory for report.html and scores.json; made if missing
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -291,9 +321,9 @@ pub struct DoctorArgs {
     /// CSV file to check, plain or gzipped, or - for standard input [default: check the machine only]
     #[arg(value_name = "DATA")]
     pub source: Option<String>,
-    /// Value columns to check, separated by commas [default: all]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub columns: Vec<String>,
+    /// Columns, and how the table is written.
+    #[command(flatten)]
+    pub data: DataSettings,
     /// Print what was found as JSON
     #[arg(long)]
     pub json: bool,
@@ -411,6 +441,7 @@ impl SimulateArgs {
         Settings {
             model: self.model.clone(),
             drift: self.drift.clone(),
+            parameters: self.set.parameters(),
             grid: self.grid.clone(),
             simulate: self.simulate.clone(),
             solve: self.solve.clone(),
@@ -426,6 +457,7 @@ impl RecordArgs {
             data: self.data.clone(),
             model: self.model.clone(),
             drift: self.drift.clone(),
+            parameters: self.set.parameters(),
             grid: self.grid.clone(),
             ..Settings::default()
         }
@@ -442,16 +474,13 @@ impl FitArgs {
             iterations: self.iterations,
             components: self.components,
             alongside: self.alongside.then_some(true),
+            bayes: self.bayes.then_some(true),
+            draws: self.draws,
             jump_above: self.jump_above,
             paths,
             threads,
             ..self.solve.clone()
         };
-        Settings {
-            solve,
-            paper: self.paper.clone(),
-            parameters: self.set.iter().cloned().collect(),
-            ..self.record.settings()
-        }
+        Settings { solve, paper: self.paper.clone(), ..self.record.settings() }
     }
 }

@@ -10,7 +10,11 @@ use crate::print::say;
 
 /// Look and tell.
 pub fn run(args: &DoctorArgs) -> Result<()> {
-    let table = args.source.as_deref().map(|source| table::read(source, &args.columns)).transpose()?;
+    let table = args
+        .source
+        .as_deref()
+        .map(|source| table::read(source, &args.data.chosen(), &args.data.format()))
+        .transpose()?;
     let findings = Findings::new(table.as_ref())?;
     if args.json {
         say(&finite::json(&findings)?);

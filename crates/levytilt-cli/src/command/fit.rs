@@ -4,6 +4,8 @@ use anyhow::Result;
 use levytilt_run::command::fit::{Request, run as fit};
 use levytilt_run::directory::training;
 use levytilt_run::finite;
+use levytilt_run::general::fit as general;
+use levytilt_run::general::settings::GeneralSettings;
 use levytilt_run::workflow::fit::summary::Summary;
 use levytilt_run::workflow::watch::terminal;
 use std::path::Path;
@@ -15,6 +17,9 @@ use crate::print::{draw_figures, say};
 pub fn run(args: &FitArgs) -> Result<()> {
     args.plots.with_place(args.out.as_deref())?;
     let show = !args.report.wordless();
+    if let Some(model) = args.record.config.as_deref().map(GeneralSettings::read).transpose()?.flatten() {
+        return run_general(args, model);
+    }
     let request = Request {
         source: args.record.source.clone(),
         settings: args.settings(),
@@ -27,6 +32,25 @@ pub fn run(args: &FitArgs) -> Result<()> {
     }
     tell(&outcome.summary, args.out.as_deref(), &args.report)?;
     args.out.as_deref().map_or(Ok(()), |dir| draw_figures(dir, &args.plots, !show))
+}
+
+/// Fit a model that the settings file writes out.
+fn run_general(args: &FitArgs, model: GeneralSettings) -> Result<()> {
+    let request =
+        general::Request { source: args.record.source.clone(), model, flags: args.settings(), out: args.out.clone() };
+    let summary = general::run(request)?;
+    if args.report.json {
+        say(&finite::json(&summary)?);
+    } else if !args.report.quiet {
+        say(&summary.to_text());
+        if let Some(dir) = args.out.as_deref().map(Path::display) {
+            let files = "summary.json, posterior.csv, jumps.csv, paths.npz, settings.toml, model.toml";
+            say(&format!("written       {dir}: {files}"));
+            say(&format!("open          {dir}/report.html"));
+            say(&format!("next          levytilt forecast {dir} --horizon H"));
+        }
+    }
+    args.out.as_deref().map_or(Ok(()), |dir| draw_figures(dir, &args.plots, args.report.wordless()))
 }
 
 fn tell(summary: &Summary, dir: Option<&Path>, how: &ReportArgs) -> Result<()> {

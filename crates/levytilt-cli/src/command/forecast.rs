@@ -30,16 +30,17 @@ fn request(args: &ForecastArgs) -> Result<Request> {
         (None, Some(file)) => Ahead::File(file.clone()),
         (None, None) => return Err(bad("forecast needs --horizon or --at")),
     };
-    let look = Look { paths: args.effort.paths, seed: args.seed, fixed_parameters: args.fixed_parameters };
+    let look =
+        Look { paths: args.effort.paths, seed: args.seed, fixed_parameters: args.fixed_parameters, state: args.state };
     Ok(Request { run: args.run.clone(), ahead, look, threads: args.effort.threads, out: args.out.clone() })
 }
 
-fn tell(Summary { dimension, to, median, q05, q95, paths, drawn_parameters, warnings, .. }: &Summary) {
+fn tell(Summary { of, dimension, to, median, q05, q95, paths, drawn_parameters, drawn_from, warnings, .. }: &Summary) {
     for (((name, median), q05), q95) in dimension.iter().zip(median.iter()).zip(q05.iter()).zip(q95.iter()) {
-        say(&format!("{name} at {to}: median {median:.4}, 90% between {q05:.4} and {q95:.4} ({paths} paths)"));
+        say(&format!("{name} at {to}: median {median:.4}, 90% between {q05:.4} and {q95:.4} ({paths} paths of {of})"));
     }
-    if !drawn_parameters.is_empty() {
-        say(&format!("parameters drawn from their posterior: {}", drawn_parameters.join(", ")));
+    if let Some(from) = drawn_from {
+        say(&format!("parameters drawn from their posterior ({from}): {}", drawn_parameters.join(", ")));
     }
     warnings.iter().for_each(|warning| say(&format!("note: {warning}")));
 }

@@ -14,7 +14,7 @@ pub fn run(args: &ScoreArgs) -> Result<()> {
     let scores = score(&Request {
         forecast: args.forecast.clone(),
         truth: args.truth.clone(),
-        rules: Rules { above: args.above, below: args.below, seed: args.seed },
+        rules: Rules { above: args.above, below: args.below, seed: args.seed, state: args.state },
         out: args.out.clone(),
     })?;
     if args.report.json {

@@ -33,6 +33,7 @@ fn encodings_are_named() {
     table(&at, "Latin-1", b"time,gr\xf6\xdfe\n0,1\n", &["t.csv, line 1", "UTF-8"]);
     table(&at, "a letter cut short", b"time,value\n0,1\n1,\xe2\x82", &["t.csv, line 3", "UTF-8"]);
     table(&at, "a NUL byte in a field", b"time,value\n0,1\n1,2\0\n", &["t.csv, line 3", "binary"]);
+    table(&at, "an Excel file", b"PK\x03\x04\x14\0", &["t.csv", "Excel", "CSV"]);
     table(&at, "a Parquet file", b"PAR1\x15\x04PAR1", &["t.csv", "Parquet", "CSV", "Python"]);
     table(&at, "an executable", b"\x7fELF\x02\x01\x01\0\0\0\0", &["binary"]);
 }
@@ -123,7 +124,7 @@ fn empty_and_ragged_tables_are_named() {
     table(&at, "no header", b"0,1\n1,2\n", &["t.csv, line 1", "header"]);
     table(&at, "one column", b"time\n0\n1\n", &["t.csv, line 1", "one column"]);
     table(&at, "a field too many", b"time,value\n0,1\n1,2,3\n", &["t.csv, line 3", "3 fields"]);
-    table(&at, "semicolons", b"time;value\n0;1\n1;2\n", &["t.csv, line 1", "commas"]);
+    table(&at, "two separators", b"time,a;b\n0,1;2\n1,2;3\n", &["t.csv, line 1", "--separator"]);
     table(&at, "a quote that is never closed", b"time,value\n0,\"1\n1,2\n2,3\n", &["t.csv"]);
     table(&at, "the same name twice", b"time,a,a\n0,1,2\n", &["t.csv, line 1", "two columns are called"]);
     let long = format!("time,{0},{0}\n0,1,2\n", "x".repeat(100_000));

@@ -11,8 +11,8 @@ use crate::workflow::backtest::{Plan, Request, forecasts};
 
 /// Read, cut, forecast and score what is not finished yet, and write.
 pub fn run(request: &Request) -> Result<Scores> {
-    let lock = Lock::new(&request.out)?;
-    let plan = Plan::new(request, || table::read(&request.source, &request.data.chosen()))?;
+    let lock = Lock::for_files(&request.out, &["scores.json", "scores.md", "report.html", "report.json"])?;
+    let plan = Plan::new(request, || table::read(&request.source, &request.data.chosen(), &request.data.format()))?;
     let scores = plan.scores(forecasts(&plan)?)?;
     save(lock, &scores)?;
     Ok(scores)

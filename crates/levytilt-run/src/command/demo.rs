@@ -4,7 +4,7 @@ use anyhow::Result;
 use levytilt::progress::Watcher;
 use std::path::Path;
 
-use crate::command::fit::entries;
+use crate::command::fit::{FILES, entries};
 use crate::directory::entry::Entry;
 use crate::directory::lock::Lock;
 use crate::table::Table;
@@ -19,7 +19,8 @@ pub struct Demo {
 impl Demo {
     /// Lock `dir` for the results, and read the record.
     pub fn new(dir: &Path) -> Result<Self> {
-        Ok(Self { lock: Lock::new(dir)?, table: record()? })
+        let files = [&FILES[..], &["data.csv"]].concat();
+        Ok(Self { lock: Lock::for_files(dir, &files)?, table: record()? })
     }
 
     /// What the record is.

@@ -27,7 +27,8 @@ pub fn run(request: Request) -> Result<Outcome> {
     settings.drift.without_network("exact")?;
     let lock = out.as_deref().map(Lock::new).transpose()?;
     let settings = settings.with_config(config.as_deref())?;
-    let table = table::read(&source, &settings.data.chosen())?;
+    let table = table::read(&source, &settings.data.chosen(), &settings.data.format())?
+        .with_errors(settings.data.error_column.as_deref())?;
     let outcome = analyse(settings, &table)?;
     if let Some(lock) = lock {
         write(lock, &outcome, &table)?;

@@ -17,8 +17,27 @@ use crate::table::{self, Table};
 use crate::threads::with_threads;
 use crate::workflow::exact;
 use crate::workflow::filtering::write_residuals;
+use crate::workflow::fit::bayes::{DRAWS_FILE, write_draws};
+use crate::workflow::fit::outliers::{OUTLIERS, write_outliers};
 use crate::workflow::fit::summary::{write_jumps, write_paths, write_posterior};
 use crate::workflow::fit::{Outcome, analyse};
+
+/// The files that a fit may write.
+pub const FILES: [&str; 13] = [
+    "summary.json",
+    "posterior.csv",
+    "jumps.csv",
+    "residuals.csv",
+    "paths.npz",
+    "settings.toml",
+    MODEL,
+    STATE,
+    NETWORK,
+    DRAWS_FILE,
+    OUTLIERS,
+    "report.html",
+    "report.json",
+];
 
 /// What to fit, and where to write it.
 #[derive(Debug, Clone)]
@@ -36,9 +55,10 @@ pub struct Request {
 /// Read, compute, write; `heed` sees how it goes, and may ask for an end.
 pub fn run(request: Request, heed: impl FnOnce() -> Watcher + Send) -> Result<Outcome> {
     let Request { source, settings, config, out } = request;
-    let lock = out.as_deref().map(Lock::new).transpose()?;
+    let lock = out.as_deref().map(|dir| Lock::for_files(dir, &FILES)).transpose()?;
     let settings = settings.with_config(config.as_deref())?;
-    let table = table::read(&source, &settings.data.chosen())?;
+    let table = table::read(&source, &settings.data.chosen(), &settings.data.format())?
+        .with_errors(settings.data.error_column.as_deref())?;
     let threads = settings.solve.threads;
     let outcome = with_threads(threads, || kept_in(out.as_deref(), || analyse(settings, &table, heed())))??;
     if let Some(lock) = lock {
@@ -78,6 +98,14 @@ pub fn entries<'a>(
         Entry::toml(MODEL, &outcome.model)?,
         Entry::text(STATE, state + "\n"),
     ];
+    entries.push(match &outcome.drawn {
+        Some(drawn) => Entry::new(DRAWS_FILE, |out| write_draws(out, drawn)),
+        None => Entry::gone(DRAWS_FILE),
+    });
+    entries.push(match outcome.fit.wrong.is_empty() {
+        true => Entry::gone(OUTLIERS),
+        false => Entry::new(OUTLIERS, |out| write_outliers(out, &outcome.fit, table)),
+    });
     entries.extend(report::entries(&page)?);
     let networks = networks::tensors(outcome.fit.network.as_ref().map(|n| &n.drift), outcome.trained.as_ref())?;
     entries.push(match networks.is_empty() {

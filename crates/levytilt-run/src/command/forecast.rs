@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use crate::directory::entry::Entry;
 use crate::directory::lock::Lock;
 use crate::failure::bad;
+use crate::general::forecast as general;
 use crate::report::{self, Outlook, forecast_page};
 use crate::table::time::Length;
 use crate::threads::with_threads;
-use crate::workflow::forecast::{Look, Origin, View, write_paths, write_table};
+use crate::workflow::forecast::{Look, Origin, View, file_times, write_paths, write_table};
 
 /// Up to when to look.
 #[derive(Debug, Clone)]
@@ -39,6 +40,9 @@ pub struct Request {
 pub fn run(request: &Request) -> Result<View> {
     refuse_own_run(request)?;
     let lock = request.out.as_deref().map(Lock::new).transpose()?;
+    if let Some(origin) = general::Origin::read(&request.run)? {
+        return run_general(request, &origin, lock);
+    }
     let origin = Origin::read(&request.run)?;
     let times = match &request.ahead {
         Ahead::Horizon(horizon) => origin.until(horizon)?,
@@ -51,24 +55,49 @@ pub fn run(request: &Request) -> Result<View> {
     Ok(view)
 }
 
+/// The same from a run whose model is written out.
+fn run_general(request: &Request, origin: &general::Origin, lock: Option<Lock>) -> Result<View> {
+    let times = match &request.ahead {
+        Ahead::Horizon(horizon) => origin.until(horizon)?,
+        Ahead::File(file) => file_times(file, &origin.calendar)?,
+    };
+    let view = with_threads(request.threads, || origin.look(&times, request.look))??;
+    if let Some(lock) = lock {
+        let outlook = Outlook {
+            ahead: &view.ahead,
+            names: &origin.state.columns,
+            calendar: &origin.calendar,
+            from: origin.state.time,
+            history: Some(&origin.state.history),
+            warnings: &view.summary.warnings,
+            version: view.summary.version,
+        };
+        write(lock, &outlook, &view)?;
+    }
+    Ok(view)
+}
+
 /// Write the files of a forecast.
 pub fn save(lock: Lock, origin: &Origin, view: &View) -> Result<()> {
     let View { ahead, summary } = view;
-    let (names, calendar) = (origin.names(), origin.calendar());
     let outlook = Outlook {
         ahead,
-        names,
-        calendar,
+        names: origin.names(),
+        calendar: origin.calendar(),
         from: origin.last(),
         history: origin.history(),
         warnings: &summary.warnings,
         version: summary.version,
     };
-    let [page, content] = report::entries(&forecast_page(&outlook))?;
+    write(lock, &outlook, view)
+}
+
+fn write(lock: Lock, outlook: &Outlook, View { ahead, summary }: &View) -> Result<()> {
+    let [page, content] = report::entries(&forecast_page(outlook))?;
     lock.save(&[
         page,
         content,
-        Entry::new("forecast.csv", |out| write_table(out, ahead, calendar, names)),
+        Entry::new("forecast.csv", |out| write_table(out, ahead, outlook.calendar, outlook.names)),
         Entry::new("paths.npz", |out| write_paths(out, ahead)),
         Entry::json("summary.json", summary),
     ])

@@ -21,7 +21,7 @@ pub enum Found {
 
 /// Run the study asked for, and write.
 pub fn run(request: &Request) -> Result<Found> {
-    let lock = Lock::new(&request.out)?;
+    let lock = Lock::for_files(&request.out, &["table.json", "table.md", "report.html", "report.json"])?;
     match request.study {
         Study::Synthetic => simulated(request, lock),
         Study::Univariate | Study::Multivariate => prices(request, lock),

@@ -168,5 +168,6 @@ fn fields(line: &str, number: usize) -> Result<StringRecord> {
 }
 
 fn located(source: &str, line: usize, error: &anyhow::Error) -> anyhow::Error {
-    bad(format!("{source}, line {line}: {error:#}"))
+    // Times are read as those of a flag are.
+    bad(format!("{source}, line {line}: {}", format!("{error:#}").replacen("--time", "time", 1)))
 }

@@ -9,14 +9,12 @@ use std::time::Duration;
 
 use crate::directory::commit;
 use crate::directory::entry::Entry;
+use crate::directory::foreign::{SIGNED, refuse_foreign};
 use crate::failure::bad;
 use crate::table::bytes::read_json;
 
 /// Name of the file that is locked while a process works for the directory; it holds the number of that process.
 const LOCK: &str = ".levytilt-lock";
-
-/// Files that say which version made them.
-const SIGNED: [&str; 4] = ["summary.json", "scores.json", "table.json", "truth.json"];
 
 /// A directory that no other process of this program writes into until this is dropped.
 ///
@@ -25,6 +23,8 @@ const SIGNED: [&str; 4] = ["summary.json", "scores.json", "table.json", "truth.j
 pub struct Lock {
     dir: PathBuf,
     lock: Option<File>,
+    /// Whether files that this program did not write stay.
+    sparing: bool,
     /// Directories made for it, innermost first; those that are still empty at the end go away again.
     made: Vec<PathBuf>,
 }
@@ -35,8 +35,17 @@ impl Lock {
     /// # Errors
     /// Not a directory, or not to be written; in use by another process, which is named; a result of another version.
     pub fn new(dir: &Path) -> Result<Self> {
-        let locked = Self::of_any_version(dir)?;
+        let mut locked = Self::of_any_version(dir)?;
         refuse_other_version(dir)?;
+        locked.sparing = true;
+        Ok(locked)
+    }
+
+    /// As [`Lock::new`], and refuse at once, before anything is computed, if a file called one of `names` is there that this
+    /// program did not write.
+    pub fn for_files(dir: &Path, names: &[&str]) -> Result<Self> {
+        let locked = Self::new(dir)?;
+        refuse_foreign(dir, names.iter().copied())?;
         Ok(locked)
     }
 
@@ -45,7 +54,7 @@ impl Lock {
         if dir.exists() && !dir.is_dir() {
             return Err(bad(format!("--out {}: exists and is not a directory", dir.display())));
         }
-        let mut locked = Self { dir: dir.into(), lock: None, made: missing_ancestors(dir) };
+        let mut locked = Self { dir: dir.into(), lock: None, sparing: false, made: missing_ancestors(dir) };
         let made = fs::create_dir_all(dir);
         made.map_err(|error| bad(format!("cannot make {}: {error}; choose another --out", dir.display())))?;
         locked.lock = Some(lock(dir)?);
@@ -54,8 +63,12 @@ impl Lock {
         Ok(locked)
     }
 
-    /// Write all of a result; after an error, or a kill at any moment, what was there before is there still.
+    /// Write all of a result; after an error, or a kill at any moment, what was there before is there still. A file that this
+    /// program did not write is an error.
     pub fn save(self, entries: &[Entry]) -> Result<()> {
+        if self.sparing {
+            refuse_foreign(&self.dir, entries.iter().map(|entry| &*entry.name))?;
+        }
         commit::write(&self.dir, entries).with_context(|| format!("cannot write into {}", self.dir.display()))
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod commit;
 pub mod entry;
+pub mod foreign;
 pub mod journal;
 pub mod lock;
 pub mod networks;

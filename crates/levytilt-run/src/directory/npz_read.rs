@@ -23,16 +23,24 @@ const MOST_DIRECTORY: u64 = 16 << 20;
 
 /// The array called `name` in an archive whose shape passes `check`; the error says what is wrong with the file.
 pub fn array(
-    mut archive: impl Read + Seek,
+    archive: impl Read + Seek,
     name: &str,
     check: impl Fn(&[usize]) -> Result<(), String>,
 ) -> Result<Found, String> {
+    optional(archive, name, check)?.ok_or_else(|| format!("has no array \"{name}\""))
+}
+
+/// As [`array`], for one that need not be there.
+pub fn optional(
+    mut archive: impl Read + Seek,
+    name: &str,
+    check: impl Fn(&[usize]) -> Result<(), String>,
+) -> Result<Option<Found>, String> {
     let wanted = format!("{name}.npy");
     let members = members(&mut archive).ok_or("not a .npz file, or cut short")?;
-    let Some(member) = members.iter().find(|member| member.name == wanted.as_bytes()) else {
-        return Err(format!("has no array \"{name}\""));
-    };
-    content(&mut archive, member, check).map_err(|why| format!("array \"{name}\": {why}"))
+    let member = members.iter().find(|member| member.name == wanted.as_bytes());
+    let found = member.map(|member| content(&mut archive, member, check)).transpose();
+    found.map_err(|why| format!("array \"{name}\": {why}"))
 }
 
 /// A file in the archive, from the central directory.

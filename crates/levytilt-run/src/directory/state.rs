@@ -8,7 +8,8 @@ use levytilt::Model;
 use levytilt::drift::Neural;
 use levytilt::exact::filter::FilterState;
 use levytilt::fit::Fit;
-use levytilt::solve::{self, ParameterLaw};
+use levytilt::forecast::WeightedDraws;
+use levytilt::solve::{self, ParameterLaw, ParameterPosterior};
 
 use crate::directory::lock;
 use crate::directory::networks;
@@ -139,14 +140,23 @@ pub struct LearnedParameters {
     /// was kept.
     #[serde(default)]
     pub shift: Vec<f64>,
+    /// Draws from their posterior, one value per name; empty if none were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub draws: Vec<Vec<f64>>,
+    /// Weights of the draws.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub draw_weights: Vec<f64>,
 }
 
 impl LearnedParameters {
     /// What is known after a fit.
-    pub fn new(fit: &Fit) -> Self {
+    pub fn new(fit: &Fit, drawn: Option<&ParameterPosterior>) -> Self {
         let names = fit.parameters.iter().filter(|p| !p.fixed).map(|p| p.name.clone()).collect();
+        let (draws, draw_weights) = drawn.map_or_else(Default::default, |d| (d.draws.clone(), d.weights.clone()));
         match fit.parameter_law() {
-            Some(_) => Self { names, covariance: fit.covariance.clone(), shift: fit.shift.clone() },
+            Some(_) => {
+                Self { names, covariance: fit.covariance.clone(), shift: fit.shift.clone(), draws, draw_weights }
+            }
             None => Self { names, ..Self::default() },
         }
     }
@@ -156,15 +166,26 @@ impl LearnedParameters {
         !self.covariance.is_empty()
     }
 
-    /// Their law around `model`, whose parameters are called `all`, but for the weights of a network that come first.
-    pub fn law<'a>(&self, model: &'a Model, all: &[String]) -> Result<ParameterLaw<'a>> {
+    /// Their places among the parameters of `model`, which are called `all`, but for the weights of a network that come
+    /// first.
+    pub fn places(&self, model: &Model, all: &[String]) -> Result<Vec<usize>> {
         let before = solve::parameters(model).len().saturating_sub(all.len());
         let place = |name: &String| match all.iter().position(|known| known == name) {
             Some(place) => Ok(before + place),
             None => Err(bad(format!("{STATE}: learned {} is not a parameter of {MODEL}", quoted(name)))),
         };
-        let places = self.names.iter().map(place).collect::<Result<Vec<usize>>>()?;
-        let law = ParameterLaw::new(model, &places, &self.covariance, &self.shift);
+        self.names.iter().map(place).collect()
+    }
+
+    /// Their draws, of the parameters at `places`, if there are any.
+    pub fn draws_at<'a>(&'a self, places: &'a [usize]) -> Option<WeightedDraws<'a>> {
+        let Self { draws, draw_weights: weights, .. } = self;
+        (!draws.is_empty()).then_some(WeightedDraws { places, draws, weights })
+    }
+
+    /// Their Gaussian law around `model`, of the parameters at `places`.
+    pub fn law<'a>(&self, model: &'a Model, places: &[usize]) -> Result<ParameterLaw<'a>> {
+        let law = ParameterLaw::new(model, places, &self.covariance, &self.shift);
         let count = places.len();
         law.ok_or_else(|| {
             let expected = format!("expected a positive definite matrix of {count} rows, and as many shifts or none");

@@ -1,4 +1,4 @@
-//! Throw random input at everything that reads: no panic, and what is accepted keeps its promises.
+//! Throw random input at everything that reads: no panic, and what is accepted keeps the invariants.
 //!
 //! A few hundred cases each by default; `PROPTEST_CASES` asks for more, as `scripts/fuzz` does.
 
@@ -11,7 +11,7 @@ use std::io::Write;
 
 use crate::directory::npz;
 use crate::directory::tensors::{List, Tensors};
-use crate::promises;
+use crate::invariants;
 
 /// Pieces that files are made of, right and wrong ones, in any order.
 fn soup(pieces: &'static [&'static str], most: usize) -> impl Strategy<Value = String> {
@@ -221,49 +221,49 @@ fn joined(parts: &[&[u8]]) -> Vec<u8> {
 proptest! {
     #[test]
     fn identity_tables(text in soup(CSV, 40)) {
-        promises::tables(text.as_bytes());
+        invariants::tables(text.as_bytes());
     }
 
     #[test]
     fn identity_bytes(bytes in prop::collection::vec(any::<u8>(), 0..300), packed in any::<bool>()) {
-        promises::tables(&if packed { gz(&bytes) } else { bytes });
+        invariants::tables(&if packed { gz(&bytes) } else { bytes });
     }
 
     #[test]
     fn identity_packed_tables(bytes in damaged(gz(GOOD_TABLE)), deflated in damaged(deflated(GOOD_TABLE))) {
-        promises::tables(&bytes);
-        promises::packed(&deflated);
+        invariants::tables(&bytes);
+        invariants::packed(&deflated);
     }
 
     #[test]
     fn identity_times(text in prop_oneof![soup(TIME, 12), stamp()]) {
-        promises::times(text.as_bytes());
+        invariants::times(text.as_bytes());
     }
 
     #[test]
     fn identity_lengths(text in soup(&["1", "2.5", "e308", "e-320", "s", "m", "h", "d", "w", "-", ".", " ", "inf", "nan"], 5)) {
-        promises::lengths(text.as_bytes());
+        invariants::lengths(text.as_bytes());
     }
 
     #[test]
     fn identity_settings(text in soup(TOML, 30)) {
-        promises::settings(text.as_bytes());
+        invariants::settings(text.as_bytes());
     }
 
     #[test]
     fn identity_parameters(text in soup(&["theta", "[", "]", "A", "=", "1", "e", "-", ".", "inf", " "], 10)) {
-        promises::parameters(text.as_bytes());
+        invariants::parameters(text.as_bytes());
     }
 
     #[test]
     fn identity_networks(bytes in damaged(good_tensors())) {
-        promises::networks(&bytes);
+        invariants::networks(&bytes);
     }
 
     #[test]
     fn identity_archives(bytes in damaged(good_archive())) {
-        promises::archives(&bytes);
-        promises::forecasts(&joined(&[GOOD_FORECAST, &bytes]));
+        invariants::archives(&bytes);
+        invariants::forecasts(&joined(&[GOOD_FORECAST, &bytes]));
     }
 
     #[test]
@@ -273,43 +273,43 @@ proptest! {
         model in damaged(GOOD_MODEL.into()),
     ) {
         for (state, model) in [(&state, GOOD_MODEL), (&stamped, GOOD_MODEL), (&state, &model)] {
-            promises::runs(&joined(&[state, model]));
+            invariants::runs(&joined(&[state, model]));
         }
     }
 
     #[test]
     fn identity_pages(page in damaged(GOOD_PAGE.into()), soup in soup(&["{", "}", "[", "]", ":", ",", "\"", "1", "null", "kind"], 30)) {
         for text in [page, soup.into_bytes()] {
-            promises::pages(&text);
-            promises::scores(&text);
+            invariants::pages(&text);
+            invariants::scores(&text);
         }
     }
 
     #[test]
     fn identity_plots(figure in damaged(GOOD_FIGURE.into())) {
-        promises::plots(&figure);
+        invariants::plots(&figure);
     }
 
     #[test]
     fn identity_journals(journal in damaged(GOOD_JOURNAL.into())) {
-        promises::journals(&journal);
+        invariants::journals(&journal);
     }
 }
 
 #[test]
 fn identity_undamaged_files_are_accepted() {
     for state in [GOOD_STATE, GOOD_STAMPED] {
-        assert!(promises::runs(&joined(&[state.as_bytes(), GOOD_MODEL])));
+        assert!(invariants::runs(&joined(&[state.as_bytes(), GOOD_MODEL])));
     }
-    assert!(promises::tables(&gz(GOOD_TABLE)) && promises::packed(&deflated(GOOD_TABLE)));
-    assert!(promises::pages(GOOD_PAGE.as_bytes()));
-    assert!(promises::plots(GOOD_FIGURE.as_bytes()) && promises::paintings(GOOD_FIGURE.as_bytes()));
-    assert!(promises::networks(&good_tensors()));
-    assert!(promises::archives(&good_archive()) && promises::forecasts(&joined(&[GOOD_FORECAST, &good_archive()])));
-    assert!(promises::journals(GOOD_JOURNAL.as_bytes()));
+    assert!(invariants::tables(&gz(GOOD_TABLE)) && invariants::packed(&deflated(GOOD_TABLE)));
+    assert!(invariants::pages(GOOD_PAGE.as_bytes()));
+    assert!(invariants::plots(GOOD_FIGURE.as_bytes()) && invariants::paintings(GOOD_FIGURE.as_bytes()));
+    assert!(invariants::networks(&good_tensors()));
+    assert!(invariants::archives(&good_archive()) && invariants::forecasts(&joined(&[GOOD_FORECAST, &good_archive()])));
+    assert!(invariants::journals(GOOD_JOURNAL.as_bytes()));
 }
 
 #[test]
-fn identity_the_corpus_keeps_its_promises() {
-    replay::replay(promises::ALL);
+fn identity_the_corpus_keeps_the_invariants() {
+    replay::replay(invariants::ALL);
 }

@@ -1,7 +1,7 @@
 //! Say whether the model suits the record: by its one-step residuals where they are exact, else by whether the increments of
 //! the posterior paths follow the law of the noise.
 
-use levytilt::posterior::Residuals;
+use levytilt::residuals::Residuals;
 
 use super::page::{Block, sentence};
 use crate::number::readable;

@@ -2,17 +2,16 @@
 
 use anyhow::Result;
 use levytilt::Chain;
-use levytilt::series::TimeGrid;
 
 use super::figure::Axis;
 use super::page::{Block, Page, Section};
 use super::scene::Scene;
 use super::{message, motion, noise, parameters, path, quality, trace};
 use crate::settings::DriftName;
-use crate::settings::name_of;
+use crate::settings::build_model::latent_times;
 use crate::table::input::Table;
 use crate::workflow::exact;
-use crate::workflow::fit::Outcome;
+use crate::workflow::fit::{Outcome, outliers};
 
 /// What a fit left to look at.
 pub struct Material<'a> {
@@ -28,7 +27,7 @@ pub struct Material<'a> {
 pub fn fit_page(material: &Material) -> Result<Page> {
     let Material { outcome, table, rival } = *material;
     let summary = &outcome.summary;
-    let grid = TimeGrid::new(&table.times, outcome.settings.grid.steps)?;
+    let grid = latent_times(&outcome.settings, &table.times)?;
     let columns: Vec<&[f64]> = table.columns.iter().map(Vec::as_slice).collect();
     let chain = Chain::new(&outcome.fit.model, &grid, &columns)?;
     let scene = Scene { outcome, table, chain: &chain, times: Axis::times(&table.calendar, &table.time_name) };
@@ -38,12 +37,18 @@ pub fn fit_page(material: &Material) -> Result<Page> {
         Section::new(
             "parameters",
             "Parameters",
-            vec![Block::Table(parameters::table(&outcome.fit, summary.drift, summary.noise))],
+            std::iter::once(parameters::table(&outcome.fit, &summary.drift, summary.noise))
+                .chain(summary.parameter_posterior.as_ref().map(parameters::posterior_table))
+                .map(Block::Table)
+                .collect(),
         ),
         Section::new("quality", "How good is this fit?", quality::blocks(summary, &outcome.fit.diagnosis(), rival)),
-        Section::new("drift", "Drift", all.clone().map(|i| Block::Pair(motion::figures(&scene, i))).collect()),
+        Section::new("drift", "Drift", motion::blocks(&scene)),
         Section::new("noise", "Noise", all.map(|i| noise::blocks(&scene, i)).collect::<Result<Vec<_>>>()?.concat()),
     ];
+    if let Some(wrong) = outliers::table(&outcome.fit, table) {
+        sections.insert(1, Section::new("outliers", "Probably wrong values", vec![Block::Table(wrong)]));
+    }
     let steps = trace::figures(&outcome.trace, &outcome.fit, &table.names);
     if !steps.is_empty() {
         sections.push(Section::new("trace", "Convergence", vec![Block::Pair(steps)]));
@@ -54,13 +59,13 @@ pub fn fit_page(material: &Material) -> Result<Page> {
     let names = table.names.join(", ");
     Ok(Page {
         kind: "fit".into(),
-        title: format!("{names}: {}, {} noise", drift_name(summary.drift), summary.noise),
+        title: format!("{names}: {}, {} noise", drift_name(&summary.drift), summary.noise),
         lead: format!(
             "{} observations of {names} from {}, modelled by a hidden path of {} steps that {}.",
             summary.observations,
             table.source,
             summary.steps,
-            movement(summary.drift, summary.noise)
+            movement(&summary.drift, summary.noise)
         ),
         dimensions: table.names.clone(),
         sections,
@@ -68,18 +73,19 @@ pub fn fit_page(material: &Material) -> Result<Page> {
     })
 }
 
-fn drift_name(drift: DriftName) -> String {
+fn drift_name(drift: &DriftName) -> String {
     match drift {
-        DriftName::NONE => "no drift".into(),
-        _ => format!("{} drift", name_of(&drift)),
+        &DriftName::NONE => "no drift".into(),
+        DriftName::Formula(text) => format!("drift {text}"),
+        DriftName::Listed(name) => format!("{name} drift"),
     }
 }
 
 /// What the path does, in words.
-fn movement(drift: DriftName, noise: &str) -> &'static str {
+fn movement(drift: &DriftName, noise: &str) -> &'static str {
     match (drift, noise) {
-        (DriftName::NONE, "gaussian") => "diffuses",
-        (DriftName::NONE, _) => "jumps",
+        (&DriftName::NONE, "gaussian") => "diffuses",
+        (&DriftName::NONE, _) => "jumps",
         (_, "gaussian") => "drifts and diffuses",
         _ => "drifts and jumps",
     }

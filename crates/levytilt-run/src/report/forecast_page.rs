@@ -1,6 +1,6 @@
 //! Put the report of a forecast together.
 
-use levytilt::forecast::Forecast;
+use levytilt::forecast::{Forecast, Target};
 
 use super::fan::{Fan, law_at_the_end};
 use super::figure::Axis;
@@ -34,16 +34,17 @@ pub fn forecast_page(outlook: &Outlook) -> Page {
     let end = calendar.write(ahead.times[ahead.times.len() - 1]);
     let mut blocks: Vec<Block> = (0..dim).flat_map(|i| figures(outlook, i)).collect();
     blocks.extend(warnings.iter().map(|warning| Block::Warning(sentence(warning))));
-    blocks.push(Block::Text(
-        "The paths are of the state. Observations add noise with standard deviation observation_std, in the run's summary."
-            .into(),
-    ));
+    blocks.push(Block::Text(match ahead.target {
+        Target::Observations => "The paths are of observations: the state plus observation noise.".into(),
+        Target::States => "The paths are of the state; observations scatter around it by observation_std.".into(),
+    }));
     Page {
         kind: "forecast".into(),
         title: format!("{}: forecast to {end}", names.join(", ")),
         lead: format!(
-            "{} paths of the fitted model from the end of the record at {}.",
+            "{} paths of {} by the fitted model from the end of the record at {}.",
             ahead.paths(),
+            ahead.target.name(),
             calendar.write(outlook.from)
         ),
         dimensions: names.to_vec(),

@@ -2,16 +2,20 @@
 
 use levytilt::noise::Nodes;
 
-/// A symmetric law: its distances from zero, and the logarithm of the chance to go further down.
+/// A law: distances from its centre, and the logarithm of the chance to go further down or up.
 pub struct Law {
     nodes: Nodes,
+    /// 0 of a symmetric law, else the median.
+    centre: f64,
     /// The chance to move at all, and the distance that half of all moves exceed.
     moving: f64,
     half: f64,
     /// Distances, increasing.
     distances: Vec<f64>,
-    /// ln P(J ≤ −distance), decreasing.
+    /// ln P(J ≤ centre − distance), decreasing.
     log_tails: Vec<f64>,
+    /// ln P(J > centre + distance) of a skewed law.
+    log_tails_above: Option<Vec<f64>>,
 }
 
 /// Distances in the table.
@@ -24,12 +28,34 @@ impl Law {
     pub fn new(nodes: Nodes) -> Self {
         let pairs = || nodes.variances().iter().zip(nodes.weights());
         let moving: f64 = pairs().filter(|(variance, _)| **variance > 0.0).map(|(_, weight)| weight).sum();
-        let (half, far) = (further(&nodes, 0.25 * moving), further(&nodes, SMALLEST.min(0.01 * moving)));
+        let centre = if nodes.means().is_some() { median(&nodes) } else { 0.0 };
+        let far = SMALLEST.min(0.01 * moving);
+        let (half, far) = (further(&nodes, centre, 0.25 * moving), further(&nodes, centre, far));
         let near = 1e-3 * half;
         let ratio = (far / near).powf(1.0 / (COUNT - 1) as f64);
         let distances: Vec<f64> = (0..COUNT).map(|k| near * ratio.powi(k as i32)).collect();
-        let log_tails = distances.iter().map(|d| nodes.cdf(-d).ln()).collect();
-        Self { nodes, moving, half, distances, log_tails }
+        let log_tails = distances.iter().map(|d| nodes.cdf(centre - d).ln()).collect();
+        let above = || distances.iter().map(|d| nodes.sf(centre + d).ln()).collect();
+        let log_tails_above = nodes.means().is_some().then(above);
+        Self { nodes, centre, moving, half, distances, log_tails, log_tails_above }
+    }
+
+    /// The median of a skewed law, from which its distances are counted.
+    pub fn skewed_centre(&self) -> Option<f64> {
+        self.log_tails_above.as_ref().map(|_| self.centre)
+    }
+
+    /// Density at a distance above (1) or below (−1) the centre.
+    pub fn side_density(&self, sign: f64, distance: f64) -> f64 {
+        self.nodes.log_density(self.centre + sign * distance).value.exp()
+    }
+
+    /// The distance on one side beyond which lies this chance; the ends of the table for what is outside.
+    pub fn side_distance(&self, sign: f64, log_tail: f64) -> f64 {
+        match &self.log_tails_above {
+            Some(above) if sign > 0.0 => self.look_up(above, log_tail),
+            _ => self.distance(log_tail),
+        }
     }
 
     /// The normal law.
@@ -49,8 +75,12 @@ impl Law {
 
     /// The distance beyond which lies this chance on one side; the ends of the table for what is outside.
     pub fn distance(&self, log_tail: f64) -> f64 {
-        let right = self.log_tails.partition_point(|&t| t > log_tail).clamp(1, COUNT - 1);
-        let (high, low) = (self.log_tails[right - 1], self.log_tails[right]);
+        self.look_up(&self.log_tails, log_tail)
+    }
+
+    fn look_up(&self, log_tails: &[f64], log_tail: f64) -> f64 {
+        let right = log_tails.partition_point(|&t| t > log_tail).clamp(1, COUNT - 1);
+        let (high, low) = (log_tails[right - 1], log_tails[right]);
         let share = if high > low { ((high - log_tail) / (high - low)).clamp(0.0, 1.0) } else { 0.0 };
         let [near, far] = [right - 1, right].map(|k| self.distances[k].ln());
         (near + share * (far - near)).exp()
@@ -62,14 +92,36 @@ impl Law {
     }
 }
 
-/// The distance beyond which lies `chance` on one side, to within a millionth: by doubling and halving.
-fn further(nodes: &Nodes, chance: f64) -> f64 {
-    let largest = nodes.variances().iter().copied().fold(0.0, f64::max).sqrt();
+/// The median of skewed nodes, by halving.
+fn median(nodes: &Nodes) -> f64 {
+    let reach = 10.0 * largest(nodes);
+    let (mut low, mut high) = (-reach, reach);
+    for _ in 0..200 {
+        let middle = 0.5 * (low + high);
+        *(if nodes.cdf(middle) < 0.5 { &mut low } else { &mut high }) = middle;
+    }
+    high
+}
+
+/// The size of the largest node.
+fn largest(nodes: &Nodes) -> f64 {
+    let deviation = nodes.variances().iter().copied().fold(0.0, f64::max).sqrt();
+    nodes.means().unwrap_or_default().iter().fold(deviation, |largest, mean| largest.max(mean.abs()))
+}
+
+/// The distance from `centre` beyond which lies `chance` on one side, twice that on both of a skewed law, to within a
+/// millionth: by doubling and halving.
+fn further(nodes: &Nodes, centre: f64, chance: f64) -> f64 {
+    let largest = largest(nodes);
+    let beyond = |distance: f64| match nodes.means() {
+        None => nodes.cdf(-distance),
+        Some(_) => 0.5 * (nodes.cdf(centre - distance) + nodes.sf(centre + distance)),
+    };
     let (mut low, mut high) = (1e-290f64, 10.0 * largest.max(1e-280));
     while high / low > 1.0 + 1e-6 {
         // The product of the two may be too small for a number.
         let middle = low.sqrt() * high.sqrt();
-        *(if nodes.cdf(-middle) > chance { &mut low } else { &mut high }) = middle;
+        *(if beyond(middle) > chance { &mut low } else { &mut high }) = middle;
     }
     high
 }

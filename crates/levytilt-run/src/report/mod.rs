@@ -5,6 +5,7 @@ mod backtest_page;
 mod calibration;
 pub mod compact;
 mod curves;
+mod equation;
 mod fan;
 pub mod figure;
 mod files;

@@ -1,11 +1,14 @@
 //! Show the law of motion over the states that were visited, its potential, and where the state was.
 
 use levytilt::Model;
+use levytilt::drift::Formula;
 
 use super::compact::short;
 use super::curves::Curve;
+use super::equation::Equation;
 use super::figure::{Axis, Figure, Layer};
 use super::histogram::{MANY, histogram};
+use super::page::Block;
 use super::scene::Scene;
 use crate::settings::DriftName;
 
@@ -14,18 +17,31 @@ const COUNT: usize = 161;
 /// Share of the states left out at either end, so that a single jump does not set the scale.
 const ASIDE: f64 = 0.001;
 
+/// The equation if there is one, and the figures of every dimension.
+pub fn blocks(scene: &Scene) -> Vec<Block> {
+    let fit = &scene.outcome.fit;
+    let equation = |formula: Formula| {
+        let own = |name: &String| formula.parameters().iter().any(|parameter| parameter.name == *name);
+        let estimates = fit.parameters.iter().filter(|p| own(&p.name));
+        let estimates = estimates.map(|p| (p.name.clone(), p.value, p.std_error)).collect();
+        Block::Equation(Equation { formula: formula.text(0), estimates })
+    };
+    let equation = scene.outcome.settings.formula().ok().flatten().map(equation);
+    equation.into_iter().chain((0..scene.dim()).map(|i| Block::Pair(figures(scene, i)))).collect()
+}
+
 /// Drift, potential if there are wells, and visited states of dimension `i`.
-pub fn figures(scene: &Scene, i: usize) -> Vec<Figure> {
+fn figures(scene: &Scene, i: usize) -> Vec<Figure> {
     let mut medians: Vec<f64> = scene.outcome.fit.marginals[i].iter().map(|m| m.quantiles[2]).collect();
     medians.sort_by(f64::total_cmp);
     let at = |share: f64| medians[((medians.len() - 1) as f64 * share).round() as usize];
     let (low, high) = (at(ASIDE), at(1.0 - ASIDE));
     let pad = if high > low { 0.04 * (high - low) } else { 0.5 };
     let states = Range { low: low - pad, high: high + pad };
-    let kind = scene.outcome.summary.drift;
-    let wells = !scene.outcome.fit.model.drift.is_affine() && (kind != DriftName::NEURAL || scene.dim() == 1);
+    let kind = &scene.outcome.summary.drift;
+    let wells = !scene.outcome.fit.model.drift.is_affine() && (*kind != DriftName::NEURAL || scene.dim() == 1);
     // Without a drift there is nothing to draw of it.
-    let mut figures: Vec<Figure> = (kind != DriftName::NONE).then(|| drift(scene, i, &states)).into_iter().collect();
+    let mut figures: Vec<Figure> = (*kind != DriftName::NONE).then(|| drift(scene, i, &states)).into_iter().collect();
     figures.extend(wells.then(|| potential(scene, i, &states)));
     figures.push(visited(scene, i, &medians, &states));
     figures.iter_mut().for_each(|figure| figure.dimension = scene.dimension(i));
@@ -81,6 +97,9 @@ fn drift(scene: &Scene, i: usize, states: &Range) -> Figure {
         "The drift, with a 90% band from the uncertainty of the parameters. Where f crosses zero from above there is \
          a stable equilibrium."
             .into();
+    if !scene.outcome.fit.model.drift.is_autonomous() {
+        figure.caption += " The drift depends on time; this is the one at time 0.";
+    }
     if scene.dim() > 1 {
         figure.caption += " Other dimensions are at their means.";
     }

@@ -1,6 +1,7 @@
 //! Hold the law of the noise against the increments that the posterior paths took.
 
 use anyhow::Result;
+use levytilt::noise::Nodes;
 
 use super::agreement;
 use super::compact::short;
@@ -27,7 +28,11 @@ pub fn blocks(scene: &Scene, i: usize) -> Result<Vec<Block>> {
     let reference = typical_length(scene);
     let law = Law::new(scene.outcome.fit.model.dimensions[i].noise.nodes(reference)?);
     let paths: Vec<Vec<(f64, f64)>> = increments(scene, i)?;
-    let mut figures = vec![density(scene, i, &law, &paths, reference), quantiles(scene, i, &paths)?];
+    let density = match law.skewed_centre() {
+        Some(median) => skewed_density(scene, i, (&law, median), &paths, reference),
+        None => density(scene, i, &law, &paths, reference),
+    };
+    let mut figures = vec![density, quantiles(scene, i, &paths)?];
     for figure in &mut figures {
         (figure.dimension, figure.height) = (scene.dimension(i), Some(340));
     }
@@ -66,10 +71,68 @@ fn increments(scene: &Scene, i: usize) -> Result<Vec<Vec<(f64, f64)>>> {
         chain.flow_many(j, &before, &mut moved);
         for (k, &p) in chosen.iter().enumerate() {
             let increment = now[p] - moved[k * dim + i];
-            all[k].push((increment.signum(), chain.nodes(i, j).cdf(-increment.abs()).ln()));
+            all[k].push(tail(chain.nodes(i, j), increment));
         }
     }
     Ok(all)
+}
+
+/// On which side of the law an increment lies, of zero or of the median if it is skewed, and the logarithm of the chance to
+/// go further there.
+fn tail(nodes: &Nodes, increment: f64) -> (f64, f64) {
+    if nodes.means().is_none() {
+        return (increment.signum(), nodes.cdf(-increment.abs()).ln());
+    }
+    let (below, above) = (nodes.cdf(increment), nodes.sf(increment));
+    if above < below { (1.0, above.ln()) } else { (-1.0, below.ln()) }
+}
+
+/// The density of skewed noise to either side of its median.
+fn skewed_density(
+    scene: &Scene,
+    i: usize,
+    (law, median): (&Law, f64),
+    paths: &[Vec<(f64, f64)>],
+    reference: f64,
+) -> Figure {
+    let distance = |&(sign, tail): &(f64, f64)| (sign, law.side_distance(sign, tail));
+    let all: Vec<(f64, f64)> = paths.iter().flatten().map(distance).filter(|d| d.1.is_finite() && d.1 > 0.0).collect();
+    let far = all.iter().map(|d| d.1).fold(4.0 * law.half(), f64::max) * 1.5;
+    let near = law.half() / 30.0;
+    let at = |share: f64| near * (far / near).powf(share);
+    let xs: Vec<f64> = (0..COUNT).map(|k| at(k as f64 / (COUNT - 1) as f64)).collect();
+    let mut figure = Figure::new(
+        &scene.id("density", i),
+        scene.title("noise of a step", i),
+        Axis::log(format!(
+            "distance from the median {} of a step of {}",
+            crate::number::brief(median),
+            crate::number::brief(reference)
+        )),
+        Axis::log("density"),
+    );
+    for (name, label, colour, sign) in [("up", "upward", "blue", 1.0), ("down", "downward", "brown", -1.0)] {
+        let model: Vec<f64> = xs.iter().map(|x| law.side_density(sign, *x)).collect();
+        let own: Vec<f64> = all.iter().filter(|d| d.0 == sign).map(|d| d.1).collect();
+        let (places, found) = histogram(&own, at);
+        let share = own.len() as f64 / all.len().max(1) as f64;
+        let found = found.into_iter().map(|density| share * density).collect();
+        let [x, y, place, found_in] = ["distance", "model", "place", "found"].map(|column| format!("{column}_{name}"));
+        figure = figure
+            .column(&x, "distance", digits(xs.clone()))
+            .column(&y, format!("model, {label}"), digits(model))
+            .column(&place, "distance", digits(places))
+            .column(&found_in, format!("posterior paths, {label}"), digits(found))
+            .layer(Layer { aside: true, ..Layer::line(&format!("model, {label}"), colour, &x, &y) })
+            .layer(Layer::points(&format!("posterior paths, {label}"), colour, &place, &found_in));
+    }
+    figure.caption = format!(
+        "Density of the skewed noise above and below its median on logarithmic axes, where a power-law tail is a straight \
+         line, and the increments of {} posterior paths after removing the drift. Increments over other step lengths are \
+         converted by their rank.",
+        paths.len()
+    );
+    figure
 }
 
 fn density(scene: &Scene, i: usize, law: &Law, paths: &[Vec<(f64, f64)>], reference: f64) -> Figure {

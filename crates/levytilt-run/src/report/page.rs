@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+use super::equation::Equation;
 use super::figure::Figure;
 use crate::number::readable;
 
@@ -52,6 +53,8 @@ pub enum Block {
     Warning(String),
     /// Single figures with their names and a remark.
     Facts(Vec<Fact>),
+    /// The equation of a drift.
+    Equation(Equation),
     /// A table.
     Table(Table),
     /// A figure across the page.
@@ -210,6 +213,7 @@ fn block(block: &Block) -> String {
         Block::Facts(facts) => {
             format!("<dl class=\"facts\">{}</dl>\n", facts.iter().map(fact).collect::<String>())
         }
+        Block::Equation(equation) => equation.html(),
         Block::Table(rows) => table(rows),
         Block::Figure(figure) => place(figure),
         Block::Pair(figures) => {

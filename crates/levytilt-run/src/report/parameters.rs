@@ -8,12 +8,13 @@ use levytilt::solve::Transform;
 use super::page::{Cell, Table};
 use crate::number::readable;
 use crate::settings::DriftName;
+use crate::workflow::fit::bayes::{PosteriorSummary, Spread};
 
 /// Half the width of a 90% interval, in standard errors.
 pub const NINETY: f64 = 1.645;
 
 /// The table of parameters.
-pub fn table(fit: &Fit, drift: DriftName, noise: &str) -> Table {
+pub fn table(fit: &Fit, drift: &DriftName, noise: &str) -> Table {
     let mut shifts = fit.shift.iter().copied();
     // One shift for each that is not fixed, or none at all.
     let mut shift = |p: &Estimate| if p.fixed { 0.0 } else { shifts.next().unwrap_or(0.0) };
@@ -31,6 +32,27 @@ pub fn table(fit: &Fit, drift: DriftName, noise: &str) -> Table {
                 .into(),
         head: head.map(String::from).into(),
         rows,
+        ..Table::default()
+    }
+}
+
+/// The table of weighted draws.
+pub fn posterior_table(found: &PosteriorSummary) -> Table {
+    let row = |(name, p): (&String, &Spread)| {
+        let mut cells = vec![Cell::text(name)];
+        cells.extend([p.mean, p.sd, p.q05, p.q25, p.q50, p.q75, p.q95].map(Cell::number));
+        cells
+    };
+    let k_hat = found.k_hat.map_or(String::new(), |k| format!(", k\u{302} {k:.2}"));
+    let caption = format!(
+        "Posterior of the parameters: {} draws weighted by exact evidence and prior, worth {:.0} equal ones{k_hat}.",
+        found.draws, found.effective_sample_size
+    );
+    let head = ["parameter", "mean", "sd", "5%", "25%", "median", "75%", "95%"];
+    Table {
+        caption,
+        head: head.map(String::from).into(),
+        rows: found.parameters.iter().map(row).collect(),
         ..Table::default()
     }
 }
@@ -54,8 +76,14 @@ fn row(p: &Estimate, transform: Transform, shift: f64, about: &str) -> Vec<Cell>
 }
 
 /// What a parameter is, from the entry of its family.
-fn about(name: &str, drift: DriftName, noise: &str) -> &'static str {
+fn about(name: &str, drift: &DriftName, noise: &str) -> &'static str {
     let plain = name.split('[').next().unwrap_or(name);
+    if drift.formula_names().iter().any(|known| known == plain) {
+        return "parameter of the formula";
+    }
+    if plain.starts_with("season") && plain.contains('_') {
+        return "coefficient of a Fourier term of the drift";
+    }
     let of_drift = drift.family().and_then(|family| family.parameter(plain));
     let of_noise = || Family::named(noise).and_then(|family| family.parameter(plain));
     let of_none = || registry::find(plain).map(|listed| listed.entry());
@@ -77,8 +105,8 @@ mod tests {
     fn identity_every_parameter_has_a_meaning() {
         for listed in registry::all() {
             let (family, entry) = listed.owners[0];
-            let drift = DriftName::named(family).unwrap_or(DriftName::NONE);
-            assert_eq!(about(&format!("{}[A]", listed.name), drift, family), entry.about);
+            let drift = DriftName::read(family).unwrap_or(DriftName::NONE);
+            assert_eq!(about(&format!("{}[A]", listed.name), &drift, family), entry.about);
         }
     }
 

@@ -6,6 +6,7 @@ use super::compact::{pick, short, thin};
 use super::figure::{Axis, Figure, Layer};
 use super::page::Block;
 use super::scene::Scene;
+use crate::workflow::fit::outliers::probable;
 
 /// Most times drawn over all dimensions; of more, the extremes are kept.
 const MOST: usize = 12_000;
@@ -40,7 +41,7 @@ fn lone_values(scene: &Scene, i: usize, jumps: &Jumps) -> Option<Block> {
         Block::Warning(format!(
             "{of}{} of {} probable jumps come in pairs, there and back around a single value: a sign of outliers in the \
              data. With Gaussian observation noise the model explains them as jumps of the state, which lowers alpha. If \
-             they are wrong values, leave those fields empty and fit again.",
+             they are wrong values, fit again with --errors outliers, or leave those fields empty.",
             2 * pairs,
             times.len()
         ))
@@ -136,6 +137,14 @@ fn path(scene: &Scene, i: usize, jumps: &Jumps) -> Figure {
         figure = jumps.columns(figure).column("jump_state", "state after it", short(pick(&all[2], &jumps.places())));
         let marks = Layer::marks("probable jumps, with size", "red", ["jump_time", "jump_state"], "jump_size");
         figure = figure.layer(Layer { probability: Some("jump_probability".into()), ..marks });
+    }
+    let wrong: Vec<usize> =
+        probable(fit, scene.table).iter().filter(|value| value.column == i).map(|value| value.row).collect();
+    if !wrong.is_empty() {
+        figure = figure
+            .column("wrong_time", "time of a wrong value", pick(&scene.table.times, &wrong))
+            .column("wrong", "probably wrong", short(pick(&scene.table.columns[i], &wrong)))
+            .layer(Layer::points("probably wrong values", "red", "wrong_time", "wrong"));
     }
     figure.caption = caption(fit.times.len(), keep.len(), (seen.len(), rows.len()), jumps.0.len(), jump_above(scene));
     (figure.dimension, figure.link, figure.height) = (scene.dimension(i), Some("time".into()), Some(430));

@@ -50,7 +50,8 @@ pub fn score_page(scores: &Scores, ahead: &Ahead, truths: &[Vec<(usize, f64)>]) 
         kind: "score".into(),
         title: format!("{}: how good was the forecast?", ahead.dimensions.join(", ")),
         lead: format!(
-            "Mean CRPS {} (fair) over {} times and {} paths, in the unit of the record; smaller is better.",
+            "Scores of {}: mean CRPS {} (fair) over {} times and {} paths, in the unit of the record; smaller is better.",
+            scores.of,
             readable(scores.crps),
             scores.times.len(),
             scores.paths

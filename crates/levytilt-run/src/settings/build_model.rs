@@ -1,16 +1,17 @@
 //! Build a model from settings, and say which parameters are missing, foreign or out of their domain.
 
 use anyhow::Result;
-use levytilt::drift::{DriftFamily, Neural};
+use levytilt::drift::{Drift, DriftFamily, Neural};
 use levytilt::fit::{NetworkSize, Spec};
 use levytilt::noise::{FAMILIES, Family, Noise, PlusBrownian};
 use levytilt::parameter::ParameterEntry;
 use levytilt::registry::{BROWNIAN, OBSERVATION_STD, X0, X0_STD};
-use levytilt::{Model, Start};
+use levytilt::series::TimeGrid;
+use levytilt::{ErrorKind, Errors, Model, Start};
 
 use crate::failure::bad;
 use crate::settings::parameters::Section as Table;
-use crate::settings::{Clock, DriftName, DriftSettings, ModelSettings, NoiseName, Settings};
+use crate::settings::{Clock, DriftName, DriftSettings, ModelSettings, Named, NoiseName, Settings};
 
 /// A model with the names and values of its parameters, as users write them.
 #[derive(Debug)]
@@ -18,22 +19,26 @@ pub struct Built {
     /// The model.
     pub model: Model,
     /// Parameters of drift, noise and observation.
-    pub parameters: Vec<(&'static str, f64)>,
+    pub parameters: Vec<(String, f64)>,
 }
 
 /// The model that `settings` describe for `command`. The start must be settled: [`settle_start`].
 pub fn build(settings: &Settings, command: &str) -> Result<Built> {
     check_supported(settings, command)?;
     let family = family(settings, command)?;
-    let sections = [drift_section(settings), noise_section(settings, family)];
+    let sections = [drift_section(settings), noise_section(settings, family), error_section(settings)];
     sections.iter().try_for_each(Section::check_foreign)?;
+    check_named(settings, &sections[0])?;
     let parameters = complete(&sections, settings, command)?;
     let value = |name: &str| parameters.iter().find(|(known, _)| *known == name).map_or(f64::NAN, |(_, value)| *value);
-    let values = |entries: &[ParameterEntry]| entries.iter().map(|entry| value(entry.name)).collect::<Vec<_>>();
-    let (drift, _) = drift_of(settings, command)?;
-    let drift = drift.build(&values(drift.parameters))?;
-    let noise = with_brownian(family.build(&values(family.parameters))?, settings.model.values.get(BROWNIAN))?;
-    let model = Model::new(drift, noise, value(OBSERVATION_STD), start(&settings.model))?;
+    let values = |section: &Section| section.needs.iter().map(|name| value(name)).collect::<Vec<_>>();
+    let drift: Box<dyn Drift> = match settings.formula()? {
+        Some(formula) => Box::new(formula.drift(&values(&sections[0]))?),
+        None => drift_of(settings, command)?.0.build(&values(&sections[0]))?,
+    };
+    let noise = with_brownian(family.build(&values(&sections[1]))?, settings.model.values.get(BROWNIAN))?;
+    let errors = Errors::of(settings.errors().build(&values(&sections[2]))?);
+    let model = Model::new(drift, noise, value(OBSERVATION_STD), start(&settings.model))?.with_errors(&errors);
     Ok(Built { model, parameters })
 }
 
@@ -43,17 +48,19 @@ pub fn open_model(settings: &Settings, names: &[String], command: &str) -> Resul
     check_supported(settings, command)?;
     let open = settings.noise() == NoiseName::AUTO && command == "fit";
     let family = if open { &FAMILIES[0] } else { family(settings, command)? };
-    let sections = [drift_section(settings), noise_section(settings, family)];
+    let sections = [drift_section(settings), error_section(settings), noise_section(settings, family)];
     // Which names no family knows is the library's to say.
-    sections[..if open { 1 } else { 2 }].iter().try_for_each(Section::check_foreign)?;
+    sections[..if open { 2 } else { 3 }].iter().try_for_each(Section::check_foreign)?;
     let (drift, network) = drift_of(settings, command)?;
     let given = sections.iter().flat_map(|section| section.given.clone());
     let rest = [OBSERVATION_STD, BROWNIAN].map(|name| (name, settings.model.values.get(name)));
-    let given = given.chain(rest.into_iter().filter_map(|(name, value)| Some((name, value?))));
-    let given = given.map(|(name, value)| (name.to_string(), value));
-    let given = given.chain(settings.parameters.iter().map(|(name, value)| (name.clone(), *value))).collect();
+    let given = given.chain(rest.into_iter().filter_map(|(name, value)| Some((name.to_string(), value?))));
+    check_plain(settings)?;
+    let named = settings.parameters.iter().filter_map(|(name, named)| Some((name.clone(), named.value()?)));
+    let given = given.chain(named).collect();
     let [x0, x0_std] = [X0, X0_STD].map(|name| settings.model.values.get(name));
-    Ok(Spec { drift, network, noise: family, names: names.to_vec(), given, x0, x0_std })
+    let (formula, errors) = (settings.formula()?, settings.errors());
+    Ok(Spec { network, formula, names: names.to_vec(), given, errors, x0, x0_std, ..Spec::new(drift, family) })
 }
 
 /// The family of the drift, or the size of a network and no drift beside it.
@@ -66,6 +73,9 @@ fn drift_of(settings: &Settings, command: &str) -> Result<(&'static DriftFamily,
     }
     if width.or(depth).is_some() {
         return Err(bad("--width and --depth belong to drift neural: give --drift neural"));
+    }
+    if settings.formula()?.is_some() {
+        return Ok((DriftFamily::none(), None));
     }
     let name = settings.drift();
     let family = name.family().ok_or_else(|| bad(format!("{command} does not know drift \"{name}\"")))?;
@@ -85,15 +95,28 @@ pub fn closed_model(settings: &Settings, names: &[String], network: Option<Neura
     }
 }
 
+/// The latent times for observations at `times`. A law whose steps do not add up is that of the steps between observations:
+/// they are not split unless steps are asked for, so that one observation more or less does not change it.
+pub fn latent_times(settings: &Settings, times: &[f64]) -> levytilt::Result<TimeGrid> {
+    match settings.grid.steps {
+        None if settings.noise() == NoiseName::STUDENT => TimeGrid::unsplit(times),
+        steps => TimeGrid::new(times, steps),
+    }
+}
+
 /// Write defaults and the prior of the start into `settings`, so that what is saved is what was computed.
 ///
-/// Without x0 the start is Gaussian around `first_seen`, with x0_std or else 10 observation standard deviations: wide against the
+/// Without x0 the start is Gaussian around `first_seen`, with x0_std or else 10 observation standard deviations, in units of
+/// `known_error` if errors are known: wide against the
 /// error, so that the first observation decides.
-pub fn settle_start(settings: &mut Settings, first_seen: f64) {
+pub fn settle_start(settings: &mut Settings, first_seen: f64, known_error: Option<f64>) {
     let values = &mut settings.model.values;
     if values.get(X0).is_none() {
         values.set(X0, Some(first_seen));
-        values.set(X0_STD, values.get(X0_STD).or(values.get(OBSERVATION_STD).map(|std| 10.0 * std)));
+        values.set(
+            X0_STD,
+            values.get(X0_STD).or(values.get(OBSERVATION_STD).map(|std| 10.0 * std * known_error.unwrap_or(1.0))),
+        );
     }
 }
 
@@ -128,16 +151,15 @@ fn family(settings: &Settings, command: &str) -> Result<&'static Family> {
 struct Section {
     table: Table,
     owner: String,
-    needs: &'static [ParameterEntry],
-    given: Vec<(&'static str, f64)>,
+    needs: Vec<String>,
+    given: Vec<(String, f64)>,
 }
 
 impl Section {
     fn check_foreign(&self) -> Result<()> {
-        let foreign = self.given.iter().find(|(name, _)| self.needs.iter().all(|entry| entry.name != *name));
+        let foreign = self.given.iter().find(|(name, _)| !self.needs.contains(name));
         let Some((name, _)) = foreign else { return Ok(()) };
-        let needs: Vec<&str> = self.needs.iter().map(|entry| entry.name).collect();
-        let needs = if needs.is_empty() { "no parameters".into() } else { needs.join(", ") };
+        let needs = if self.needs.is_empty() { "no parameters".into() } else { self.needs.join(", ") };
         let (flag, table, owner) = (flag(name), self.table.name(), &self.owner);
         Err(bad(format!("{flag} ([{table}] {name}) does not belong to {owner}, which takes {needs}")))
     }
@@ -148,19 +170,49 @@ impl Section {
 }
 
 /// All parameters with their values, or an error that lists everything that is missing.
-fn complete(sections: &[Section], settings: &Settings, command: &str) -> Result<Vec<(&'static str, f64)>> {
-    let needed = sections.iter().flat_map(|s| s.needs.iter().map(|entry| (s.table, entry.name, s.value(entry.name))));
+fn complete(sections: &[Section], settings: &Settings, command: &str) -> Result<Vec<(String, f64)>> {
+    let named = |name: &str| settings.parameters.get(name).and_then(Named::value);
+    let value = |s: &Section, name: &str| s.value(name).or_else(|| named(name));
+    let needed = sections.iter().flat_map(|s| s.needs.iter().map(move |name| (s.table, name.as_str(), value(s, name))));
     let observation = (Table::Model, OBSERVATION_STD, settings.model.values.get(OBSERVATION_STD));
     let all: Vec<_> = needed.chain([observation]).collect();
     let missing: Vec<_> = all.iter().filter(|(_, _, value)| value.is_none()).collect();
     if missing.is_empty() {
         let brownian = settings.model.values.get(BROWNIAN).map(|value| (BROWNIAN, value));
-        return Ok(all.iter().filter_map(|(_, name, value)| Some((*name, (*value)?))).chain(brownian).collect());
+        let all = all.iter().filter_map(|(_, name, value)| Some((*name, (*value)?)));
+        return Ok(all.chain(brownian).map(|(name, value)| (name.to_string(), value)).collect());
     }
     let names: Vec<_> = missing.iter().map(|(_, name, _)| *name).collect();
-    let remedies: Vec<_> =
-        missing.iter().map(|(table, name, _)| format!("{} or [{}] {name}", flag(name), table.name())).collect();
+    let remedy = |(table, name, _): &&(Table, &str, Option<f64>)| match Table::of(name) {
+        Some(_) => format!("{} or [{}] {name}", flag(name), table.name()),
+        None => format!("--set {name}=VALUE or [parameters] {name}"),
+    };
+    let remedies: Vec<_> = missing.iter().map(remedy).collect();
     Err(bad(format!("{command} needs {}: give {}", names.join(", "), remedies.join("; "))))
+}
+
+/// Parameters given by name must be those of the drift, unless they name a dimension or belong elsewhere.
+fn check_named(settings: &Settings, drift: &Section) -> Result<()> {
+    check_plain(settings)?;
+    let odd = |name: &&String| !name.contains('[') && !drift.needs.contains(name) && Table::of(name).is_none();
+    match settings.parameters.keys().find(odd) {
+        Some(name) => {
+            Err(bad(format!("[parameters] {name} (--set {name}=VALUE): {} has no parameter of this name", drift.owner)))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Only parameters of a formula have bounds, guesses and priors of their own.
+fn check_plain(settings: &Settings) -> Result<()> {
+    let names = settings.formula_names();
+    match settings.parameters.iter().find(|(name, named)| !named.is_plain() && !names.contains(name)) {
+        Some((name, _)) => Err(bad(format!(
+            "[parameters] {name}: guess, low, high and prior are for parameters of a formula; give a number, or name {name} \
+             in the formula of the drift"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// The flag of a key.
@@ -173,8 +225,11 @@ fn drift_section(settings: &Settings) -> Section {
     Section {
         table: Table::Drift,
         owner: format!("drift {name}"),
-        needs: name.family().map_or(&[], |family| family.parameters),
-        given: settings.drift.values.given().collect(),
+        needs: match (settings.formula_names(), name.family()) {
+            (names, _) if !names.is_empty() => names,
+            (_, family) => family.map_or(Vec::new(), |family| names_of(family.parameters)),
+        },
+        given: settings.drift.values.given().map(|(name, value)| (name.to_string(), value)).collect(),
     }
 }
 
@@ -183,9 +238,28 @@ fn noise_section(settings: &Settings, family: &Family) -> Section {
     Section {
         table: Table::Model,
         owner: format!("noise {}", family.name),
-        needs: family.parameters,
-        given: settings.model.values.given().filter(|(name, _)| of_noise(name)).collect(),
+        needs: names_of(family.parameters),
+        given: (settings.model.values.given().filter(|(name, _)| of_noise(name)))
+            .map(|(name, value)| (name.to_string(), value))
+            .collect(),
     }
+}
+
+fn error_section(settings: &Settings) -> Section {
+    let kind = settings.errors();
+    let of_errors = |name: &str| ErrorKind::ALL.iter().any(|k| k.parameters().iter().any(|entry| entry.name == name));
+    Section {
+        table: Table::Model,
+        owner: format!("errors {}", kind.name()),
+        needs: names_of(kind.parameters()),
+        given: (settings.model.values.given().filter(|(name, _)| of_errors(name)))
+            .map(|(name, value)| (name.to_string(), value))
+            .collect(),
+    }
+}
+
+fn names_of(entries: &[ParameterEntry]) -> Vec<String> {
+    entries.iter().map(|entry| entry.name.to_string()).collect()
 }
 
 /// Add Brownian motion unless it is nought.

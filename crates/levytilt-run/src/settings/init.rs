@@ -1,13 +1,14 @@
 //! Write a settings file that explains itself.
 
 use anyhow::Result;
+use levytilt::ErrorKind;
 use levytilt::registry::Listed;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
 use crate::failure::bad;
-use crate::settings::names::{Drifts, Listing, Noises};
+use crate::settings::names::{Drifts, ErrorLaws, Listing, Noises};
 use crate::settings::parameters::Section;
 use crate::settings::{DriftName, NoiseName};
 
@@ -15,8 +16,9 @@ use crate::settings::{DriftName, NoiseName};
 pub fn template() -> String {
     let drifts = choice("drift", DriftName::OU.as_str(), &Drifts::listed());
     let noises = choice("noise", NoiseName::STABLE.as_str(), &Noises::listed());
+    let errors = choice("errors", ErrorKind::Gaussian.name(), &ErrorLaws::listed());
     let keys = |section: Section| section.listed().map(key).collect::<Vec<_>>().join("\n");
-    let model = [drifts, noises, keys(Section::Model)].join("\n");
+    let model = [drifts, noises, errors, keys(Section::Model)].join("\n");
     include_str!("init.toml").replace("{model}", &model).replace("{drift}", &keys(Section::Drift))
 }
 
@@ -94,7 +96,7 @@ mod tests {
         let sections: Vec<&String> = table.keys().collect();
         assert_eq!(sections, ["data", "drift", "grid", "model", "parameters", "simulate", "solve"]);
         assert_eq!(table["model"].as_table().unwrap().len(), 3 + Section::Model.names().count());
-        assert_eq!(table["drift"].as_table().unwrap().len(), 2 + Section::Drift.names().count());
+        assert_eq!(table["drift"].as_table().unwrap().len(), 4 + Section::Drift.names().count());
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH + 2));
     }
 

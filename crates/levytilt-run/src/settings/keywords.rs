@@ -6,10 +6,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{
-    DataSettings, DriftSettings, GridSettings, ModelSettings, PaperSettings, Settings, SimulateSettings, SolveSettings,
-    parameters,
+    DataSettings, DriftName, DriftSettings, GridSettings, ModelSettings, PaperSettings, Settings, SimulateSettings,
+    SolveSettings, parameters,
 };
-use crate::failure::bad;
+use crate::failure::{bad, brief};
 
 /// The sections that hold keywords: their names, their keys, and how a key and its value are tried.
 const SECTIONS: [Section; 7] = [
@@ -48,6 +48,12 @@ pub fn keywords(sections: &[&str]) -> Vec<String> {
     wanted.flat_map(|(_, keys, _)| keys()).collect()
 }
 
+/// Names of the parameters of the formula among the keywords, if there is one.
+fn formula_names(given: &Map<String, Value>) -> Vec<String> {
+    let drift = given.get("drift").and_then(Value::as_str).and_then(|text| DriftName::read(text).ok());
+    drift.map_or(Vec::new(), |drift| drift.formula_names())
+}
+
 impl Settings {
     /// The settings that flat keywords describe; `parameters` holds values of single dimensions.
     ///
@@ -55,15 +61,27 @@ impl Settings {
     /// An unknown keyword; a value of the wrong kind, with its keyword.
     pub fn from_keywords(given: Map<String, Value>) -> Result<Self> {
         let mut sections = Map::new();
+        let named = formula_names(&given);
         for (key, value) in given.into_iter().filter(|(_, value)| !value.is_null()) {
+            if let ("parameters", Value::Object(given), Some(Value::Object(known))) =
+                (key.as_str(), &value, sections.get_mut("parameters"))
+            {
+                known.extend(given.clone());
+                continue;
+            }
             if key == "parameters" {
                 sections.insert(key, value);
+                continue;
+            }
+            if named.contains(&key) && parameters::Section::of(&key).is_none() {
+                let place = sections.entry("parameters").or_insert_with(|| Value::Object(Map::new()));
+                place.as_object_mut().into_iter().for_each(|place| drop(place.insert(key.clone(), value.clone())));
                 continue;
             }
             let Some((section, _, attempt)) = SECTIONS.iter().find(|(_, keys, _)| keys().contains(&key)) else {
                 return Err(bad(format!("{key} is not the name of a setting")));
             };
-            let shown = value.to_string();
+            let shown = brief(&value);
             let single = Map::from_iter([(key.clone(), value)]);
             attempt(&single).map_err(|error| bad(format!("{key} = {shown}: {error}")))?;
             let place = sections.entry(*section).or_insert_with(|| Value::Object(Map::new()));
@@ -110,6 +128,8 @@ mod tests {
         assert!(said(json!({"alpha": "much"})).starts_with("alpha = \"much\": invalid type: string"));
         assert!(said(json!({"noise": "pink"})).contains("unknown noise `pink`, expected one of stable"));
         assert!(said(json!({"sclae": 1.0})).contains("sclae"));
+        let long = said(json!({"alpha": vec![1.5; 1000]}));
+        assert!(long.starts_with("alpha = [1.5,1.5") && long.len() < 400, "an array is not repeated: {long}");
         assert!(said(json!({"parameters": {"x0[a]": "b"}})).starts_with("parameters: "));
     }
 }

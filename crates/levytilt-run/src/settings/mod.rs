@@ -1,15 +1,20 @@
 //! Hold every setting once, as key of a TOML file and as flag alike.
 
 pub mod build_model;
+mod drift_name;
 pub mod init;
 pub mod keywords;
 mod name;
+mod named;
 pub mod names;
 pub mod parameters;
+pub mod season;
 
 use anyhow::Result;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use levytilt::ErrorKind;
+use levytilt::drift::Formula;
 use levytilt::noise::FAMILIES;
 use levytilt_paper::published::{Gradient, Kl, Motion, PaperOptions};
 use serde::{Deserialize, Serialize};
@@ -18,10 +23,15 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::{bad, brief};
 use crate::table::bytes::read_settings;
+use crate::table::decimal::Decimal;
+use crate::table::format::{Format, Separator};
+use crate::table::time::Length;
 
+pub use drift_name::DriftName;
 pub use levytilt::solve::Method;
 pub use name::name_of;
-pub use names::{DriftName, NoiseName};
+pub use named::Named;
+pub use names::{ErrorName, NoiseName};
 pub use parameters::{Section, Values};
 
 /// All settings. A value left out is `None`; what that means depends on the command.
@@ -37,9 +47,9 @@ pub struct Settings {
     /// Parameters of the drift.
     #[serde(skip_serializing_if = "is_empty")]
     pub drift: DriftSettings,
-    /// Parameters of single dimensions, by names such as `theta[NVDA]`.
+    /// Parameters of single dimensions, by names such as `theta[NVDA]`, and of a formula.
     #[serde(skip_serializing_if = "is_empty")]
-    pub parameters: BTreeMap<String, f64>,
+    pub parameters: BTreeMap<String, Named>,
     /// Latent times.
     #[serde(skip_serializing_if = "is_empty")]
     pub grid: GridSettings,
@@ -69,22 +79,52 @@ pub struct DataSettings {
     /// Value columns to fit jointly, separated by commas: fit [default: all]
     #[arg(long, value_name = "NAMES", help_heading = "Data", value_delimiter = ',')]
     pub columns: Option<Vec<String>>,
+    /// Column of known standard deviations of the values, which are then multiplied by observation_std: fit
+    #[arg(long, value_name = "NAME", help_heading = "Data")]
+    pub error_column: Option<String>,
+    /// Column that holds the times [default: the first, or the first after row numbers]
+    #[arg(long, value_name = "NAME", help_heading = "Data")]
+    pub time_column: Option<String>,
+    /// How dates are written, such as %d.%m.%Y or "%m/%d/%Y %H:%M"; or seconds, milliseconds (Unix time), or number
+    /// [default: recognised]
+    #[arg(long, value_name = "FORMAT", help_heading = "Data")]
+    pub date_format: Option<String>,
+    /// What separates fields: comma, semicolon, tab, pipe or space [default: recognised]
+    #[arg(long, value_name = "NAME", help_heading = "Data")]
+    pub separator: Option<Separator>,
+    /// Decimal mark: point or comma [default: recognised]
+    #[arg(long, value_name = "NAME", help_heading = "Data")]
+    pub decimal: Option<Decimal>,
 }
 
 impl DataSettings {
-    /// The value columns to read; all of them if none is named.
+    /// The columns to read: values and their known errors; all of them if no value column is named.
     pub fn chosen(&self) -> Vec<String> {
-        self.column.iter().chain(self.columns.iter().flatten()).cloned().collect()
+        let values: Vec<String> = self.column.iter().chain(self.columns.iter().flatten()).cloned().collect();
+        let errors = self.error_column.iter().filter(|name| !values.is_empty() && !values.contains(name)).cloned();
+        values.iter().cloned().chain(errors).collect()
+    }
+
+    /// How the table is written.
+    pub fn format(&self) -> Format {
+        Format {
+            separator: self.separator,
+            decimal: self.decimal,
+            date_format: self.date_format.clone(),
+            time_column: self.time_column.clone(),
+        }
     }
 }
 
 /// `[model]`: names of drift and noise, and values of the parameters of noise, observation and start.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelSettings {
-    /// Family of the drift.
+    /// Family of the drift, or its formula.
     pub drift: Option<DriftName>,
     /// Family of the noise.
     pub noise: Option<NoiseName>,
+    /// Law of the observation errors.
+    pub errors: Option<ErrorName>,
     /// Parameters of the noise, of observation and of the start.
     pub values: Values,
     /// How time runs.
@@ -100,6 +140,10 @@ pub struct DriftSettings {
     pub width: Option<usize>,
     /// Layers of a network.
     pub depth: Option<usize>,
+    /// Periods of Fourier terms.
+    pub season: Option<Vec<Length>>,
+    /// Harmonics of each period.
+    pub harmonics: Option<usize>,
 }
 
 impl DriftSettings {
@@ -154,6 +198,12 @@ pub struct SolveSettings {
     /// Whether method neural learns parameters jointly with its networks
     #[arg(skip)]
     pub alongside: Option<bool>,
+    /// Whether `fit` draws the parameters from their posterior
+    #[arg(skip)]
+    pub bayes: Option<bool>,
+    /// Number of these draws
+    #[arg(skip)]
+    pub draws: Option<usize>,
     /// Size from which a move counts as a jump, in the unit of the data
     #[arg(skip)]
     pub jump_above: Option<f64>,
@@ -313,9 +363,15 @@ impl Settings {
         if self.model.noise.is_some_and(|noise| noise != below.noise()) {
             below.clear_noise_parameters();
         }
-        if self.model.drift.is_some_and(|drift| drift != below.drift()) {
-            below.drift = DriftSettings::default();
-            below.keep_parameters(|name| Section::of(name) != Some(Section::Drift));
+        if self.model.errors.is_some_and(|errors| errors.kind() != below.errors()) {
+            below.keep_parameters(|name| !is_of_errors(name));
+            below.model.values.retain(|name| !is_of_errors(name));
+        }
+        if self.model.drift.as_ref().is_some_and(|drift| *drift != below.drift()) {
+            let DriftSettings { season, harmonics, .. } = below.drift;
+            below.drift = DriftSettings { season, harmonics, ..DriftSettings::default() };
+            let named = below.formula_names();
+            below.keep_parameters(|name| Section::of(name) != Some(Section::Drift) && !named.iter().any(|n| n == name));
         }
         // Larger ones may have come from a caller in Rust.
         let table = |settings: Self| {
@@ -337,19 +393,65 @@ impl Settings {
         self.model.noise.unwrap_or(NoiseName::STABLE)
     }
 
+    /// The law of the observation errors, with its default.
+    pub fn errors(&self) -> ErrorKind {
+        self.model.errors.map_or(ErrorKind::Gaussian, ErrorName::kind)
+    }
+
     /// The drift, with its default.
     pub fn drift(&self) -> DriftName {
-        self.model.drift.unwrap_or(DriftName::OU)
+        self.model.drift.clone().unwrap_or(DriftName::OU)
+    }
+
+    /// The formula of the drift, if it is one, with what is known of its parameters.
+    ///
+    /// # Errors
+    /// Bounds, guesses or values of its parameters that do not fit together.
+    pub fn formula(&self) -> Result<Option<Formula>> {
+        let Some(mut formula) = self.plain_formula()? else { return Ok(None) };
+        for (name, named) in &self.parameters {
+            if formula.parameters().iter().any(|parameter| parameter.name == *name) {
+                formula = named.apply(name, formula)?;
+            }
+        }
+        Ok(Some(formula))
+    }
+
+    /// The formula of the drift, of what was typed or of a family with seasons.
+    fn plain_formula(&self) -> Result<Option<Formula>> {
+        let terms = season::terms(&self.drift)?;
+        match (self.drift(), terms) {
+            (DriftName::Formula(text), None) => Ok(Some(Formula::parse(&text)?)),
+            (DriftName::Formula(text), Some(terms)) => Ok(Some(Formula::parse(&format!("{text}{terms}"))?)),
+            (DriftName::Listed(_), None) => Ok(None),
+            (DriftName::Listed(name), Some(terms)) => match name.family() {
+                Some(family) => Ok(Some(family.with_terms(&terms)?)),
+                None => Err(bad(format!("--season does not go with drift {name}; give another --drift, or a formula"))),
+            },
+        }
+    }
+
+    /// Names of the parameters of the formula, if the drift is one.
+    pub fn formula_names(&self) -> Vec<String> {
+        let formula = self.plain_formula().ok().flatten();
+        formula.iter().flat_map(|formula| formula.parameters().iter().map(|parameter| parameter.name.clone())).collect()
     }
 
     /// Give a value to a parameter of one dimension.
     ///
     /// # Errors
-    /// A name that the registry does not list.
+    /// A name that neither the registry nor the formula of the drift has.
     pub fn hold(&mut self, name: &str, value: f64) -> Result<()> {
+        if let Some(named) = self.parameters.get_mut(name) {
+            *named = named.with_value(value);
+            return Ok(());
+        }
         match Section::of(name) {
             Some(Section::Drift) => self.drift.values.set(name, Some(value)),
             Some(Section::Model) => self.model.values.set(name, Some(value)),
+            None if self.formula_names().iter().any(|known| known == name) => {
+                self.parameters.insert(name.into(), value.into()).is_none()
+            }
             None => return Err(bad(format!("{name} is not a parameter of any drift or noise"))),
         };
         Ok(())
@@ -366,14 +468,20 @@ impl Settings {
     }
 }
 
+/// Whether a parameter belongs to a law of the observation errors.
+fn is_of_errors(name: &str) -> bool {
+    ErrorKind::ALL.iter().any(|kind| kind.parameters().iter().any(|entry| entry.name == name))
+}
+
 /// Whether a parameter belongs to a family of noise.
 fn is_of_noise(name: &str) -> bool {
     FAMILIES.iter().any(|family| family.parameter(name).is_some())
 }
 
-/// Read `NAME[DIMENSION]=VALUE`.
+/// Read `NAME=VALUE`, where the name may have a dimension: `NAME[DIMENSION]=VALUE`.
 pub fn parse_parameter(text: &str) -> Result<(String, f64), String> {
-    let (name, value) = text.rsplit_once('=').ok_or("expected NAME[DIMENSION]=VALUE, such as theta[NVDA]=3")?;
+    let (name, value) =
+        text.rsplit_once('=').ok_or("expected NAME=VALUE or NAME[DIMENSION]=VALUE, such as k=3 or theta[NVDA]=3")?;
     let value = value.trim().parse::<f64>().map_err(|_| format!("{value} is not a number"))?;
     Ok((name.trim().to_string(), value))
 }

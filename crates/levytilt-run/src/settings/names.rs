@@ -1,6 +1,7 @@
 //! Choose a drift or a noise by a name that the library's registry lists.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use levytilt::ErrorKind;
 use levytilt::drift::{DRIFT_FAMILIES, DriftFamily};
 use levytilt::noise::{FAMILIES, Family};
 use levytilt::parameter::ParameterEntry;
@@ -30,8 +31,12 @@ pub struct Drifts;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Noises;
 
-/// A drift.
-pub type DriftName = Name<Drifts>;
+/// The laws of observation errors.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ErrorLaws;
+
+/// A law of observation errors.
+pub type ErrorName = Name<ErrorLaws>;
 /// A noise.
 pub type NoiseName = Name<Noises>;
 
@@ -47,7 +52,7 @@ impl Listing for Drifts {
         let family = |f: &DriftFamily| (f.name, with_names(f.about, f.parameters));
         let mut all: Vec<_> = DRIFT_FAMILIES.iter().map(family).collect();
         // `none` stays last.
-        all.insert(all.len() - 1, (DriftName::NEURAL.0, "A network, for `fit` only: width, depth".into()));
+        all.insert(all.len() - 1, (Name::<Self>::NEURAL.0, "A network, for `fit` only: width, depth".into()));
         all
     }
 }
@@ -62,7 +67,22 @@ impl Listing for Noises {
     }
 }
 
-impl DriftName {
+impl Listing for ErrorLaws {
+    const WHAT: &'static str = "law of errors";
+
+    fn listed() -> Vec<(&'static str, String)> {
+        ErrorKind::ALL.iter().map(|kind| (kind.name(), with_names(kind.about(), kind.parameters()))).collect()
+    }
+}
+
+impl ErrorName {
+    /// The law.
+    pub fn kind(self) -> ErrorKind {
+        ErrorKind::named(self.0).unwrap_or_default()
+    }
+}
+
+impl Name<Drifts> {
     /// The default.
     pub const OU: Self = Self("ou", PhantomData);
     /// No drift.
@@ -77,6 +97,8 @@ impl DriftName {
 }
 
 impl NoiseName {
+    /// A noise whose steps do not add up.
+    pub const STUDENT: Self = Self("student", PhantomData);
     /// The default.
     pub const STABLE: Self = Self("stable", PhantomData);
     /// The family with the most evidence.
@@ -105,7 +127,7 @@ impl<L: Listing> Name<L> {
     }
 
     /// What is wrong with a name that is not listed.
-    fn unknown(name: &str) -> String {
+    pub(super) fn unknown(name: &str) -> String {
         let known: Vec<&str> = L::listed().iter().map(|(name, _)| *name).collect();
         let close = close_names(name, known.iter().copied());
         match close.as_slice() {

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::OnceLock;
 
-use crate::settings::{Clock, DriftName, DriftSettings, ModelSettings, NoiseName};
+use crate::settings::{Clock, DriftName, DriftSettings, ErrorName, ModelSettings, NoiseName};
+use crate::table::time::Length;
 
 /// A section of a settings file that holds parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,8 +83,8 @@ impl Section {
     /// Keys that are no parameters.
     fn others(self) -> &'static [&'static str] {
         match self {
-            Self::Model => &["drift", "noise", "clock"],
-            Self::Drift => &["width", "depth"],
+            Self::Model => &["drift", "noise", "errors", "clock"],
+            Self::Drift => &["width", "depth", "season", "harmonics"],
         }
     }
 
@@ -101,8 +102,9 @@ impl Section {
         let all = || self.keys();
         match close_names(key, all()).as_slice() {
             [] => format!(
-                "unknown field `{key}` of [{section}]; expected one of {}",
-                all().collect::<Vec<_>>().join(", ")
+                "unknown field `{key}` of [{section}]; expected one of {}{}",
+                all().collect::<Vec<_>>().join(", "),
+                if self == Self::Drift { "; parameters of a formula belong in [parameters]" } else { "" }
             ),
             close => format!("unknown field `{key}` of [{section}]; did you mean {}?", close.join(" or ")),
         }
@@ -173,9 +175,14 @@ impl Args for ModelSettings {
         let choice = |name: &'static str, value: &'static str, heading: &'static str, help: &'static str| {
             Arg::new(name).long(name).value_name(value).help_heading(heading).help(help)
         };
-        let drift = choice("drift", "KIND", "Drift", "Drift family [default: ou]");
+        let drift = choice("drift", "KIND", "Drift", "Drift family, or a formula for state x [default: ou]");
         let noise = choice("noise", "FAMILY", "Noise", "Noise family [default: stable]");
-        let command = command.arg(drift.value_parser(DriftName::parser())).arg(noise.value_parser(NoiseName::parser()));
+        let about = "Law of the observation errors [default: gaussian]";
+        let errors = choice("errors", "LAW", "Observation and start", about);
+        let command = command
+            .arg(drift.value_parser(DriftName::parser()).allow_hyphen_values(true))
+            .arg(noise.value_parser(NoiseName::parser()))
+            .arg(errors.value_parser(ErrorName::parser()));
         Values::flags(Section::Model, command)
     }
 
@@ -187,8 +194,9 @@ impl Args for ModelSettings {
 impl FromArgMatches for ModelSettings {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         Ok(Self {
-            drift: matches.get_one("drift").copied(),
+            drift: matches.get_one("drift").cloned(),
             noise: matches.get_one("noise").copied(),
+            errors: matches.get_one("errors").copied(),
             values: Values::matched(Section::Model, matches),
             clock: None,
         })
@@ -210,6 +218,16 @@ impl Args for DriftSettings {
         command
             .arg(count("width", "Units per layer: neural [default: 32]"))
             .arg(count("depth", "Layers: neural [default: 2]"))
+            .arg(count("harmonics", "Fourier terms per period of --season [default: 1]"))
+            .arg(
+                Arg::new("season")
+                    .long("season")
+                    .value_name("PERIODS")
+                    .help_heading("Drift")
+                    .help("Seasons in the drift: periods separated by commas, such as 24h,7d")
+                    .value_delimiter(',')
+                    .value_parser(|text: &str| Ok::<_, std::convert::Infallible>(Length::from(text))),
+            )
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -220,7 +238,9 @@ impl Args for DriftSettings {
 impl FromArgMatches for DriftSettings {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let values = Values::matched(Section::Drift, matches);
-        Ok(Self { values, width: matches.get_one("width").copied(), depth: matches.get_one("depth").copied() })
+        let count = |name| matches.get_one(name).copied();
+        let season = matches.get_many("season").map(|periods| periods.cloned().collect());
+        Ok(Self { values, width: count("width"), depth: count("depth"), season, harmonics: count("harmonics") })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
@@ -232,7 +252,7 @@ impl FromArgMatches for DriftSettings {
 /// A section is written as a map: what is given, in a fixed order.
 fn write<S: Serializer>(
     serializer: S,
-    first: &[(&str, Option<&'static str>)],
+    first: &[(&str, Option<&str>)],
     values: &Values,
     last: &[(&str, Option<Last>)],
 ) -> Result<S::Ok, S::Error> {
@@ -255,19 +275,29 @@ fn write<S: Serializer>(
 enum Last {
     Clock(Clock),
     Count(usize),
+    Season(Vec<Length>),
 }
 
 impl Serialize for ModelSettings {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let names = [("drift", self.drift.map(DriftName::as_str)), ("noise", self.noise.map(NoiseName::as_str))];
+        let names = [
+            ("drift", self.drift.as_ref().map(DriftName::as_str)),
+            ("noise", self.noise.map(NoiseName::as_str)),
+            ("errors", self.errors.map(ErrorName::as_str)),
+        ];
         write(serializer, &names, &self.values, &[("clock", self.clock.map(Last::Clock))])
     }
 }
 
 impl Serialize for DriftSettings {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let size = [("width", self.width.map(Last::Count)), ("depth", self.depth.map(Last::Count))];
-        write(serializer, &[], &self.values, &size)
+        let last = [
+            ("width", self.width.map(Last::Count)),
+            ("depth", self.depth.map(Last::Count)),
+            ("season", self.season.clone().map(Last::Season)),
+            ("harmonics", self.harmonics.map(Last::Count)),
+        ];
+        write(serializer, &[], &self.values, &last)
     }
 }
 
@@ -287,6 +317,7 @@ impl Keyed for ModelSettings {
         match key {
             "drift" => self.drift = Some(map.next_value()?),
             "noise" => self.noise = Some(map.next_value()?),
+            "errors" => self.errors = Some(map.next_value()?),
             "clock" => self.clock = Some(map.next_value()?),
             _ => self.values.read(Self::SECTION, key, map)?,
         }
@@ -301,6 +332,8 @@ impl Keyed for DriftSettings {
         match key {
             "width" => self.width = Some(map.next_value()?),
             "depth" => self.depth = Some(map.next_value()?),
+            "season" => self.season = Some(map.next_value()?),
+            "harmonics" => self.harmonics = Some(map.next_value()?),
             _ => self.values.read(Self::SECTION, key, map)?,
         }
         Ok(())

@@ -22,6 +22,9 @@ const MOST_JSON: u64 = 256 << 20;
 /// How Parquet files begin.
 const PARQUET: [u8; 4] = *b"PAR1";
 
+/// How Excel files begin: zipped, and of before 2007.
+const EXCEL: [[u8; 4]; 2] = [*b"PK\x03\x04", [0xd0, 0xcf, 0x11, 0xe0]];
+
 /// The name of an input in messages.
 pub fn display_name(source: &str) -> String {
     if source == "-" { "standard input".into() } else { source.into() }
@@ -46,6 +49,9 @@ pub fn decode(mut raw: impl Read, name: &str) -> Result<String> {
     raw.by_ref().take(4).read_to_end(&mut head).map_err(unreadable)?;
     if head == PARQUET {
         return Err(bad(format!("{name}: is a Parquet file; save it as CSV, or read it with the Python package")));
+    }
+    if EXCEL.iter().any(|start| head.starts_with(start)) {
+        return Err(bad(format!("{name}: is an Excel file; save it as CSV UTF-8")));
     }
     let zipped = head.starts_with(&[0x1f, 0x8b]);
     let raw = Cursor::new(head).chain(raw);
@@ -88,7 +94,7 @@ struct Checked {
     start: usize,
 }
 
-const NOT_UTF8: &str = "not UTF-8 text; expected a CSV file, plain or gzipped";
+const NOT_UTF8: &str = "not UTF-8 text; expected a CSV file, plain or gzipped: save the table as CSV UTF-8";
 
 impl Checked {
     fn add(&mut self, piece: &[u8]) -> Result<(), String> {

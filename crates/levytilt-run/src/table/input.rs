@@ -5,7 +5,12 @@ use csv::StringRecord;
 
 use crate::failure::{bad, quoted};
 use crate::number::number;
-use crate::table::rows::{Row, split};
+use crate::table::columns::{arrange, choose_columns, column_name, some_of, text_column};
+use crate::table::dates;
+use crate::table::decimal::Decimal;
+use crate::table::format::Format;
+use crate::table::layout::{self, check_header, is_missing};
+use crate::table::rows::Row;
 use crate::table::time::{self, Calendar, Stamp, Written};
 
 /// Observations in the order of time, with the lines they came from.
@@ -25,11 +30,15 @@ pub struct Table {
     pub lines: Vec<usize>,
     /// How times are written.
     pub calendar: Calendar,
+    /// Known standard deviation of every row's value, if a column of the input has it.
+    pub errors: Option<Vec<f64>>,
+    /// What was recognised in the file that a reader should know.
+    pub notes: Vec<String>,
 }
 
 /// Read a table from its text.
-pub fn parse(text: &str, name: &str, only: &[String]) -> Result<Table> {
-    let table = parse_sparse(text, name, only)?;
+pub fn parse(text: &str, name: &str, only: &[String], format: &Format) -> Result<Table> {
+    let table = parse_sparse(text, name, only, format)?;
     table.check_observed()?;
     Ok(table)
 }
@@ -45,7 +54,7 @@ pub fn from_columns(source: &str, names: Vec<String>, times: &[String], columns:
 /// The same from times that are numbers.
 pub fn from_numbers(source: &str, names: Vec<String>, times: &[f64], columns: &[Vec<f64>]) -> Result<Table> {
     let header: StringRecord = std::iter::once("time").chain(names.iter().map(String::as_str)).collect();
-    check_header(&header, source)?;
+    check_names(&header, source)?;
     check_columns(source, &names, times.len(), columns)?;
     if let Some(row) = times.iter().position(|time| !time.is_finite()) {
         let problem = time::parse(&times[row].to_string()).err().unwrap_or_default();
@@ -64,6 +73,8 @@ pub fn from_numbers(source: &str, names: Vec<String>, times: &[f64], columns: &[
         columns: columns.iter().map(|column| order.iter().map(|&row| column[row]).collect()).collect(),
         lines: order.iter().map(|row| row + 1).collect(),
         calendar: Calendar::Numbers,
+        errors: None,
+        notes: Vec::new(),
     };
     table.check_observed()?;
     Ok(table)
@@ -85,7 +96,9 @@ fn check_columns(source: &str, names: &[String], times: usize, columns: &[Vec<f6
 
 fn same_time(name: &str, lines: [usize; 2], text: &str) -> anyhow::Error {
     let (first, second) = (lines[0].min(lines[1]), lines[0].max(lines[1]));
-    bad(format!("{name}: lines {first} and {second} have the same time, {text}; expected each time once"))
+    bad(format!(
+        "{name}: lines {first} and {second} have the same time, {text}; expected each time once: keep one of them, or average"
+    ))
 }
 
 /// The same with a name for the times, and also from columns that hold too little to learn from.
@@ -97,40 +110,98 @@ pub fn from_sparse_columns(
     columns: &[Vec<f64>],
 ) -> Result<Table> {
     let header: StringRecord = std::iter::once(time_name).chain(names.iter().map(String::as_str)).collect();
-    check_header(&header, source)?;
+    check_names(&header, source)?;
     check_columns(source, &names, times.len(), columns)?;
     let mut rows: Vec<Row> = (times.iter().enumerate())
         .map(|(k, time)| Row { line: k + 1, fields: StringRecord::from([time.as_str()].as_slice()) })
         .collect();
-    let (times, calendar) = read_times(&mut rows, &header, source)?;
+    let (times, calendar, note) = read_times(&mut rows, &header, source, Decimal::Point, None)?;
     let lines: Vec<usize> = rows.iter().map(|row| row.line).collect();
     let columns = columns.iter().map(|column| lines.iter().map(|line| column[line - 1]).collect()).collect();
     let time_name = column_name(&header, 0);
-    Ok(Table { source: source.into(), time_name, names, times, columns, lines, calendar })
+    let notes = note.into_iter().collect();
+    Ok(Table { source: source.into(), time_name, names, times, columns, lines, calendar, errors: None, notes })
 }
 
 /// Read a table from its text as it is, also columns that hold too little to learn from.
-pub fn parse_sparse(text: &str, name: &str, only: &[String]) -> Result<Table> {
-    let (header, mut rows) = split(text, name)?;
-    check_header(&header, name)?;
+pub fn parse_sparse(text: &str, name: &str, only: &[String], format: &Format) -> Result<Table> {
+    let mut layout = layout::read(text, name, format)?;
+    check_header(&layout.header, name)?;
+    let mut notes: Vec<String> = arrange(&mut layout, name, format)?.into_iter().collect();
+    let layout::Layout { header, mut rows, separator } = layout;
+    check_names(&header, name)?;
     if rows.is_empty() {
         return Err(bad(format!("{name}: has a header but no rows of data")));
     }
     let chosen = choose_columns(&header, only, name)?;
-    let (times, calendar) = read_times(&mut rows, &header, name)?;
-    let columns = chosen.iter().map(|&column| read_values(&rows, column, &header, name)).collect::<Result<Vec<_>>>()?;
+    let fields = chosen.iter().chain([&0]).flat_map(|&column| rows.iter().map(move |row| &row.fields[column]));
+    let recognised = || Decimal::of(fields, separator).map_err(|why| bad(format!("{name}: {why}")));
+    let decimal = format.decimal.map_or_else(recognised, Ok)?;
+    let (times, calendar, note) = read_times(&mut rows, &header, name, decimal, format.date_format.as_deref())?;
+    notes.extend(note);
+    let read = |&column: &usize| {
+        let values = read_values(&rows, column, &header, name, decimal);
+        values.map_err(|error| text_column(error, &header, &rows, column, only))
+    };
     Ok(Table {
         source: name.into(),
         time_name: column_name(&header, 0),
         names: chosen.iter().map(|&column| column_name(&header, column)).collect(),
         times,
-        columns,
+        columns: chosen.iter().map(read).collect::<Result<Vec<_>>>()?,
         lines: rows.iter().map(|row| row.line).collect(),
         calendar,
+        errors: None,
+        notes,
     })
 }
 
+/// The times of a table and their lines, in the order of its rows; it needs no other columns.
+pub fn parse_times(text: &str, name: &str) -> Result<Vec<(usize, Written)>> {
+    let mut layout = layout::read(text, name, &Format::default())?;
+    arrange(&mut layout, name, &Format::default())?;
+    let texts: Vec<&str> = layout.rows.iter().map(|row| &row.fields[0]).collect();
+    let (times, _) = dates::read(&texts, None, Decimal::Point)
+        .map_err(|(row, problem)| bad(format!("{name}, line {}: {problem}", layout.rows[row].line)))?;
+    Ok(layout.rows.iter().map(|row| row.line).zip(times).collect())
+}
+
 impl Table {
+    /// The same with the column called `name`, if one is named, as known errors of the only other column.
+    pub fn with_errors(mut self, name: Option<&str>) -> Result<Self> {
+        let Some(name) = name.filter(|_| self.errors.is_none()) else { return Ok(self) };
+        let columns = || some_of(self.names.iter().cloned());
+        let Some(place) = self.names.iter().position(|known| known == name) else {
+            let has = columns();
+            return Err(bad(format!("{}: has no column \"{name}\" for --error-column; it has {has}", self.source)));
+        };
+        if self.names.len() != 2 {
+            let others = self.names.len() - 1;
+            return Err(bad(format!(
+                "{}: --error-column {name} gives the errors of one value column, and {others} are read ({}): choose one \
+                 with --column",
+                self.source,
+                columns()
+            )));
+        }
+        self.names.remove(place);
+        let errors = self.columns.remove(place);
+        let given = |row: usize| !self.columns[0][row].is_nan();
+        if let Some(row) = (0..errors.len()).find(|&row| given(row) && !(errors[row] > 0.0 && errors[row].is_finite()))
+        {
+            return Err(bad(format!(
+                "{}, line {}, column \"{name}\": {} is not a standard deviation; expected a number greater than 0, or no \
+                 value in column \"{}\" there",
+                self.source,
+                self.lines[row],
+                if errors[row].is_nan() { "a missing value".into() } else { number(errors[row]) },
+                self.names[0]
+            )));
+        }
+        self.errors = Some(errors);
+        Ok(self)
+    }
+
     /// The times as they are written.
     pub fn time_texts(&self) -> Vec<String> {
         self.times.iter().map(|&time| self.calendar.write(time)).collect()
@@ -157,18 +228,7 @@ impl Table {
     }
 }
 
-/// A first row that reads as data means that the header was forgotten; taking it as one would lose an observation.
-fn check_header(header: &StringRecord, name: &str) -> Result<()> {
-    let is_value = |field: &str| is_missing(field) || field.parse::<f64>().is_ok();
-    if header.get(0).is_some_and(|first| time::parse(first).is_ok()) && header.iter().skip(1).all(is_value) {
-        return Err(bad(format!("{name}, line 1: is data; expected a header row such as time,value")));
-    }
-    if header.len() < 2 {
-        return Err(bad(format!(
-            "{name}, line 1: has one column, {}; expected time and at least one value column, separated by commas",
-            quoted(&header[0])
-        )));
-    }
+fn check_names(header: &StringRecord, name: &str) -> Result<()> {
     let mut seen = std::collections::HashSet::new();
     match (1..header.len()).map(|column| column_name(header, column)).find(|column| !seen.insert(column.clone())) {
         Some(twice) => {
@@ -179,45 +239,19 @@ fn check_header(header: &StringRecord, name: &str) -> Result<()> {
     }
 }
 
-fn column_name(header: &StringRecord, column: usize) -> String {
-    if header[column].is_empty() { format!("column {}", column + 1) } else { header[column].to_string() }
-}
-
-/// The first names of a list, for a message.
-pub fn some_of(mut names: impl Iterator<Item = String>) -> String {
-    let mut first: Vec<String> = names.by_ref().take(20).collect();
-    let more = names.count();
-    if more > 0 {
-        first.push(format!("and {more} more"));
-    }
-    first.join(", ")
-}
-
-/// Positions of the value columns to read.
-fn choose_columns(header: &StringRecord, only: &[String], name: &str) -> Result<Vec<usize>> {
-    if only.is_empty() {
-        return Ok((1..header.len()).collect());
-    }
-    if let Some(twice) = (1..only.len()).find(|&k| only[..k].contains(&only[k])) {
-        return Err(bad(format!("column \"{}\" is chosen twice; expected each once", only[twice])));
-    }
-    let place = |wanted: &String| {
-        (1..header.len()).find(|&column| column_name(header, column) == *wanted).ok_or_else(|| {
-            let known = some_of((1..header.len()).map(|column| column_name(header, column)));
-            bad(format!("{name}: has no value column \"{wanted}\"; it has: {known}"))
-        })
-    };
-    only.iter().map(place).collect()
-}
-
 /// Read the first column and sort `rows` by it.
-fn read_times(rows: &mut Vec<Row>, header: &StringRecord, name: &str) -> Result<(Vec<f64>, Calendar)> {
+fn read_times(
+    rows: &mut Vec<Row>,
+    header: &StringRecord,
+    name: &str,
+    decimal: Decimal,
+    format: Option<&str>,
+) -> Result<(Vec<f64>, Calendar, Option<String>)> {
     let place = |line: usize| format!("{name}, line {line}, column \"{}\"", column_name(header, 0));
-    let mut written = Vec::with_capacity(rows.len());
-    for row in rows.drain(..) {
-        let time = time::parse(&row.fields[0]).map_err(|problem| bad(format!("{}: {problem}", place(row.line))))?;
-        written.push((time, row));
-    }
+    let texts: Vec<&str> = rows.iter().map(|row| &row.fields[0]).collect();
+    let (times, note) = dates::read(&texts, format, decimal)
+        .map_err(|(row, problem)| bad(format!("{}: {problem}", place(rows[row].line))))?;
+    let written: Vec<(Written, Row)> = times.into_iter().zip(rows.drain(..)).collect();
     if let Some((line, expected, found)) = odd_one_out(&written) {
         return Err(bad(format!("{}: expected {expected} as in the first row, found {}", place(line), quoted(found))));
     }
@@ -229,7 +263,7 @@ fn read_times(rows: &mut Vec<Row>, header: &StringRecord, name: &str) -> Result<
     let times = timed.iter().map(|timed| timed.time).collect();
     let stamps: Option<Vec<Stamp>> = timed.iter().map(|timed| timed.stamp.clone()).collect();
     rows.extend(timed.into_iter().map(|timed| timed.row));
-    Ok((times, stamps.map_or(Calendar::Numbers, Calendar::Days)))
+    Ok((times, stamps.map_or(Calendar::Numbers, Calendar::Days), note))
 }
 
 /// A row with its time as the computation sees it.
@@ -265,19 +299,14 @@ fn odd_one_out(written: &[(Written, Row)]) -> Option<(usize, &'static str, &str)
     written.iter().find(|(time, _)| kind(time) != expected).map(|(_, row)| (row.line, expected, &row.fields[0]))
 }
 
-fn is_missing(field: &str) -> bool {
-    field.is_empty() || field.eq_ignore_ascii_case("nan") || field.eq_ignore_ascii_case("na")
-}
-
-fn read_values(rows: &[Row], column: usize, header: &StringRecord, name: &str) -> Result<Vec<f64>> {
+fn read_values(rows: &[Row], column: usize, header: &StringRecord, name: &str, decimal: Decimal) -> Result<Vec<f64>> {
     let read = |row: &Row| {
         let field = &row.fields[column];
         if is_missing(field) {
             return Ok(f64::NAN);
         }
-        field
-            .parse::<f64>()
-            .ok()
+        decimal
+            .parse(field)
             .filter(|value| value.is_finite())
             .ok_or_else(|| not_a_number(name, row.line, &column_name(header, column), field))
     };

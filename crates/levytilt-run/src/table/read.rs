@@ -3,21 +3,22 @@
 use anyhow::Result;
 
 use crate::table::bytes::{display_name, read_text};
+use crate::table::format::Format;
 use crate::table::input::{Table, parse_sparse};
 
 /// Read `source` (`-` is standard input). With `only`, these value columns alone are read, in this order, and the others
-/// may hold anything.
-pub fn read(source: &str, only: &[String]) -> Result<Table> {
-    let table = read_any(source, only)?;
+/// may hold anything; `format` says what does not show by itself.
+pub fn read(source: &str, only: &[String], format: &Format) -> Result<Table> {
+    let table = read_any(source, only, format)?;
     table.check_observed()?;
     Ok(table)
 }
 
 /// Read `source` as it is, also columns that hold too little to learn from.
 pub fn read_sparse(source: &str) -> Result<Table> {
-    read_any(source, &[])
+    read_any(source, &[], &Format::default())
 }
 
-fn read_any(source: &str, only: &[String]) -> Result<Table> {
-    parse_sparse(&read_text(source)?, &display_name(source), only)
+fn read_any(source: &str, only: &[String], format: &Format) -> Result<Table> {
+    parse_sparse(&read_text(source)?, &display_name(source), only, format)
 }

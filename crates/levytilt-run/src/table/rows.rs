@@ -1,4 +1,6 @@
 //! Cut CSV text into rows that know their line numbers.
+//!
+//! [`split`] is for files of this program; [`super::layout`] reads those of others.
 
 use anyhow::Result;
 use csv::{ReaderBuilder, StringRecord, Trim};
@@ -18,12 +20,18 @@ pub const MOST_COLUMNS: usize = 10_000;
 
 /// Header and rows of a CSV text; every row has as many fields as the header.
 pub fn split(text: &str, name: &str) -> Result<(StringRecord, Vec<Row>)> {
-    let mut rows = read_rows(text, name)?.into_iter();
+    let mut rows = read_rows(text, name, b',')?.into_iter();
     let header = rows.next().ok_or_else(|| bad(format!("{name}: is empty; expected a header such as time,value")))?;
     let rows: Vec<Row> = rows.collect();
-    let width = header.fields.len();
+    check_widths(&header.fields, &rows, name)?;
+    Ok((header.fields, rows))
+}
+
+/// Refuse a row of another width than the header.
+pub fn check_widths(header: &StringRecord, rows: &[Row], name: &str) -> Result<()> {
+    let width = header.len();
     match rows.iter().find(|row| row.fields.len() != width) {
-        None => Ok((header.fields, rows)),
+        None => Ok(()),
         Some(row) => Err(bad(format!(
             "{name}, line {}: has {} fields, expected {width} as in the header",
             row.line,
@@ -32,9 +40,11 @@ pub fn split(text: &str, name: &str) -> Result<(StringRecord, Vec<Row>)> {
     }
 }
 
-fn read_rows(text: &str, name: &str) -> Result<Vec<Row>> {
+/// The lines of a CSV text, cut at `delimiter`.
+pub fn read_rows(text: &str, name: &str, delimiter: u8) -> Result<Vec<Row>> {
+    let mut builder = ReaderBuilder::new();
     let mut reader =
-        ReaderBuilder::new().has_headers(false).flexible(true).trim(Trim::All).from_reader(text.as_bytes());
+        builder.has_headers(false).flexible(true).trim(Trim::All).delimiter(delimiter).from_reader(text.as_bytes());
     let mut lines = LineCounter { text: text.as_bytes(), offset: 0, line: 1 };
     let mut rows = Vec::new();
     for record in reader.records() {

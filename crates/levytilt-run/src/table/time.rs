@@ -70,7 +70,11 @@ pub fn parse(text: &str) -> Result<Written, String> {
             quoted(text)
         ),
         Err(_) => {
-            format!("expected a number or an ISO 8601 timestamp such as 2024-03-01T09:30:00Z, found {}", quoted(text))
+            format!(
+                "expected a number or an ISO 8601 timestamp such as 2024-03-01T09:30:00Z, found {}; for dates written in \
+                 another way give --date-format, such as %d.%m.%Y",
+                quoted(text)
+            )
         }
     })
 }
@@ -104,6 +108,38 @@ impl Stamp {
     pub fn days_since(&self, origin: &Stamp) -> f64 {
         // The difference is an exact integer; only its quotient is rounded.
         (self.instant.as_nanosecond() - origin.instant.as_nanosecond()) as f64 / DAY
+    }
+
+    /// A date, with or without a time of day, in UTC or at an offset; written as ISO 8601.
+    pub fn civil(civil: DateTime, has_time: bool, offset: Option<Offset>) -> Option<Self> {
+        let text = match (offset, has_time) {
+            (Some(offset), _) => return Self::at_offset(civil, offset),
+            (None, true) => civil.to_string(),
+            (None, false) => civil.date().to_string(),
+        };
+        let style = if has_time { Style::Naive } else { Style::Date };
+        Some(Self { instant: Offset::UTC.to_timestamp(civil).ok()?, style, text })
+    }
+
+    fn at_offset(civil: DateTime, offset: Offset) -> Option<Self> {
+        let instant = offset.to_timestamp(civil).ok()?;
+        let text = instant.display_with_offset(offset).to_string();
+        Some(Self { instant, style: Style::Offset(offset), text })
+    }
+
+    /// An instant, written in UTC.
+    pub fn universal(instant: Timestamp) -> Self {
+        Self { instant, style: Style::Offset(Offset::UTC), text: instant.to_string() }
+    }
+
+    /// Whether it lies in the years from 1900 to 2100.
+    pub fn is_recent(&self) -> bool {
+        (1900..=2100).contains(&Offset::UTC.to_datetime(self.instant).year())
+    }
+
+    /// How it was written.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// The instant itself.

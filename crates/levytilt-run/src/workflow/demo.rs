@@ -6,6 +6,7 @@ use serde::Serialize;
 use std::io::Write;
 
 use crate::number::number;
+use crate::table::Format;
 use crate::table::input::{self, Table};
 use crate::table::time::Calendar;
 use crate::workflow::exact;
@@ -56,7 +57,7 @@ pub fn compare(table: &Table, heed: Watcher) -> Result<Demo> {
 
 /// The glacial part of the record, forward in time: thousands of years relative to 1950, and 4.7 - ln Ca.
 pub fn record() -> Result<Table> {
-    let mut table = input::parse(RECORD, "ngrip_10yr.csv", &["Ca_ng_per_g".to_string()])?;
+    let mut table = input::parse(RECORD, "ngrip_10yr.csv", &["Ca_ng_per_g".to_string()], &Format::default())?;
     let glacial = table.times.partition_point(|&age| age <= END_OF_ICE_AGE);
     let calcium = table.columns.remove(0).split_off(glacial);
     let ages = table.times.split_off(glacial);
@@ -68,6 +69,8 @@ pub fn record() -> Result<Table> {
         columns: vec![calcium.iter().rev().map(|ca| MIDDLE - ca.ln()).collect()],
         lines: table.lines.split_off(glacial).into_iter().rev().collect(),
         calendar: Calendar::Numbers,
+        errors: None,
+        notes: Vec::new(),
     })
 }
 

@@ -5,14 +5,13 @@ use anyhow::Result;
 use levytilt::Model;
 use levytilt::drift::Neural;
 use levytilt::exact::filter::{Filter, Seen};
-use levytilt::posterior::{Period, Residuals};
-use levytilt::series::TimeGrid;
+use levytilt::residuals::{Period, Residuals};
 use std::io::Write;
 
 use crate::directory::state::FilterRecord;
 use crate::failure::{bad, quoted};
 use crate::number::figure;
-use crate::settings::build_model::{closed_model, open_model};
+use crate::settings::build_model::{closed_model, latent_times, open_model};
 use crate::settings::{DriftName, Settings};
 use crate::table::Table;
 use crate::table::time::Calendar;
@@ -53,7 +52,12 @@ pub fn column_models(settings: &Settings, names: &[String], network: Option<Neur
 /// Filter the columns of `table` with the model that `settings` describe in full.
 pub fn filter(settings: &Settings, network: Option<Neural>, table: &Table) -> Result<Filtered> {
     let models = column_models(settings, &table.names, network)?;
-    let grid = TimeGrid::new(&table.times, settings.grid.steps)?;
+    if table.errors.is_some() {
+        return Err(bad(
+            "the filter does not know the errors of single values; residuals need a fit without --error-column",
+        ));
+    }
+    let grid = latent_times(settings, &table.times)?;
     let longest = (0..grid.steps()).map(|j| grid.step(j)).fold(0.0, f64::max);
     let periods: &[Period] = if matches!(table.calendar, Calendar::Days(_)) { &PERIODS } else { &[] };
     let (mut columns, mut all) = (Vec::new(), Vec::new());

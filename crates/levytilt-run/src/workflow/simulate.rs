@@ -13,7 +13,9 @@ use crate::failure::bad;
 use crate::finite;
 use crate::number::figure;
 use crate::settings::build_model::build;
+use crate::settings::season;
 use crate::settings::{DriftName, NoiseName, Settings};
+use crate::table::time::Calendar;
 
 /// More steps than this would not fit into memory together with their files.
 const MOST_STEPS: usize = 100_000_000;
@@ -23,7 +25,7 @@ const MOST_STEPS: usize = 100_000_000;
 pub struct Truth {
     pub drift: DriftName,
     pub noise: NoiseName,
-    pub parameters: BTreeMap<&'static str, f64>,
+    pub parameters: BTreeMap<String, f64>,
     pub x0: f64,
     pub x0_std: Option<f64>,
     pub steps: usize,
@@ -49,6 +51,7 @@ pub struct Drawn {
 /// Draw what the settings describe.
 pub fn draw(mut settings: Settings) -> Result<Drawn> {
     settle(&mut settings);
+    season::settle(&mut settings.drift, &Calendar::Numbers)?;
     let truth = check(&settings)?;
     let built = build(&settings, "simulate")?;
     let times: Vec<f64> = (0..=truth.steps).map(|k| k as f64 * truth.span / truth.steps as f64).collect();

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use levytilt::Model;
 use levytilt::exact::filter::{Filter, FilterState, Seen};
-use levytilt::forecast::{ForecastOptions, forecast};
+use levytilt::forecast::{ForecastOptions, Target, forecast};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -157,8 +157,13 @@ impl<'a> Update<'a> {
             let seed = self.state.seed ^ (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ column.observations as u64;
             let mut own = column.states(count, seed);
             if column.time < *end {
-                let options =
-                    ForecastOptions { from: column.time, longest_step: self.record.longest, paths: count, seed };
+                let options = ForecastOptions {
+                    from: column.time,
+                    longest_step: self.record.longest,
+                    paths: count,
+                    seed,
+                    target: Target::States,
+                };
                 own = forecast(model, (&own, &weights), &[*end], &options)?.states;
             }
             own.into_iter().enumerate().for_each(|(path, x)| states[path * dim + i] = x);

@@ -1,6 +1,6 @@
 //! Watch a fit: note its steps for the report, show them on a terminal, stop it when asked.
 
-use levytilt::progress::{Progress, Watcher, watched};
+use levytilt::progress::{Progress, Watcher, subject, watched};
 use std::cell::RefCell;
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
@@ -117,6 +117,7 @@ fn text(step: &Progress, passed: Duration) -> String {
     let each = seconds / (step.iteration + 1) as f64;
     let most = each * (step.most.saturating_sub(step.iteration)) as f64;
     let what = if step.part { "learning from a first part" } else { "learning" };
+    let what = subject().map_or(what.to_string(), |name| format!("{name}: {what}"));
     format!(
         "{what}: step {} of at most {}, ELBO {:.2} ± {:.2}, {seconds:.1} s, {each:.1} s per step, {most:.0} s more at most",
         step.iteration, step.most, step.elbo, step.elbo_std_error

@@ -47,6 +47,7 @@ pub(super) const FAMILY: DriftFamily = DriftFamily {
     name: "double-well",
     about: "Two stable states",
     parameters: &[THETA1, THETA2],
+    formula: Some("theta1*x - theta2*x^3"),
     coupled: false,
     build: |dim, values| {
         let (theta1, theta2) = halves(dim, values);

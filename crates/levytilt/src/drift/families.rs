@@ -1,8 +1,8 @@
 //! List the drifts by name, so that a program can build any of them, in any dimension, from names and numbers.
 
-use super::{Drift, at_least_one, double_well, expect_length, linear, none, ou};
-use crate::Result;
-use crate::parameter::ParameterEntry;
+use super::{Drift, Formula, at_least_one, double_well, expect_length, linear, none, ou};
+use crate::parameter::{Known, ParameterEntry};
+use crate::{Error, Result};
 
 /// A family of drifts: its name, its parameters, and how to build a member.
 #[derive(Debug, Clone, Copy)]
@@ -13,6 +13,8 @@ pub struct DriftFamily {
     pub about: &'static str,
     /// The parameters of one dimension, in the order of [`DriftFamily::build`].
     pub parameters: &'static [ParameterEntry],
+    /// The drift of one dimension as a formula of `x` in its parameters, if it can be written so.
+    pub formula: Option<&'static str>,
     /// Whether dimensions act on each other: the first parameter is then a matrix, with an entry per pair of dimensions.
     pub coupled: bool,
     pub(super) build: Build,
@@ -22,10 +24,10 @@ pub struct DriftFamily {
 pub(super) type Build = fn(usize, &[f64]) -> Result<Box<dyn Drift>>;
 
 /// The place of a number among the parameters of a model of several dimensions.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Place {
     /// The parameter, as it is named in one dimension.
-    pub entry: &'static ParameterEntry,
+    pub entry: Known,
     /// The dimension that it moves.
     pub dimension: usize,
     /// The dimension that acts on it, where that can be another one.
@@ -48,6 +50,20 @@ impl DriftFamily {
         self.parameters.iter().find(|entry| entry.name == name)
     }
 
+    /// The drift of one dimension as a formula with further terms, such as `" + a*sin(t)"`. Its own parameters keep their
+    /// domains, guesses and priors.
+    ///
+    /// # Errors
+    /// A family that no formula describes; terms that cannot be parsed.
+    pub fn with_terms(&self, terms: &str) -> Result<Formula> {
+        let own = self.formula.ok_or_else(|| Error::Shape {
+            what: "drift",
+            got: format!("{} with further terms", self.name),
+            expected: "a drift that a formula describes".into(),
+        })?;
+        Ok(Formula::parse(&format!("{own}{terms}"))?.of_family(self))
+    }
+
     /// The one-dimensional drift with these parameter values; an error names a value outside its domain or a wrong number
     /// of values.
     pub fn build(&self, values: &[f64]) -> Result<Box<dyn Drift>> {
@@ -66,10 +82,10 @@ impl DriftFamily {
     pub fn places(&self, dim: usize) -> Vec<Place> {
         let all = |(k, entry): (usize, &'static ParameterEntry)| {
             let matrix = self.coupled && k == 0;
-            let by = move |dimension| (0..dim).map(move |by| Place { entry, dimension, by: Some(by) });
+            let by = move |dimension| (0..dim).map(move |by| Place { by: Some(by), ..Place::new(entry, dimension) });
             let rows: Vec<Place> = match matrix {
                 true => (0..dim).flat_map(by).collect(),
-                false => (0..dim).map(|dimension| Place { entry, dimension, by: None }).collect(),
+                false => (0..dim).map(|dimension| Place::new(entry, dimension)).collect(),
             };
             rows
         };
@@ -78,12 +94,17 @@ impl DriftFamily {
 }
 
 impl Place {
+    /// A parameter of one dimension that no other acts on.
+    pub fn new(entry: impl Into<Known>, dimension: usize) -> Self {
+        Self { entry: entry.into(), dimension, by: None }
+    }
+
     /// The name as users write it: plain in one dimension, else `theta[A]` and `slope[A,B]`, the slope of A by B.
     pub fn label(&self, dimensions: &[String]) -> String {
         match (dimensions, self.by) {
-            ([] | [_], _) => self.entry.name.into(),
-            (all, None) => format!("{}[{}]", self.entry.name, all[self.dimension]),
-            (all, Some(by)) => format!("{}[{},{}]", self.entry.name, all[self.dimension], all[by]),
+            ([] | [_], _) => self.entry.name().into(),
+            (all, None) => format!("{}[{}]", self.entry.name(), all[self.dimension]),
+            (all, Some(by)) => format!("{}[{},{}]", self.entry.name(), all[self.dimension], all[by]),
         }
     }
 }
@@ -112,6 +133,29 @@ mod tests {
         }
         assert!(DriftFamily::named("brownian").is_none());
         assert!(DriftFamily::named("none").unwrap().build_in(0, &[]).is_err());
+    }
+
+    /// The formula of a family moves states as the family does.
+    #[test]
+    fn identity_formulas_are_the_drifts() {
+        for family in DRIFT_FAMILIES {
+            let formula = family.with_terms("").unwrap();
+            let names: Vec<&str> = formula.parameters().iter().map(|p| p.name.as_str()).collect();
+            assert_eq!(names, family.parameters.iter().map(|entry| entry.name).collect::<Vec<_>>());
+            let values: Vec<f64> = (0..names.len()).map(|l| 0.7 + 0.4 * l as f64).collect();
+            let (own, written) = (family.build(&values).unwrap(), formula.drift(&values).unwrap());
+            let transforms = |drift: &dyn Drift| drift.domains().iter().map(|d| d.transform()).collect::<Vec<_>>();
+            assert_eq!(transforms(&*own), transforms(&written), "{}", family.name);
+            for x in [-1.5, 0.2, 3.0] {
+                let (mut a, mut b) = ([0.0], [0.0]);
+                own.flow(0.0, 0.1, &[x], &mut a);
+                written.flow(0.0, 0.1, &[x], &mut b);
+                assert!((a[0] - b[0]).abs() < 1e-9, "{} {x}: {a:?} {b:?}", family.name);
+            }
+        }
+        let more = DriftFamily::named("ou").unwrap().with_terms(" + a*sin(t)").unwrap();
+        assert!(matches!(more.places()[0].entry, Known::Listed(entry) if entry.name == "theta"));
+        assert!(matches!(more.places()[2].entry, Known::Named(_)));
     }
 
     #[test]

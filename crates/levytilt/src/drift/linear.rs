@@ -47,6 +47,7 @@ pub(super) const FAMILY: DriftFamily = DriftFamily {
     name: "linear",
     about: "Linear drift, including growth and trends",
     parameters: &[SLOPE, OFFSET],
+    formula: Some("slope*x + offset"),
     coupled: true,
     build: |dim, values| {
         if let [slope, offset] = values {

@@ -1,4 +1,4 @@
-//! Check the linear drift's own promises: growth, storage, derivatives by two ways.
+//! Check the linear drift's own invariants: growth, storage, derivatives by two ways.
 
 use super::*;
 use crate::drift::Ou;

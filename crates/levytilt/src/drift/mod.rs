@@ -66,7 +66,7 @@ pub trait Drift: std::fmt::Debug + Send + Sync {
     /// for a drift that is not listed.
     fn domains(&self) -> Vec<Domain> {
         match DriftFamily::named(self.kind()) {
-            Some(family) => family.places(self.dim()).iter().map(|place| place.entry.domain).collect(),
+            Some(family) => family.places(self.dim()).iter().map(|place| place.entry.domain()).collect(),
             None => vec![Domain::REAL; self.parameter_count()],
         }
     }

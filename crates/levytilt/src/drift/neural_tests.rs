@@ -1,4 +1,4 @@
-//! Check the neural drift's own promises: bounded steps, order two, a quiet start.
+//! Check the neural drift's own invariants: bounded steps, order two, a quiet start.
 
 use super::*;
 use proptest::prelude::*;

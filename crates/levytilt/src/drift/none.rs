@@ -15,6 +15,7 @@ pub(super) const FAMILY: DriftFamily = DriftFamily {
     name: "none",
     about: "No drift",
     parameters: &[],
+    formula: Some("0"),
     coupled: false,
     build: |dim, _| Ok(Box::new(NoDrift::new(dim)?)),
 };

@@ -49,6 +49,7 @@ pub(super) const FAMILY: DriftFamily = DriftFamily {
     name: "ou",
     about: "Ornstein-Uhlenbeck, mean reversion to a level",
     parameters: &[THETA, MU],
+    formula: Some("theta*(mu - x)"),
     coupled: false,
     build: |dim, values| {
         let (theta, mu) = halves(dim, values);

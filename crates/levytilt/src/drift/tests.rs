@@ -1,4 +1,4 @@
-//! Hold every drift to the same promises.
+//! Hold every drift to the same invariants.
 
 use super::*;
 use crate::stream;

@@ -20,7 +20,7 @@ const OUTSIDE: f64 = 2e-4;
 /// Observations with error σ of a state that moves by s between them leave a posterior sd of about √(σs), at most σ; a
 /// state that rarely moves is averaged over all n observations at most, which leaves σ/√n.
 pub(super) fn spacing(problem: &Problem) -> Result<f64> {
-    let sigma = problem.dimension.observation_std;
+    let sigma = problem.narrowest_error();
     let observed: Vec<usize> = problem.observed().map(|(j, _)| j).collect();
     let fewest = observed.windows(2).map(|pair| pair[1] - pair[0]).min().unwrap_or(1);
     let (shortest, _) = step_lengths(problem);
@@ -31,7 +31,7 @@ pub(super) fn spacing(problem: &Problem) -> Result<f64> {
 
 /// A first domain for the times without an observation: values and start, and how far the longest gap may lead.
 pub(super) fn domain(problem: &Problem) -> Result<(f64, f64)> {
-    let sigma = problem.dimension.observation_std;
+    let (_, sigma) = problem.std_range;
     let (mut lo, mut hi) = problem
         .observed()
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), (_, value)| (lo.min(value), hi.max(value)));
@@ -43,7 +43,9 @@ pub(super) fn domain(problem: &Problem) -> Result<(f64, f64)> {
         (lo, hi) = (lo.min(centre - 6.0 * std), hi.max(centre + 6.0 * std));
     }
     let times = || [0].into_iter().chain(problem.observed().map(|(j, _)| j)).chain([problem.grid.steps()]);
-    let longest_gap = times().zip(times().skip(1)).map(|(a, b)| b - a).max().unwrap_or(1);
+    // A value that may be wrong does not end a gap.
+    let ends = if problem.has_heavy_errors() { 2 } else { 1 };
+    let longest_gap = times().zip(times().skip(ends)).map(|(a, b)| b - a).max().unwrap_or(1);
     let (_, longest) = step_lengths(problem);
     // Between n^{1/2} for light and n^{1/α} for heavy tails; the run tells if it was not enough.
     let wander = scale(&problem.dimension.noise.nodes(longest)?) * (longest_gap as f64).powf(2.0 / 3.0);
@@ -63,8 +65,19 @@ pub(super) fn widening(run: &Run, moments: bool) -> [f64; 2] {
     })
 }
 
-/// Typical size of an increment: the root of the median variance.
+/// Typical size of an increment: the root of the median variance, about 0.
 fn scale(nodes: &Nodes) -> f64 {
+    if let Some(means) = nodes.means() {
+        let squares = means.iter().zip(nodes.variances()).map(|(m, s)| m * m + s);
+        let mut sizes: Vec<(f64, f64)> = squares.zip(nodes.weights().iter().copied()).collect();
+        sizes.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut below = 0.0;
+        let median = sizes.iter().find(|(_, w)| {
+            below += w;
+            below >= 0.5
+        });
+        return median.map_or(0.0, |(square, _)| square.sqrt());
+    }
     let mut below = 0.0;
     let median = nodes.variances().iter().zip(nodes.weights()).find(|(_, w)| {
         below += **w;

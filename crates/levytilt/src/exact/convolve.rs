@@ -6,6 +6,7 @@
 use super::kernel::Kernel;
 use super::lagrange::REACH;
 use super::pairs::Pairs;
+use super::shifted::{ShiftedKernel, SideKernel};
 use crate::Result;
 use crate::noise::{NodeCache, Nodes, Noise};
 use crate::series::length_key;
@@ -43,21 +44,36 @@ impl Rounding {
     }
 }
 
+/// Which way a convolution goes: forward as masses move, or backward, with K_{−m} for K_m.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    Forward,
+    Backward,
+}
+
 /// A kernel with what has been computed of it.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub nodes: Arc<Nodes>,
-    pub kernel: Kernel,
+    pub up: Side,
+    /// Moves down; none for symmetric noise, whose two sides are the same.
+    pub down: Option<Side>,
     reach: u64,
+    /// Transforms of the kernel wrapped around circles, by length.
+    spectra: BTreeMap<usize, Vec<Complex<f64>>>,
+    /// Pairs of states before and after the steps of this length, see [`Convolver::pair`].
+    pub pairs: Pairs,
+}
+
+/// A kernel on one side of 0.
+#[derive(Debug)]
+pub(super) struct Side {
+    pub kernel: SideKernel,
     /// K_0, K_1, …, and which blocks of them are there.
     values: Vec<f64>,
     filled: Vec<bool>,
     /// K_1 + K_2 + …, K_2 + K_3 + …, …
     tails: Vec<f64>,
-    /// Transforms of the kernel wrapped around circles, by length.
-    spectra: BTreeMap<usize, Vec<Complex<f64>>>,
-    /// Pairs of states before and after the steps of this length, see [`Convolver::pair`].
-    pub pairs: Pairs,
 }
 
 /// Convolution on a grid of one spacing, with kernels by step length.
@@ -76,12 +92,14 @@ impl<'a> Convolver<'a> {
         Self { nodes, spacing, entries: BTreeMap::new(), planner: RealFftPlanner::new(), rounding }
     }
 
-    /// `out`_i = Σ_m K_{(first_out + i) − (first_source + m)} `source`_m for a step of length `dt`.
+    /// `out`_i = Σ_m K_{(first_out + i) − (first_source + m)} `source`_m for a step of length `dt`; backward, with K_{−m} for
+    /// K_m.
     ///
     /// Returns the typical absolute error of a result: 0 for a direct sum, whose results are accurate one by one; the
     /// rounding of an FFT spreads evenly over all results.
     pub fn apply(
         &mut self,
+        way: Way,
         dt: f64,
         (first_source, source): (i64, &[f64]),
         (first_out, out): (i64, &mut [f64]),
@@ -104,36 +122,43 @@ impl<'a> Convolver<'a> {
         let band = source.len().min(out.len()) as f64;
         let direct = source.len().max(out.len()) as f64 * band.min(2.0 * entry.reach as f64);
         if direct < preference * fft_cost(farthest) {
-            entry.direct(source, lowest, out);
+            entry.direct(way, source, lowest, out);
             return Ok(0.0);
         }
         let circle = good_length(2 * farthest as usize + 2);
         let forward = self.planner.plan_fft_forward(circle);
         let inverse = self.planner.plan_fft_inverse(circle);
+        // Turning a real kernel round conjugates its transform.
+        let turned = way == Way::Backward && entry.down.is_some();
         let spectrum = entry.spectrum(circle, &forward);
-        Ok(around(source, first_out - first_source, out, spectrum, (&forward, &inverse)))
+        Ok(around(source, first_out - first_source, out, (spectrum, turned), (&forward, &inverse)))
     }
 
-    /// Σ_{m ≥ i} K_m for i = 1, 2, …, at least `count` of them: the probability to move by i cells or more to one side.
-    pub fn tails(&mut self, dt: f64, count: usize) -> Result<&[f64]> {
+    /// Σ_{m ≥ i} K_{−m} and Σ_{m ≥ i} K_m for i = 1, 2, …, at least `count` of each: the probabilities to move down and up by
+    /// i cells or more.
+    pub fn tails(&mut self, dt: f64, count: usize) -> Result<[&[f64]; 2]> {
         let key = self.prepare(dt)?;
         let entry = self.entries.get_mut(&key).expect("prepared above");
-        if entry.tails.len() < count {
-            entry.tails = entry.sum_tails((count + REACH).max(2 * entry.tails.len()));
+        entry.up.add_tails(count);
+        if let Some(down) = &mut entry.down {
+            down.add_tails(count);
         }
-        Ok(&entry.tails)
+        let up = &entry.up.tails;
+        Ok([entry.down.as_ref().map_or(up, |down| &down.tails), up])
     }
 
-    /// Exactly `count` of [`Convolver::tails`], the same to the last digit whatever was asked for before; `count` > 8.
-    pub fn exactly_tails(&mut self, dt: f64, count: usize) -> Result<Vec<f64>> {
+    /// Exactly `count` of each of [`Convolver::tails`], the same to the last digit whatever was asked for before; `count` > 8.
+    pub fn exactly_tails(&mut self, dt: f64, count: usize) -> Result<[Vec<f64>; 2]> {
         let key = self.prepare(dt)?;
-        Ok(self.entries.get_mut(&key).expect("prepared above").sum_tails(count))
+        let entry = self.entries.get_mut(&key).expect("prepared above");
+        let up = entry.up.sum_tails(count);
+        Ok([entry.down.as_mut().map_or_else(|| up.clone(), |down| down.sum_tails(count)), up])
     }
 
     /// Have a kernel of these nodes for the steps with this key instead of the noise's own.
     pub(super) fn provide(&mut self, key: u64, nodes: impl FnOnce() -> Result<Arc<Nodes>>) -> Result<()> {
         if !self.entries.contains_key(&key) {
-            if self.entries.values().map(|entry| entry.values.len()).sum::<usize>() > KEPT {
+            if self.entries.values().map(Entry::kept).sum::<usize>() > KEPT {
                 self.entries.clear();
             }
             self.entries.insert(key, Entry::new(nodes()?, self.spacing));
@@ -145,7 +170,7 @@ impl<'a> Convolver<'a> {
     pub(super) fn prepare(&mut self, dt: f64) -> Result<u64> {
         let key = length_key(dt);
         if !self.entries.contains_key(&key) {
-            if self.entries.values().map(|entry| entry.values.len()).sum::<usize>() > KEPT {
+            if self.entries.values().map(Entry::kept).sum::<usize>() > KEPT {
                 // What was paired is a result, not a cache.
                 self.entries.retain(|_, entry| !entry.pairs.is_empty());
             }
@@ -164,21 +189,77 @@ pub(super) fn fft_cost(farthest: u64) -> f64 {
 
 impl Entry {
     fn new(nodes: Arc<Nodes>, spacing: f64) -> Self {
-        let kernel = Kernel::new(&nodes, spacing);
-        let reach = kernel.reach();
-        Self {
-            nodes,
-            kernel,
-            reach,
-            values: Vec::new(),
-            filled: Vec::new(),
-            tails: Vec::new(),
-            spectra: BTreeMap::new(),
-            pairs: Pairs::default(),
+        let shifted = |means: &[f64], sign| SideKernel::Shifted(ShiftedKernel::new(&nodes, means, spacing, sign));
+        let (up, down) = match nodes.means() {
+            Some(means) => (shifted(means, 1.0), Some(shifted(means, -1.0))),
+            None => (SideKernel::Centred(Kernel::new(&nodes, spacing)), None),
+        };
+        let reach = up.reach().max(down.as_ref().map_or(0, SideKernel::reach));
+        let (up, down) = (Side::new(up), down.map(Side::new));
+        Self { nodes, up, down, reach, spectra: BTreeMap::new(), pairs: Pairs::default() }
+    }
+
+    /// Number of kernel values kept.
+    fn kept(&self) -> usize {
+        self.up.values.len() + self.down.as_ref().map_or(0, |down| down.values.len())
+    }
+
+    /// K_m, or K_{−m} on the way back, for m = `first` … `first` + `count` − 1, `first` of either sign.
+    fn stretch(&mut self, way: Way, first: i64, count: usize) -> Vec<f64> {
+        let Some(down) = &mut self.down else { return self.up.stretch(first, count) };
+        let (up, down) = if way == Way::Forward { (&mut self.up, down) } else { (down, &mut self.up) };
+        let below = (-first).clamp(0, count as i64) as usize;
+        // Offsets below 0, the nearest to it last.
+        let mut values = match below {
+            0 => Vec::new(),
+            _ => down.stretch(1 - first - below as i64, below),
+        };
+        values.reverse();
+        if below < count {
+            values.extend(up.stretch(first.max(0), count - below));
+        }
+        values
+    }
+
+    /// Sum directly; `lowest` is the offset from the last source cell to the first result.
+    fn direct(&mut self, way: Way, source: &[f64], lowest: i64, out: &mut [f64]) {
+        let kernel = self.stretch(way, lowest, source.len() + out.len() - 1 + TAPS);
+        slide(source, &kernel, out);
+    }
+
+    /// Transform of the kernel wrapped around a circle.
+    fn spectrum(&mut self, circle: usize, plan: &Arc<dyn RealToComplex<f64>>) -> &[Complex<f64>] {
+        if !self.spectra.contains_key(&circle) {
+            let half = self.stretch(Way::Forward, 0, circle / 2 + 1);
+            let mut wrapped: Vec<f64> = match self.down.is_some() {
+                true => {
+                    let rest = circle - half.len();
+                    let below = self.stretch(Way::Forward, -(rest as i64), rest);
+                    half.into_iter().chain(below).collect()
+                }
+                false => (0..circle).map(|i| half[i.min(circle - i)]).collect(),
+            };
+            let mut spectrum = plan.make_output_vec();
+            plan.process(&mut wrapped, &mut spectrum).expect("lengths of the plan");
+            self.spectra.insert(circle, spectrum);
+        }
+        &self.spectra[&circle]
+    }
+}
+
+impl Side {
+    fn new(kernel: SideKernel) -> Self {
+        Self { kernel, values: Vec::new(), filled: Vec::new(), tails: Vec::new() }
+    }
+
+    /// Have at least `count` tails.
+    fn add_tails(&mut self, count: usize) {
+        if self.tails.len() < count {
+            self.tails = self.sum_tails((count + REACH).max(2 * self.tails.len()));
         }
     }
 
-    /// K_m for m = `first` … `first` + `count` − 1, `first` of either sign.
+    /// K_|m| for m = `first` … `first` + `count` − 1, `first` of either sign.
     fn stretch(&mut self, first: i64, count: usize) -> Vec<f64> {
         let last = first + count as i64 - 1;
         let farthest = first.unsigned_abs().max(last.unsigned_abs()) as usize;
@@ -214,24 +295,6 @@ impl Entry {
         }
         self.filled[from..=to].fill(true);
     }
-
-    /// Sum directly; `lowest` is the offset from the last source cell to the first result.
-    fn direct(&mut self, source: &[f64], lowest: i64, out: &mut [f64]) {
-        let kernel = self.stretch(lowest, source.len() + out.len() - 1 + TAPS);
-        slide(source, &kernel, out);
-    }
-
-    /// Transform of the kernel wrapped around a circle.
-    fn spectrum(&mut self, circle: usize, plan: &Arc<dyn RealToComplex<f64>>) -> &[Complex<f64>] {
-        if !self.spectra.contains_key(&circle) {
-            let half = self.stretch(0, circle / 2 + 1);
-            let mut wrapped: Vec<f64> = (0..circle).map(|i| half[i.min(circle - i)]).collect();
-            let mut spectrum = plan.make_output_vec();
-            plan.process(&mut wrapped, &mut spectrum).expect("lengths of the plan");
-            self.spectra.insert(circle, spectrum);
-        }
-        &self.spectra[&circle]
-    }
 }
 
 /// Source cells taken at a time.
@@ -261,13 +324,13 @@ pub(super) fn slide(source: &[f64], kernel: &[f64], out: &mut [f64]) {
     }
 }
 
-/// Convolve around a circle with the kernel of a `spectrum`; the results begin `shift` cells from the source. Returns the
+/// Convolve around a circle with the kernel of a `spectrum`, or with that kernel turned round; the results begin `shift` cells from the source. Returns the
 /// typical error of a result.
 fn around(
     source: &[f64],
     shift: i64,
     out: &mut [f64],
-    spectrum: &[Complex<f64>],
+    (spectrum, turned): (&[Complex<f64>], bool),
     (forward, inverse): (&Arc<dyn RealToComplex<f64>>, &Arc<dyn ComplexToReal<f64>>),
 ) -> f64 {
     let circle = forward.len();
@@ -275,7 +338,10 @@ fn around(
     buffer[..source.len()].copy_from_slice(source);
     let mut product = forward.make_output_vec();
     forward.process(&mut buffer, &mut product).expect("lengths of the plan");
-    product.iter_mut().zip(spectrum).for_each(|(a, b)| *a *= b);
+    match turned {
+        true => product.iter_mut().zip(spectrum).for_each(|(a, b)| *a *= b.conj()),
+        false => product.iter_mut().zip(spectrum).for_each(|(a, b)| *a *= b),
+    }
     inverse.process(&mut product, &mut buffer).expect("lengths of the plan");
     let shift = shift.rem_euclid(circle as i64) as usize;
     let scale = 1.0 / circle as f64;

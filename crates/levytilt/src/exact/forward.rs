@@ -22,6 +22,9 @@ pub(crate) struct Run {
     /// Quantiles by time.
     pub quantiles: Vec<Vec<f64>>,
     pub edges: [Edge; 2],
+    /// Probability that the value of each time is wrong, up to the last observation; NaN where there is none. Empty if errors
+    /// are Gaussian.
+    pub wrong: Vec<f64>,
     /// Observed times whose cells hold too little below or above.
     pub pressed: Vec<(usize, [bool; 2])>,
 }
@@ -84,14 +87,20 @@ pub(super) fn smooth(
             run.disagreement = run.disagreement.max((log_evidence - run.log_evidence).abs());
             run.loss += loss;
             let joint: Vec<f64> = past.filtered.values.iter().zip(&future.values).map(|(a, b)| a * b).collect();
-            let open = j > 0 && problem.values[j].is_nan();
+            let (missing, open) = (problem.values[j].is_nan(), j > 0 && problem.open(j));
             if let Some(sides) = (!open).then(|| pressed(&joint)).flatten() {
                 run.pressed.push((j, sides));
             }
             run.summarise(layout.points(j), &joint, levels, open);
             if open {
-                let has_variance = problem.dimension.noise.has_variance();
-                run.measure_edges(&joint, &future.values, layout.points(j), has_variance);
+                // Where something is observed a jump has to be made up for by an error as well.
+                let has_variance = problem.dimension.noise.has_variance() || !missing;
+                let mut ahead = future.values.clone();
+                problem.observe(j, layout.points(j), &mut ahead);
+                run.measure_edges(&joint, &ahead, layout.points(j), has_variance);
+            }
+            if problem.has_heavy_errors() {
+                run.wrong.push(problem.wrong(j, layout.points(j), &joint));
             }
             j += 1;
         }

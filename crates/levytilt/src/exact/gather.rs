@@ -13,13 +13,29 @@ use crate::{Model, Result};
 use std::collections::BTreeMap;
 
 /// Families whose increments over adjoining steps add up to one over both.
-const ADDITIVE: [&str; 6] = ["stable", "tempered-stable", "variance-gamma", "nig", "compound-poisson", "gaussian"];
+const ADDITIVE: [&str; 11] = [
+    "stable",
+    "tempered-stable",
+    "variance-gamma",
+    "nig",
+    "compound-poisson",
+    "gaussian",
+    "skewed-stable",
+    "skewed-tempered-stable",
+    "skewed-variance-gamma",
+    "skewed-nig",
+    "skewed-compound-poisson",
+];
+/// Families that an affine drift leaves as they are, but for the scale.
+const STABLE: [&str; 3] = ["stable", "gaussian", "skewed-stable"];
 
 /// A series reduced to its observations, the first time apart.
 #[derive(Debug)]
 pub(crate) struct Gathered {
     grid: TimeGrid,
     values: Vec<f64>,
+    /// Row of each observation in the full series.
+    rows: Vec<Option<usize>>,
     /// Steps of the full grid that each step gathers, as their lengths and the time from their end to that of the gap.
     steps: Vec<Vec<(f64, f64)>>,
 }
@@ -37,8 +53,10 @@ pub(crate) fn index(model: &Model) -> Option<f64> {
     let (drift, family) = (model.drift.as_ref(), dimension.noise.family());
     let alpha = dimension.noise.parameters().iter().find(|(name, _)| *name == "alpha").map_or(2.0, |(_, alpha)| *alpha);
     let still = drift.kind() == "none" && ADDITIVE.contains(&family);
-    let affine = drift.is_affine() && drift.is_autonomous() && ["stable", "gaussian"].contains(&family);
-    (still || affine).then_some(alpha)
+    let affine = drift.is_affine() && drift.is_autonomous() && STABLE.contains(&family);
+    // At α = 1 a scaled skewed law is also shifted.
+    let shifted = family == "skewed-stable" && alpha == 1.0;
+    (still || (affine && !shifted)).then_some(alpha)
 }
 
 impl Gathered {
@@ -60,6 +78,7 @@ impl Gathered {
         };
         Ok(Some(Self {
             grid: grid.only(&kept),
+            rows: kept.iter().map(|&j| grid.observation(j)).collect(),
             values: kept.iter().map(|&j| spread[j]).collect(),
             steps: kept.windows(2).map(|pair| lengths(pair[0], pair[1])).collect(),
         }))
@@ -67,7 +86,7 @@ impl Gathered {
 
     /// The reduced problem of a model with this `index`.
     pub fn problem<'a>(&'a self, model: &'a Model, index: f64) -> Result<Problem<'a>> {
-        let mut problem = Problem::new(model, &self.grid, &self.values)?;
+        let mut problem = Problem::of_rows(model, &self.grid, &self.values, &self.rows)?;
         let drift = model.drift.as_ref();
         problem.lengths = self
             .steps

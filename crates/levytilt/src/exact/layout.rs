@@ -55,17 +55,17 @@ impl Layout {
         }
         let full = Support { first: 0, len: if cells < 1e15 { cells.ceil() as usize } else { usize::MAX } };
         let start = Points::new(problem, spacing, domain, [DEPTH; 2], max_cells)?;
-        let radius = DEPTH * problem.dimension.observation_std;
+        let radius = |j: usize| DEPTH * problem.std(j);
         let supports: Vec<Support> = problem
             .values
             .iter()
             .enumerate()
-            .map(|(j, &y)| match (j, y.is_nan()) {
+            .map(|(j, &y)| match (j, problem.open(j)) {
                 (0, _) => Support { first: 0, len: start.masses.len() },
                 (_, true) => full,
                 (_, false) => {
-                    let first = ((y - radius - lo) / spacing).floor();
-                    Support { first: first as i64, len: (2.0 * radius / spacing).ceil() as usize + 1 }
+                    let first = ((y - radius(j) - lo) / spacing).floor();
+                    Support { first: first as i64, len: (2.0 * radius(j) / spacing).ceil() as usize + 1 }
                 }
             })
             .collect();
@@ -73,7 +73,7 @@ impl Layout {
             && widest.len > max_cells
         {
             let y = problem.values[j];
-            let range = if y.is_nan() { domain } else { (y - radius, y + radius) };
+            let range = if problem.open(j) { domain } else { (y - radius(j), y + radius(j)) };
             return Err(too_large(range, spacing, (range.1 - range.0) / spacing, max_cells));
         }
         Ok(Self::of(lo, spacing, supports, start))
@@ -161,8 +161,8 @@ impl Points {
         };
         // Distances from the mean: exact however narrow the start is.
         let (mut lo, mut hi) = (-below * std, above * std);
-        let (y, error) = (problem.values[0] - mean, problem.dimension.observation_std);
-        if y.is_nan() {
+        let (y, error) = (problem.values[0] - mean, problem.std(0));
+        if problem.open(0) {
             (lo, hi) = (lo.max(domain.0 - mean - 3.0 * std), hi.min(domain.1 - mean + 3.0 * std));
         } else {
             (lo, hi) = (lo.max(y - below * error), hi.min(y + above * error));

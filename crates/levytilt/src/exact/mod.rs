@@ -29,6 +29,7 @@ mod pairs;
 pub(crate) mod problem;
 pub(crate) mod sample;
 pub(crate) mod score;
+mod shifted;
 pub(crate) mod solve;
 #[cfg(test)]
 mod tests;

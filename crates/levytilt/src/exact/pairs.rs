@@ -1,12 +1,13 @@
 //! Count pairs of states before and after a step by their distance: all that the noise's parameters can learn from.
 //!
 //! With masses f̂ before the noise of a step and the message b after it, C_m = Σ_i f̂_i b_{i+m} and Σ_m K_m C_m is the
-//! evidence, so ∂/∂p of its logarithm is Σ_m (∂K_m/∂p) C_m over the evidence. The kernel is symmetric: offsets m and −m are
-//! counted together. Steps of one length add up, and every parameter is served by one sum over nodes at the end.
+//! evidence, so ∂/∂p of its logarithm is Σ_m (∂K_m/∂p) C_m over the evidence. Where the kernel is symmetric, offsets m and −m
+//! are counted together. Steps of one length add up, and every parameter is served by one sum over nodes at the end.
 
-use super::convolve::{Convolver, Entry, KEPT_EACH, Rounding, TAPS, fft_cost, good_length, slide};
+use super::convolve::{Convolver, Entry, KEPT_EACH, Rounding, Side, TAPS, fft_cost, good_length, slide};
 use super::lagrange::REACH;
 use crate::Result;
+use crate::noise::Nodes;
 use realfft::RealFftPlanner;
 use realfft::num_complex::Complex;
 use std::collections::BTreeMap;
@@ -14,29 +15,33 @@ use std::collections::BTreeMap;
 /// The pairs of all steps of one length.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
-    /// C_0, C_1 + C_{−1}, …
-    near: Vec<f64>,
+    /// C_0, C_1, … and 0, C_{−1}, …; for symmetric noise both in the first.
+    near: [Vec<f64>; 2],
     /// Spectra of C on circles, by length.
     around: BTreeMap<usize, Vec<Complex<f64>>>,
     /// Derivatives from offsets that are too far out to be kept.
     far: Vec<f64>,
-    /// Entry i is added to C_m for all m ≥ i: pairs with states beyond the cells.
-    beyond: Vec<f64>,
+    /// Entry i is added to C_m for all m ≥ i, or to C_{−m}: pairs with states beyond the cells.
+    beyond: [Vec<f64>; 2],
 }
 
 impl Pairs {
     /// Whether nothing was counted.
     pub fn is_empty(&self) -> bool {
-        self.near.is_empty() && self.around.is_empty() && self.far.is_empty() && self.beyond.is_empty()
+        let none = |sides: &[Vec<f64>; 2]| sides.iter().all(Vec::is_empty);
+        none(&self.near) && self.around.is_empty() && self.far.is_empty() && none(&self.beyond)
     }
 
-    fn add(&mut self, lowest: i64, values: &[f64]) {
+    /// Add C_m for m = `lowest`, `lowest` + 1, …; `skewed` if the two sides differ.
+    fn add(&mut self, skewed: bool, lowest: i64, values: &[f64]) {
         let farthest = lowest.unsigned_abs().max((lowest + values.len() as i64 - 1).unsigned_abs()) as usize;
-        if self.near.len() <= farthest {
-            self.near.resize(farthest + 1, 0.0);
+        for near in &mut self.near[..1 + usize::from(skewed)] {
+            if near.len() <= farthest {
+                near.resize(farthest + 1, 0.0);
+            }
         }
         for (value, m) in values.iter().zip(lowest..) {
-            self.near[m.unsigned_abs() as usize] += value;
+            self.near[side(skewed, m)][m.unsigned_abs() as usize] += value;
         }
     }
 }
@@ -82,18 +87,21 @@ impl Convolver<'_> {
     /// constant; its `values` there are divided by the evidence already.
     pub fn pair_beyond(&mut self, dt: f64, before: (i64, &[f64]), ends: (i64, i64), values: [f64; 2]) -> Result<()> {
         let key = self.prepare(dt)?;
-        let beyond = &mut self.entries.get_mut(&key).expect("prepared above").pairs.beyond;
-        let mut add = |distance: i64, mass: f64| {
+        let entry = self.entries.get_mut(&key).expect("prepared above");
+        let skewed = entry.down.is_some();
+        let mut add = |sign: i64, distance: i64, mass: f64| {
             // From beyond the end, one stays there unless one moves back: 1 − Σ_{m > −distance} K_m.
-            let (from, mass) = if distance >= 1 { (distance as usize, mass) } else { ((1 - distance) as usize, -mass) };
+            let out = distance >= 1;
+            let (from, mass) = if out { (distance as usize, mass) } else { ((1 - distance) as usize, -mass) };
+            let beyond = &mut entry.pairs.beyond[side(skewed, if out { sign } else { -sign })];
             if beyond.len() <= from {
                 beyond.resize(from + 1, 0.0);
             }
             beyond[from] += mass;
         };
         for (cell, mass) in (before.0..).zip(before.1) {
-            add(cell - ends.0 + 1, mass * values[0]);
-            add(ends.1 - cell, mass * values[1]);
+            add(-1, cell - ends.0 + 1, mass * values[0]);
+            add(1, ends.1 - cell, mass * values[1]);
         }
         Ok(())
     }
@@ -112,18 +120,22 @@ impl Convolver<'_> {
 impl Entry {
     /// Add C_m for m = `lowest`, `lowest` + 1, …
     fn count(&mut self, lowest: i64, counted: &[f64], farthest: usize) {
+        let skewed = self.down.is_some();
         if farthest < KEPT_EACH {
-            self.pairs.add(lowest, counted);
+            self.pairs.add(skewed, lowest, counted);
             return;
         }
         let highest = lowest + counted.len() as i64 - 1;
-        let mut folded = vec![0.0; farthest + 1 - nearest(lowest, highest)];
+        let first = nearest(lowest, highest);
+        let mut folded = [(); 2].map(|()| vec![0.0; farthest + 1 - first]);
         for (value, m) in counted.iter().zip(lowest..) {
-            folded[m.unsigned_abs() as usize - nearest(lowest, highest)] += value;
+            folded[side(skewed, m)][m.unsigned_abs() as usize - first] += value;
         }
-        let push = self.kernel.contract(&self.nodes, nearest(lowest, highest) as u64, &folded, 0.0);
-        self.pairs.far.resize(push.len(), 0.0);
-        self.pairs.far.iter_mut().zip(push).for_each(|(sum, push)| *sum += push);
+        for (side, folded) in [Some(&self.up), self.down.as_ref()].into_iter().flatten().zip(&folded) {
+            let push = side.kernel.contract(&self.nodes, first as u64, folded, 0.0);
+            self.pairs.far.resize(push.len(), 0.0);
+            self.pairs.far.iter_mut().zip(push).for_each(|(sum, push)| *sum += push);
+        }
     }
 
     fn contract(&mut self, planner: &mut RealFftPlanner<f64>) -> Vec<f64> {
@@ -135,24 +147,44 @@ impl Entry {
             spectrum[circle / 2].im = 0.0;
             inverse.process(&mut spectrum, &mut values).expect("lengths of the plan");
             let half = circle / 2;
-            self.pairs.add(0, &values[..half]);
-            self.pairs.add(half as i64 - circle as i64, &values[half..]);
+            self.pairs.add(self.down.is_some(), 0, &values[..half]);
+            self.pairs.add(self.down.is_some(), half as i64 - circle as i64, &values[half..]);
         }
+        let Pairs { near, far, beyond, .. } = std::mem::take(&mut self.pairs);
+        let sides = [Some(&self.up), self.down.as_ref()].into_iter().flatten();
+        let mut total = Vec::new();
+        for (side, (near, beyond)) in sides.zip(near.into_iter().zip(beyond)) {
+            let push = side.contract(&self.nodes, near, beyond);
+            match total.is_empty() {
+                true => total = push,
+                false => total.iter_mut().zip(push).for_each(|(sum, push)| *sum += push),
+            }
+        }
+        total.iter_mut().zip(&far).for_each(|(push, far)| *push += far);
+        total
+    }
+}
+
+impl Side {
+    /// Σ_m (∂K_m/∂p) C_m over the moves to this side.
+    fn contract(&self, nodes: &Nodes, mut near: Vec<f64>, mut beyond: Vec<f64>) -> Vec<f64> {
         let mut rest = 0.0;
-        let count = self.pairs.near.len().max(self.pairs.beyond.len() + REACH);
-        if !self.pairs.beyond.is_empty() {
-            self.pairs.near.resize(count, 0.0);
-            self.pairs.beyond.resize(count, 0.0);
-            for (near, beyond) in self.pairs.near.iter_mut().zip(&self.pairs.beyond) {
+        let count = near.len().max(beyond.len() + REACH);
+        if !beyond.is_empty() {
+            near.resize(count, 0.0);
+            beyond.resize(count, 0.0);
+            for (near, beyond) in near.iter_mut().zip(&beyond) {
                 rest += beyond;
                 *near += rest;
             }
         }
-        let mut push = self.kernel.contract(&self.nodes, 0, &self.pairs.near, rest);
-        push.iter_mut().zip(&self.pairs.far).for_each(|(push, far)| *push += far);
-        self.pairs = Pairs::default();
-        push
+        self.kernel.contract(nodes, 0, &near, rest)
     }
+}
+
+/// Where pairs at offset `m` are counted.
+fn side(skewed: bool, m: i64) -> usize {
+    usize::from(skewed && m < 0)
 }
 
 /// Smallest magnitude of the offsets from `lowest` to `highest`.

@@ -1,8 +1,7 @@
 //! Bring model, times and values together and say where they contradict each other.
 
 use crate::series::{TimeGrid, check_values};
-use crate::{Dimension, Error, Model, Result, Start};
-use std::f64::consts::PI;
+use crate::{Dimension, Error, ErrorLaw, Model, Result, Start};
 
 /// A model with the times and values it has to explain.
 #[derive(Debug)]
@@ -13,6 +12,10 @@ pub(crate) struct Problem<'a> {
     pub grid: &'a TimeGrid,
     /// One value per latent time, NaN where nothing is observed.
     pub values: Vec<f64>,
+    /// Standard deviation, or scale, of the error of each value; a typical one where nothing is observed.
+    stds: Vec<f64>,
+    /// Smallest and largest standard deviation of an error.
+    pub std_range: (f64, f64),
     /// Latent time of the last observed value.
     pub end: usize,
     /// Lengths of the steps for the noise; they differ from those for the drift where steps are gathered ([`super::gather`]).
@@ -22,6 +25,12 @@ pub(crate) struct Problem<'a> {
 impl<'a> Problem<'a> {
     /// Check that the values fit the times and that one of them is observed.
     pub fn new(model: &'a Model, grid: &'a TimeGrid, values: &[f64]) -> Result<Self> {
+        let rows: Vec<Option<usize>> = (0..grid.len()).map(|j| grid.observation(j)).collect();
+        Self::of_rows(model, grid, values, &rows)
+    }
+
+    /// The same where the known errors of the times are those of these rows of the series.
+    pub fn of_rows(model: &'a Model, grid: &'a TimeGrid, values: &[f64], rows: &[Option<usize>]) -> Result<Self> {
         let dimension = model.only_dimension()?;
         let spread = grid.spread(values)?;
         check_values("values", values)?;
@@ -35,7 +44,42 @@ impl<'a> Problem<'a> {
             }
         }
         let lengths = (0..grid.steps()).map(|j| grid.step(j)).collect();
-        Ok(Self { model, dimension, grid, values: spread, end, lengths })
+        let factor = dimension.observation_std;
+        let usual = factor * dimension.errors.typical();
+        let std = |(row, value): (&Option<usize>, &f64)| match row.filter(|_| !value.is_nan()) {
+            Some(row) => Ok(factor * dimension.errors.checked_unit(row)?),
+            None => Ok(usual),
+        };
+        let stds = rows.iter().zip(&spread).map(std).collect::<Result<Vec<f64>>>()?;
+        let observed = stds.iter().zip(&spread).filter(|(_, value)| !value.is_nan()).map(|(std, _)| *std);
+        let (low, high) = observed.fold((usual, usual), |(low, high), std| (std.min(low), std.max(high)));
+        Ok(Self { model, dimension, grid, values: spread, stds, std_range: (low, high), end, lengths })
+    }
+
+    /// Law of the observation errors, in units of [`Problem::std`].
+    pub fn law(&self) -> ErrorLaw {
+        self.dimension.errors.law
+    }
+
+    /// Standard deviation, or scale, of the error at the observed time `j`.
+    pub fn std(&self, j: usize) -> f64 {
+        self.stds[j]
+    }
+
+    /// Width of the narrowest likelihood, as a standard deviation.
+    pub fn narrowest_error(&self) -> f64 {
+        self.std_range.0 * self.law().core()
+    }
+
+    /// Whether errors are so heavy-tailed that a value does not confine the state to its neighbourhood.
+    pub fn has_heavy_errors(&self) -> bool {
+        self.law() != ErrorLaw::Gaussian
+    }
+
+    /// Whether the states of time `j` are not confined by an observation: those beyond the cells count as being at their
+    /// ends.
+    pub fn open(&self, j: usize) -> bool {
+        self.values[j].is_nan() || self.has_heavy_errors()
     }
 
     /// Observed values in order of time, with their latent times.
@@ -43,9 +87,9 @@ impl<'a> Problem<'a> {
         self.values.iter().copied().enumerate().filter(|(_, value)| !value.is_nan())
     }
 
-    /// Whether some time, the first apart, has no observation.
-    pub fn has_missing(&self) -> bool {
-        self.values[1..].iter().any(|value| value.is_nan())
+    /// Whether some time, the first apart, is open.
+    pub fn has_open(&self) -> bool {
+        (1..self.values.len()).any(|j| self.open(j))
     }
 
     /// Largest magnitude among values and start.
@@ -59,17 +103,30 @@ impl<'a> Problem<'a> {
 
     /// Multiply `message`, given at states `first` + i·`spacing`, by the likelihood of the value at time `j`.
     ///
-    /// Returns the logarithm of the constant left out, −ln(σ√2π), or 0 where nothing is observed.
+    /// Returns the logarithm of the constant left out, ln f(0) − ln σ with the density f of the error law: −ln(σ√2π) for
+    /// Gaussian errors; 0 where nothing is observed.
     pub fn observe(&self, j: usize, (first, spacing): (f64, f64), message: &mut [f64]) -> f64 {
-        let (y, std) = (self.values[j], self.dimension.observation_std);
+        let (y, std, law) = (self.values[j], self.stds[j], self.law());
         if y.is_nan() {
             return 0.0;
         }
         for (i, value) in message.iter_mut().enumerate() {
             let z = (first + i as f64 * spacing - y) / std;
-            *value *= (-0.5 * z * z).exp();
+            *value *= law.relative(z);
         }
-        -(std * (2.0 * PI).sqrt()).ln()
+        law.log_peak() - std.ln()
+    }
+
+    /// Probability that the value at time `j` is wrong, for masses of the state at `first` + i·`spacing`; NaN where nothing is
+    /// observed.
+    pub fn wrong(&self, j: usize, (first, spacing): (f64, f64), masses: &[f64]) -> f64 {
+        let (y, std, wrong) = (self.values[j], self.stds[j], self.law().wrong_many());
+        if y.is_nan() {
+            return f64::NAN;
+        }
+        let total: f64 = masses.iter().sum();
+        let counted = masses.iter().enumerate().filter(|(_, mass)| **mass > 1e-15 * total);
+        counted.map(|(i, mass)| mass / total * wrong((first + i as f64 * spacing - y) / std)).sum()
     }
 
     /// The error for data that the model cannot have produced at time `j`.

@@ -21,7 +21,8 @@ const TASK: usize = 2048;
 #[derive(Debug)]
 pub(crate) struct Score {
     pub log_evidence: f64,
-    /// ∂/∂p for the parameters of the drift, those of the noise, and the observation error.
+    /// ∂/∂p for the parameters of the drift, those of the noise, the observation standard deviation, and the other parameters
+    /// of the observation errors.
     pub slope: Vec<f64>,
     /// ∂/∂p of the noise's parameters by key of the step length.
     pub by_length: Vec<(u64, Vec<f64>)>,
@@ -88,6 +89,8 @@ pub(crate) fn score(problem: &Problem, layout: &Layout, max_cells: usize, roundi
     let end = problem.end;
     total.observe(problem, end, layout.points(end), &past[end].values);
     total.judged.press(problem, end, &past[end].values);
+    let ones = vec![1.0; past[end].values.len()];
+    total.judged.measure(problem, end, layout.points(end), &past[end].values, ones);
     total.judged.rounding = (other - log_evidence).abs();
     Ok(total.finish(problem, log_evidence))
 }
@@ -139,7 +142,9 @@ struct Part<'a> {
 struct Sum {
     drift: Vec<f64>,
     by_length: Vec<(u64, Vec<f64>)>,
+    /// In the observation standard deviation, and in the parameters of the error law.
     error: f64,
+    error_law: Vec<f64>,
     judged: Judged,
 }
 
@@ -159,7 +164,7 @@ impl<'a> Part<'a> {
         let evidence: f64 = joint.iter().sum();
         self.sum.observe(problem, j, layout.points(j), &joint);
         self.sum.judged.press(problem, j, &joint);
-        self.sum.judged.measure(problem, j, &joint, &future);
+        self.sum.judged.measure(problem, j, layout.points(j), &joint, future);
         let before = transition.spread(j, masses)?;
         let after = (layout.support(j + 1).first, behind.source.as_slice());
         transition.pair(j, (before.0, &before.1), after, evidence)?;
@@ -178,30 +183,39 @@ impl<'a> Part<'a> {
 impl Sum {
     fn new(problem: &Problem) -> Self {
         let drift = vec![0.0; problem.model.drift.parameter_count()];
-        Self { drift, by_length: Vec::new(), error: 0.0, judged: Judged::default() }
+        let error_law = vec![0.0; problem.law().values().len()];
+        Self { drift, by_length: Vec::new(), error: 0.0, error_law, judged: Judged::default() }
     }
 
     fn add(&mut self, mut part: Part) {
         self.drift.iter_mut().zip(&part.sum.drift).for_each(|(sum, d)| *sum += d);
         self.error += part.sum.error;
+        self.error_law.iter_mut().zip(&part.sum.error_law).for_each(|(sum, d)| *sum += d);
         self.by_length.extend(part.transition.convolver.contract());
         self.judged.pressed.extend(part.sum.judged.pressed);
         self.judged.beyond += part.sum.judged.beyond;
     }
 
-    /// ∂ ln N(y; x, σ²)/∂σ = ((x − y)²/σ² − 1)/σ under the masses at time `j`.
+    /// ∂ ln (f(z)/σ)/∂σ = (z² E[1/S | z] − 1)/σ with z = (x − y)/σ, under the masses at time `j`; E[1/S | z] is 1 for Gaussian
+    /// errors. And the slopes of ln f in its own parameters.
     fn observe(&mut self, problem: &Problem, j: usize, (first, spacing): (f64, f64), joint: &[f64]) {
-        let (y, std) = (problem.values[j], problem.dimension.observation_std);
+        let (y, std, law) = (problem.values[j], problem.std(j), problem.law());
         if y.is_nan() {
             return;
         }
         let (mut total, mut squares) = (0.0, 0.0);
+        let mut slopes = vec![0.0; self.error_law.len()];
         for (i, mass) in joint.iter().enumerate() {
             let z = (first + i as f64 * spacing - y) / std;
             total += mass;
-            squares += mass * z * z;
+            squares += mass * z * z * law.precision(z);
+            law.add_slopes(z, *mass, &mut slopes);
         }
-        self.error += (squares / total - 1.0) / std;
+        self.error += (squares / total - 1.0) / problem.dimension.observation_std;
+        let constant = law.constant_slopes();
+        for ((sum, slope), constant) in self.error_law.iter_mut().zip(slopes).zip(constant) {
+            *sum += slope / total + constant;
+        }
     }
 
     /// Add Σ_x slope(x) ∂flow(x)/∂p over the cells of time `j`, divided by `evidence`.
@@ -223,7 +237,7 @@ impl Sum {
         for (_, slopes) in &self.by_length {
             noise.iter_mut().zip(slopes).for_each(|(sum, slope)| *sum += slope);
         }
-        let slope = self.drift.into_iter().chain(noise).chain([self.error]).collect();
+        let slope = self.drift.into_iter().chain(noise).chain([self.error]).chain(self.error_law).collect();
         Score { log_evidence, slope, by_length: self.by_length, judged: self.judged }
     }
 }
@@ -231,18 +245,21 @@ impl Sum {
 impl Judged {
     /// Look for mass at the edges of an observation's window.
     fn press(&mut self, problem: &Problem, j: usize, masses: &[f64]) {
-        if let Some(sides) = (!problem.values[j].is_nan()).then(|| pressed(masses)).flatten() {
+        if let Some(sides) =
+            (j == 0 && !problem.values[j].is_nan() || !problem.open(j)).then(|| pressed(masses)).flatten()
+        {
             self.pressed.push((j, sides));
         }
     }
 
     /// Judge from the mass at the ends of a time without an observation what the states beyond change, as in
     /// [`super::forward`]: they count as being at the end, which is wrong by as much as the message changes there.
-    fn measure(&mut self, problem: &Problem, j: usize, joint: &[f64], future: &[f64]) {
+    fn measure(&mut self, problem: &Problem, j: usize, points: (f64, f64), joint: &[f64], mut future: Vec<f64>) {
         let n = joint.len();
-        if j == 0 || !problem.values[j].is_nan() || n < 4 {
+        if j == 0 || !problem.open(j) || n < 4 {
             return;
         }
+        problem.observe(j, points, &mut future);
         let total: f64 = joint.iter().sum();
         for (end, halfway) in [(0, n / 4), (n - 1, n - 1 - n / 4)] {
             let (here, there) = (future[end].abs(), future[halfway].abs());

@@ -103,7 +103,7 @@ impl<'a> Search<'a> {
     ///
     /// Without `levels` and with a settled domain only the evidence is computed.
     fn run(&mut self, levels: Option<&[f64]>, widen: bool) -> Result<f64> {
-        let judge = self.options.domain.is_none() && self.problem.has_missing();
+        let judge = self.options.domain.is_none() && self.problem.has_open();
         let judge = judge && (widen || levels.is_some());
         loop {
             let layout = Layout::new(self.problem, self.spacing, self.domain, self.options.max_cells)?;

@@ -4,10 +4,10 @@
 //! Forward: spread each cell's mass with the same interpolation weights, then convolve. So ⟨a, pull b⟩ = ⟨push a, b⟩
 //! holds to rounding, and the evidence is the same at every time.
 //!
-//! At a time without an observation a state beyond the domain counts as being at its end: no mass is lost, the mass at
+//! At a time without an observation, or with one whose error may be gross, a state beyond the domain counts as being at its end: no mass is lost, the mass at
 //! the ends says how much lies outside, and a drift that brings far states back at once is served almost exactly.
 
-use super::convolve::{Convolver, Rounding};
+use super::convolve::{Convolver, Rounding, Way};
 use super::flow_table::{FlowTable, Landing};
 use super::lagrange::{LEFT, POINTS, slopes};
 use super::layout::Layout;
@@ -49,7 +49,7 @@ impl<'a> Transition<'a> {
         let mut values = vec![0.0; len];
         let source = (self.layout.support(j + 1).first, b);
         let dt = self.problem.lengths[j];
-        let floor = self.convolver.apply(dt, source, (first, &mut values))?;
+        let floor = self.convolver.apply(Way::Backward, dt, source, (first, &mut values))?;
         if let (Some(beyond), [low, .., high]) = (self.beyond(j, first, len)?, b) {
             for (value, (below, above)) in values.iter_mut().zip(beyond) {
                 *value += low * below + high * above;
@@ -64,7 +64,7 @@ impl<'a> Transition<'a> {
         let support = self.layout.support(j + 1);
         let mut pushed = vec![0.0; support.len];
         let out = (support.first, pushed.as_mut_slice());
-        let floor = self.convolver.apply(self.problem.lengths[j], (first, &spread), out)?;
+        let floor = self.convolver.apply(Way::Forward, self.problem.lengths[j], (first, &spread), out)?;
         if let (Some(beyond), [low, .., high]) = (self.beyond(j, first, spread.len())?, pushed.as_mut_slice()) {
             for (mass, (below, above)) in spread.iter().zip(beyond) {
                 *low += mass * below;
@@ -75,22 +75,22 @@ impl<'a> Transition<'a> {
     }
 
     /// Probability to end below and above the domain, from each of `len` cells on, the first being `first`; none if
-    /// time `j` + 1 has an observation.
+    /// the observation of time `j` + 1 confines the state.
     fn beyond(&mut self, j: usize, first: i64, len: usize) -> Result<Option<impl Iterator<Item = (f64, f64)> + '_>> {
-        if !self.problem.values[j + 1].is_nan() {
+        if !self.problem.open(j + 1) {
             return Ok(None);
         }
         let support = self.layout.support(j + 1);
         let count = support.len + len + (first - support.first).unsigned_abs() as usize + 1;
-        let tails = self.convolver.tails(self.problem.lengths[j], count)?;
+        let [down, up] = self.convolver.tails(self.problem.lengths[j], count)?;
         // A cell outside already stays there unless it moves back.
-        let move_by = |distance: i64| match distance {
-            1.. => tails[distance as usize - 1],
-            _ => 1.0 - tails[(-distance) as usize],
+        let move_by = |out: &[f64], back: &[f64], distance: i64| match distance {
+            1.. => out[distance as usize - 1],
+            _ => 1.0 - back[(-distance) as usize],
         };
         let end = support.first + support.len as i64;
         let cells = first..first + len as i64;
-        Ok(Some(cells.map(move |cell| (move_by(cell - support.first + 1), move_by(end - cell)))))
+        Ok(Some(cells.map(move |cell| (move_by(down, up, cell - support.first + 1), move_by(up, down, end - cell)))))
     }
 
     /// Count the pairs of step `j` for the noise's parameters: masses `before` its noise and the message `after` it, each
@@ -98,7 +98,7 @@ impl<'a> Transition<'a> {
     pub fn pair(&mut self, j: usize, before: (i64, &[f64]), after: (i64, &[f64]), evidence: f64) -> Result<()> {
         let length = self.problem.lengths[j];
         self.convolver.pair(length, before, after, evidence)?;
-        if let ([low, .., high], true) = (after.1, self.problem.values[j + 1].is_nan()) {
+        if let ([low, .., high], true) = (after.1, self.problem.open(j + 1)) {
             let ends = (after.0, after.0 + after.1.len() as i64);
             self.convolver.pair_beyond(length, before, ends, [low / evidence, high / evidence])?;
         }

@@ -15,6 +15,8 @@ const DEPTH: f64 = 7.0;
 const START: f64 = 8.0;
 /// Probability to go farther within a gap that decides how far the states of the gap reach.
 const EXCURSION: f64 = 1e-2;
+/// Observations to either side whose windows a time takes in where values may be wrong.
+const AROUND: usize = 2;
 /// The same after the last observation, where nothing calls back.
 const OUTSIDE: f64 = 2e-5;
 
@@ -53,9 +55,8 @@ impl Windows {
     /// Lowest and highest state of every time but the first.
     pub fn ranges(&self, problem: &Problem) -> Result<Vec<(f64, f64)>> {
         let mut reaches = Reaches { nodes: NodeCache::new(problem.dimension.noise.as_ref()), known: BTreeMap::new() };
-        let error = problem.dimension.observation_std;
         let steps = problem.grid.steps();
-        let around = |j: usize, y: f64| (y - self.sides[j][0] * error, y + self.sides[j][1] * error);
+        let around = |j: usize, y: f64| (y - self.sides[j][0] * problem.std(j), y + self.sides[j][1] * problem.std(j));
         let mut ranges = Vec::with_capacity(steps);
         let mut past = Anchor::start(problem);
         let mut j = 0;
@@ -68,10 +69,11 @@ impl Windows {
                 let reach = self.reach * reaches.of(trail.length, lost)? + past.margin;
                 let ahead = next.map(|k| around(k, problem.values[k]));
                 for &centre in &trail.centres {
-                    let own = self.sides[j].map(|side| (side * error).max(reach));
+                    let own = self.sides[j].map(|side| (side * problem.std(j)).max(reach));
                     let (lo, hi) = (centre - own[0], centre + own[1]);
-                    let reached = ahead.map(|(low, high)| {
-                        (low.min(low + DEPTH * error - reach), high.max(high - DEPTH * error + reach))
+                    let reached = ahead.zip(next).map(|((low, high), k)| {
+                        let depth = DEPTH * problem.std(k);
+                        (low.min(low + depth - reach), high.max(high - depth + reach))
                     });
                     ranges.push(reached.map_or((lo, hi), |(low, high)| (lo.min(low), hi.max(high))));
                 }
@@ -82,7 +84,45 @@ impl Windows {
             }
             j = until;
         }
+        if problem.has_heavy_errors() {
+            self.look_around(problem, &mut reaches, &mut ranges)?;
+        }
         Ok(ranges)
+    }
+
+    /// Where values may be wrong, take in the windows of the observations around and the way between them: what a time
+    /// needs if its own value is left out.
+    fn look_around(&self, problem: &Problem, reaches: &mut Reaches, ranges: &mut [(f64, f64)]) -> Result<()> {
+        let observed: Vec<usize> = problem.observed().map(|(j, _)| j).filter(|&j| j > 0).collect();
+        let first = Anchor::start(problem);
+        let hull = |a: (f64, f64), b: (f64, f64)| (a.0.min(b.0), a.1.max(b.1));
+        let (narrow, mut wide) = (ranges.to_vec(), ranges.to_vec());
+        for (k, &j) in observed.iter().enumerate() {
+            let near = &observed[k.saturating_sub(AROUND)..(k + AROUND + 1).min(observed.len())];
+            let range = near.iter().map(|&near| narrow[near - 1]).fold(narrow[j - 1], hull);
+            let (from, past) = match k.checked_sub(1).map(|before| observed[before]) {
+                Some(before) => (before, Anchor { state: problem.values[before], margin: 0.0 }),
+                None => (0, Anchor { state: first.state, margin: first.margin }),
+            };
+            let trail = past.trail(problem, from, observed.get(k + 1).map_or(j, |next| next - 1));
+            let reach = self.reach * reaches.of(trail.length, EXCURSION)? + past.margin;
+            let centre = trail.centres.get(j - from - 1).copied().unwrap_or(past.state);
+            let (lo, hi) = hull(range, (centre, centre));
+            wide[j - 1] = (lo - reach, hi + reach);
+        }
+        // Times without an observation go from one such window to the next.
+        let mut k = 0;
+        for (j, range) in ranges.iter_mut().enumerate().map(|(i, range)| (i + 1, range)) {
+            while k < observed.len() && observed[k] < j {
+                k += 1;
+            }
+            let ends = [k.checked_sub(1), Some(k)].into_iter().flatten().filter_map(|k| observed.get(k));
+            *range = ends.map(|&end| wide[end - 1]).fold(*range, hull);
+            if observed.get(k) == Some(&j) {
+                *range = wide[j - 1];
+            }
+        }
+        Ok(())
     }
 }
 
@@ -127,7 +167,7 @@ impl Anchor {
 
 /// The flow of `x` over step `j`, and its slope.
 fn flow(problem: &Problem, j: usize, x: f64) -> (f64, f64) {
-    let delta = problem.dimension.observation_std;
+    let (delta, _) = problem.std_range;
     let mut out = [0.0; 3];
     let (t, dt) = (problem.grid.times()[j], problem.grid.step(j));
     problem.model.drift.flow_many(t, dt, &[x - delta, x, x + delta], &mut out);
@@ -156,10 +196,14 @@ impl Reaches<'_> {
 
 /// The distance that an increment exceeds, to either side, with this probability.
 pub(super) fn upper(nodes: &Nodes, probability: f64) -> f64 {
+    let outside = |x: f64| match nodes.means() {
+        None => 2.0 * (1.0 - nodes.cdf(x)),
+        Some(_) => 1.0 - nodes.cdf(x) + nodes.cdf(-x),
+    };
     let (mut low, mut high) = (-690.0f64, 345.0f64);
     for _ in 0..60 {
         let middle = 0.5 * (low + high);
-        if 2.0 * (1.0 - nodes.cdf(middle.exp())) > probability { low = middle } else { high = middle }
+        if outside(middle.exp()) > probability { low = middle } else { high = middle }
     }
     high.exp()
 }
@@ -170,8 +214,10 @@ pub(super) fn upper(nodes: &Nodes, probability: f64) -> f64 {
 /// precision.
 pub(crate) fn narrowest(problem: &Problem) -> Result<f64> {
     let mut cache = NodeCache::new(problem.dimension.noise.as_ref());
-    let error = problem.dimension.observation_std;
-    let (mut variance, mut least) = (error * error, error * error);
+    let core = problem.law().core();
+    let error = |j: usize| (problem.std(j) * core).powi(2);
+    let first = problem.narrowest_error().powi(2);
+    let (mut variance, mut least) = (first, first);
     let mut x = problem.values[0];
     for j in 0..problem.end {
         let nodes = cache.nodes(problem.lengths[j])?;
@@ -181,7 +227,7 @@ pub(crate) fn narrowest(problem: &Problem) -> Result<f64> {
         let precision: f64 = each.map(|(s, w)| w / (carried + s)).sum();
         let y = problem.values[j + 1];
         x = if y.is_nan() { next } else { y };
-        let observed = if y.is_nan() { 0.0 } else { (error * error).recip() };
+        let observed = if y.is_nan() { 0.0 } else { error(j + 1).recip() };
         variance = 1.0 / (precision + observed);
         least = if variance < least { variance } else { least };
     }

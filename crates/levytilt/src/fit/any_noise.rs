@@ -2,7 +2,9 @@
 
 use super::{Fit, FitOptions, Spec, fit};
 use crate::noise::{FAMILIES, Family};
+use crate::progress;
 use crate::series::TimeGrid;
+use crate::solve::Method;
 use crate::{Error, Result};
 
 /// A family of noise and how well it explains the data.
@@ -10,8 +12,10 @@ use crate::{Error, Result};
 pub struct Candidate {
     /// The family.
     pub family: &'static Family,
-    /// What its fit gave, or why it gave nothing.
+    /// What its fit gave, or why it gave nothing: an error, or an end that was asked for before it was finished.
     pub outcome: std::result::Result<Rating, String>,
+    /// Whether it was stopped before it was finished, or never begun.
+    pub unfinished: bool,
 }
 
 /// What decides between families.
@@ -44,7 +48,8 @@ pub fn rival_families() -> Vec<&'static Family> {
     FAMILIES.iter().filter(|family| family.rival).collect()
 }
 
-/// Fit `spec` with each of `families` in place of its noise and keep the best.
+/// Fit `spec` with each of `families` in place of its noise and keep the best. A family whose learning was stopped by the
+/// watcher is never ranked; if none was finished, the fit is the one that was stopped.
 ///
 /// # Errors
 /// Values given for a parameter of the noise (they would mean something else in every family), or the first family's
@@ -56,7 +61,10 @@ pub fn fit_any_noise(
     columns: &[&[f64]],
     options: &FitOptions,
 ) -> Result<AnyNoise> {
-    fit_any_noise_by(spec, families, |spec| fit(spec, grid, columns, options))
+    // Skewed families are learned on the exact evidence only.
+    let exact = matches!(options.learn.method, Method::Auto | Method::Grid);
+    let families: Vec<_> = families.iter().copied().filter(|family| exact || !family.is_skewed()).collect();
+    fit_any_noise_by(spec, &families, |spec| fit(spec, grid, columns, options))
 }
 
 /// [`fit_any_noise`] with another way to fit one family.
@@ -66,11 +74,21 @@ pub fn fit_any_noise_by<F: AsRef<Fit>>(
     mut fit: impl FnMut(&Spec) -> Result<F>,
 ) -> Result<AnyNoise<F>> {
     check_open(spec, families)?;
+    let families = families.iter().copied().filter(|family| is_apart(spec) || !family.is_skewed());
     let mut best: Option<(f64, &'static Family, F)> = None;
-    let mut first_error = None;
+    let (mut first_error, mut stopped) = (None, None);
     let mut candidates = Vec::new();
-    for &family in families {
-        let outcome = match fit(&Spec { noise: family, ..spec.clone() }) {
+    for family in families {
+        if progress::stopped() {
+            candidates.push(Candidate { family, outcome: Err("unfinished: not begun".into()), unfinished: true });
+            continue;
+        }
+        let spec = Spec { noise: family, ..spec.clone() };
+        let outcome = match progress::about(family.name, || fit(&spec)) {
+            Ok(found) if progress::stopped() => {
+                stopped = Some((family, found));
+                Err("unfinished: stopped while it was learned".into())
+            }
             Ok(found) => {
                 let rating = rate(found.as_ref());
                 if best.as_ref().is_none_or(|(score, ..)| rating.score > *score) {
@@ -84,17 +102,23 @@ pub fn fit_any_noise_by<F: AsRef<Fit>>(
                 Err(why)
             }
         };
-        candidates.push(Candidate { family, outcome });
+        candidates.push(Candidate { family, unfinished: progress::stopped(), outcome });
     }
     let score = |c: &Candidate| c.outcome.as_ref().map_or(f64::NEG_INFINITY, |rating| rating.score);
     candidates.sort_by(|a, b| score(b).total_cmp(&score(a)));
-    match (best, first_error) {
-        (Some((_, family, fit)), _) => Ok(AnyNoise { fit, family, candidates }),
-        (None, Some(error)) => Err(error),
-        (None, None) => {
+    match (best, stopped, first_error) {
+        (Some((_, family, fit)), ..) => Ok(AnyNoise { fit, family, candidates }),
+        (None, Some((family, fit)), _) => Ok(AnyNoise { fit, family, candidates }),
+        (None, None, Some(error)) => Err(error),
+        (None, None, None) => {
             Err(Error::Shape { what: "families of noise", got: "none".into(), expected: "at least one".into() })
         }
     }
+}
+
+/// Whether the columns do not act on each other: what exact fits need.
+fn is_apart(spec: &Spec) -> bool {
+    spec.network.is_none() && (spec.dim() == 1 || !spec.drift.coupled)
 }
 
 impl AsRef<Fit> for Fit {
@@ -125,5 +149,37 @@ fn check_open(spec: &Spec, families: &[&'static Family]) -> Result<()> {
             expected: "cannot be fixed while the noise family is chosen automatically: choose a family, or leave it \
                        out",
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drift::DriftFamily;
+    use std::ops::ControlFlow;
+
+    /// Stopped at once, no family is ranked; stopped in the second, the first is, and the others are unfinished.
+    #[test]
+    fn identity_what_was_stopped_is_not_ranked() {
+        let times: Vec<f64> = (0..40).map(f64::from).collect();
+        let values: Vec<f64> = times.iter().map(|t| (1.3 * t).sin() + (0.7 * t * t).cos()).collect();
+        let grid = TimeGrid::new(&times, Some(1)).unwrap();
+        let families: Vec<&'static Family> = ["student", "nig", "gaussian"].map(|n| Family::named(n).unwrap()).to_vec();
+        let spec = Spec::new(DriftFamily::named("none").unwrap(), families[0]);
+        let options = FitOptions { paths: 10, ..FitOptions::default() };
+        let stop_in = |name: &'static str| {
+            let watcher = move |_: &progress::Progress| match progress::subject() == Some(name) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            };
+            let all = || fit_any_noise(&spec, &families, &grid, &[&values], &options).unwrap();
+            progress::watched(Box::new(watcher), all)
+        };
+        let none = stop_in("student");
+        assert!(none.candidates.iter().all(|c| c.unfinished && c.outcome.is_err()), "{:?}", none.candidates);
+        assert_eq!(none.family.name, "student");
+        let one = stop_in("nig");
+        let unfinished: Vec<bool> = one.candidates.iter().map(|c| c.unfinished).collect();
+        assert_eq!((one.family.name, unfinished), ("student", vec![false, true, true]));
     }
 }

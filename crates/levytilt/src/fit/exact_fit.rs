@@ -47,7 +47,7 @@ pub(super) fn fit_exact(
 
 /// Independent dimensions as one: evidences and log-weights add up.
 fn together(spec: &Spec, all: Vec<Solved>) -> Result<Solved> {
-    let (mut found, mut paths, mut marginals) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut found, mut paths, mut marginals, mut wrong) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut evidence = Evidence { log_evidence: 0.0, std_error: 0.0, resamplings: 0.0 };
     for one in all {
         evidence.log_evidence += one.judgement.evidence.log_evidence;
@@ -55,17 +55,19 @@ fn together(spec: &Spec, all: Vec<Solved>) -> Result<Solved> {
         found.push(one.found);
         paths.push(one.judgement.paths);
         marginals.extend(one.marginals.into_iter().flatten());
+        wrong.extend(one.wrong);
     }
     let paths = Paths::join(&paths);
     let summary = WeightSummary::new(&paths.log_weights());
     let judgement = Judgement { paths, summary, evidence, notes: Vec::new() };
-    Ok(Solved { found: join(spec, found)?, judgement, marginals: Some(marginals) })
+    Ok(Solved { found: join(spec, found)?, judgement, marginals: Some(marginals), wrong })
 }
 
 /// Fit `spec` to one column exactly, unless that cannot be done or costs too much.
 fn fit_one(spec: &Spec, (grid, values): (&TimeGrid, &[f64]), options: &FitOptions, seed: u64) -> Result<Attempt> {
     let Beginning { model, parameters } = begin(spec, grid, &[values], options.priors)?;
-    if model.drift.is_affine() && model.dimensions[0].noise.nodes(grid.step(0))?.len() == 1 {
+    let plain = model.dimensions[0].errors.is_plain();
+    if plain && model.drift.is_affine() && model.dimensions[0].noise.nodes(grid.step(0))?.len() == 1 {
         // Brownian motion: quadratic potentials are exact, and cost less.
         return Ok(Err(None));
     }
@@ -128,7 +130,8 @@ fn solve(
     );
     let judgement = Judgement { paths, summary, evidence, notes: Vec::new() };
     let found = as_found(learned, why);
-    Ok(Ok(Solved { found, judgement, marginals: Some(vec![marginals]) }))
+    let wrong = if solved.run.wrong.is_empty() { Vec::new() } else { vec![solved.run.wrong] };
+    Ok(Ok(Solved { found, judgement, marginals: Some(vec![marginals]), wrong }))
 }
 
 /// The marginals of the grid, with the probabilities of jumps from paths. Where a moment or a quantile is not finite, or lies

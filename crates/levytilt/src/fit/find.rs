@@ -61,7 +61,7 @@ pub(super) fn find(
 pub(super) fn join(spec: &Spec, found: Vec<Found>) -> Result<Found> {
     let starts = found.iter().map(|found| found.model.dimensions[0].start).collect();
     let estimate = |place: &Place| {
-        let own = found[place.dimension].estimates.iter().find(|p| p.name == place.entry.name);
+        let own = found[place.dimension].estimates.iter().find(|p| p.name == place.entry.name());
         own.map(|p| Estimate { name: spec.label(place), ..p.clone() })
     };
     let value = |place: &Place| estimate(place).map(|p| p.value).or_else(|| spec.held(place));
@@ -83,7 +83,7 @@ fn join_laws(places: &[Place], found: &[Found]) -> (Vec<f64>, Vec<f64>) {
     let place = |place: &Place| {
         let mut free = found[place.dimension].estimates.iter().filter(|p| !p.fixed);
         let count = free.clone().count();
-        Some((place.dimension, free.position(|p| p.name == place.entry.name)?, count))
+        Some((place.dimension, free.position(|p| p.name == place.entry.name())?, count))
     };
     let free: Vec<(usize, usize, usize)> = places.iter().filter_map(place).collect();
     let entry = |&(i, row, count): &(usize, usize, usize), &(j, column, _): &(usize, usize, usize)| {

@@ -3,9 +3,11 @@
 mod any_noise;
 mod draws;
 mod exact_fit;
+mod fill_value;
 mod find;
 mod find_network;
 mod finder;
+mod guess;
 mod judge;
 mod kind;
 mod spec;
@@ -20,13 +22,14 @@ pub use kind::PosteriorKind;
 pub(crate) use spec::OTHERS;
 pub use spec::{NetworkSize, Spec};
 
+use crate::chain::only_exact;
 use crate::drift::Neural;
 use crate::posterior::{
     Diagnosis, Evidence, Jump, Marginal, Paths, Potentials, WeightSummary, Weighting, jump_table, marginals, normalise,
 };
 use crate::series::{TimeGrid, check_values};
 use crate::solve::{Choice, LearnOptions, Method, Regularisation, SweepOptions};
-use crate::{Chain, Dimension, Error, Model, Result, Start, stream};
+use crate::{Chain, Dimension, Error, ErrorKind, Model, Result, Start, stream};
 use find::Found;
 use finder::find_for;
 use judge::{Judgement, judge};
@@ -118,6 +121,9 @@ pub struct Fit {
     pub network: Option<FittedNetwork>,
     /// Per dimension and time: the posterior law of the state.
     pub marginals: Vec<Vec<Marginal>>,
+    /// Per dimension and time up to the last observation: probability that the value observed there is wrong
+    /// ([`crate::ErrorLaw::wrong`]), NaN where there is none. Empty if errors are Gaussian.
+    pub wrong: Vec<Vec<f64>>,
     /// Per dimension: its jumps in order of time.
     pub jumps: Vec<Vec<Jump>>,
     /// Messages from the future that the paths follow; empty if the parameters were learned
@@ -198,18 +204,29 @@ fn fit_by(
     }
     let learn = LearnOptions { sweep, ..options.learn };
     let exact = match options.learn.method {
+        // Skewed noise is learned on the exact evidence only.
+        Method::Grid if spec.noise.is_skewed() => exact_fit::fit_exact(spec, (grid, columns), options, fresh)?,
         Method::Auto => exact_fit::fit_exact(spec, (grid, columns), options, fresh)?,
+        Method::Grid if !spec.has_plain_errors() => exact_fit::fit_exact(spec, (grid, columns), options, fresh)?,
         _ => Err(None),
     };
     let solved = match exact {
         Ok(solved) => solved,
+        Err(why_not) if spec.noise.is_skewed() => {
+            return Err(only_exact(spec.noise.name, &why_not.unwrap_or_default()));
+        }
+        Err(why_not) if !spec.has_plain_errors() => return Err(needs_grid(spec, options.learn.method, why_not)),
         Err(why_not) => {
             by_paths(spec, (grid, columns), options, (&learn, finder), [fresh, particles])?.instead_of_exact(why_not)
         }
     };
-    let Solved { found, judgement, marginals: known } = solved;
+    let Solved { found, judgement, marginals: known, wrong } = solved;
     let Found { model, estimates, covariance, shift, choices, potentials, iterations, mut noted, network } = found;
     let Judgement { paths, summary, evidence, notes } = judgement;
+    if spec.errors == ErrorKind::Gaussian {
+        let name = |i: usize| spec.names.get(i).filter(|_| spec.dim() > 1).map(String::as_str);
+        noted.extend(columns.iter().enumerate().filter_map(|(i, column)| fill_value::warning(name(i), column)));
+    }
     let new = notes.into_iter().filter(|note| !noted.contains(note)).collect::<Vec<_>>();
     noted.extend(new);
     check_finite(&summary, &evidence, &estimates)?;
@@ -254,6 +271,7 @@ fn fit_by(
         posterior,
         network,
         marginals,
+        wrong,
         jumps,
         potentials,
         paths,
@@ -267,6 +285,8 @@ struct Solved {
     found: Found,
     judgement: Judgement,
     marginals: Option<Vec<Vec<Marginal>>>,
+    /// Probabilities that values are wrong, as in [`Fit`].
+    wrong: Vec<Vec<f64>>,
 }
 
 impl Solved {
@@ -277,6 +297,21 @@ impl Solved {
         }
         self
     }
+}
+
+/// The error for observation errors that the exact posterior alone can take, where there is none.
+fn needs_grid(spec: &Spec, method: Method, why_not: Option<String>) -> Error {
+    let errors = if spec.known_errors.is_empty() { spec.errors.name() } else { "known" };
+    let why = match (method, why_not) {
+        (Method::Auto | Method::Grid, Some(why)) => format!(
+            "it is not possible here: {why}. Mark values that cannot be right as missing, or use gaussian errors"
+        ),
+        (Method::Auto | Method::Grid, None) => {
+            "it is not possible for coupled dimensions or a drift network; use another drift, or gaussian errors".into()
+        }
+        _ => format!("it is not what method {method} computes; use method grid, or gaussian errors"),
+    };
+    Error::Numerical { what: "fit", why: format!("{errors} observation errors need the exact posterior, and {why}") }
 }
 
 /// Parameters learned with sampled paths, and fresh paths that judge them.
@@ -295,7 +330,7 @@ fn by_paths(
     let judgement = judge(&chain, &mut found.choices, &found.potentials, options, seeds);
     let judgement = chain.unless_failed(judgement)?;
     drop(chain);
-    Ok(Solved { found, judgement, marginals: None })
+    Ok(Solved { found, judgement, marginals: None, wrong: Vec::new() })
 }
 
 /// One column per dimension, each with something to explain.
@@ -309,7 +344,9 @@ fn check_columns(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]]) -> Result<()>
     }
     for (i, column) in columns.iter().enumerate() {
         grid.spread(column)?;
-        check_values(spec.names.get(i).map_or("values", String::as_str), column)?;
+        let name = spec.names.get(i).map(String::as_str);
+        check_values(name.unwrap_or("values"), column)?;
+        fill_value::refuse(name.filter(|_| spec.dim() > 1), column)?;
     }
     Ok(())
 }
@@ -327,7 +364,10 @@ fn trusted_weights(log_weights: &[f64], weighting: Weighting) -> Vec<f64> {
 /// Distance of a known first state from the value observed there, in observation standard deviations; 0 if there is none.
 fn start_miss(chain: &Chain) -> f64 {
     let miss = |(i, d): (usize, &Dimension)| match d.start {
-        Start::Fixed(x0) if !chain.value(i, 0).is_nan() => (chain.value(i, 0) - x0).abs() / d.observation_std,
+        // A value that may be wrong says little about the start.
+        Start::Fixed(x0) if !chain.value(i, 0).is_nan() && d.errors.is_plain() => {
+            (chain.value(i, 0) - x0).abs() / d.observation_std
+        }
         _ => 0.0,
     };
     chain.model().dimensions.iter().enumerate().map(miss).fold(0.0, f64::max)

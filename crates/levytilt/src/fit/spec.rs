@@ -1,10 +1,12 @@
 //! Say which model to fit: which parameters are given and which are to be learned.
 
-use crate::drift::{DriftFamily, NeuralSpec, Place};
+use crate::drift::{Drift, DriftFamily, Formula, NeuralSpec, Place};
 use crate::model::{OBSERVATION_STD, X0, X0_STD};
 use crate::noise::{BROWNIAN, Family, Noise, PlusBrownian};
-use crate::parameter::ParameterEntry;
-use crate::{Dimension, Error, Model, Result, Start};
+use crate::parameter::{Known, ParameterEntry, Transform};
+use crate::registry::{self, Part};
+use crate::{Dimension, Error, ErrorKind, Errors, Model, Result, Start};
+use std::sync::Arc;
 
 /// A kind of model. Parameters given a value are held fixed; the others are learned.
 ///
@@ -18,6 +20,9 @@ pub struct Spec {
     pub drift: &'static DriftFamily,
     /// A network in place of a drift that names and numbers can say; `drift` is then `none`.
     pub network: Option<NetworkSize>,
+    /// A formula in place of a drift of the registry, for one dimension; `drift` is then `none`. Bounds, guesses and priors
+    /// of its parameters are its own; their values are `given`, or learned.
+    pub formula: Option<Formula>,
     /// Family of the noise.
     pub noise: &'static Family,
     /// Names of the dimensions; a single one needs none.
@@ -26,6 +31,11 @@ pub struct Spec {
     /// Brownian motion to the noise unless it is nought or left out; and `x0[NVDA]` and `x0_std[NVDA]` for the start of
     /// one dimension.
     pub given: Vec<(String, f64)>,
+    /// Law of the observation errors, the same for all dimensions.
+    pub errors: ErrorKind,
+    /// Known standard deviation of each value, one per observation row for each dimension; empty if none is known. The
+    /// parameter `observation_std` is then a factor of them.
+    pub known_errors: Vec<Arc<[f64]>>,
     /// State at the first time; left out, it is Gaussian around the first value.
     pub x0: Option<f64>,
     /// Standard deviation of the state at the first time. Left out, a given `x0` is exact and one from the data has 10
@@ -55,12 +65,33 @@ pub(crate) const OTHERS: [ParameterEntry; 4] = [BROWNIAN, OBSERVATION_STD, X0, X
 impl Spec {
     /// A model with nothing given.
     pub fn new(drift: &'static DriftFamily, noise: &'static Family) -> Self {
-        Self { drift, network: None, noise, names: Vec::new(), given: Vec::new(), x0: None, x0_std: None }
+        Self {
+            drift,
+            network: None,
+            formula: None,
+            noise,
+            names: Vec::new(),
+            given: Vec::new(),
+            errors: ErrorKind::Gaussian,
+            known_errors: Vec::new(),
+            x0: None,
+            x0_std: None,
+        }
     }
 
     /// A model whose drift is a network, with nothing given.
     pub fn neural(size: NetworkSize, noise: &'static Family) -> Self {
         Self { network: Some(size), ..Self::new(DriftFamily::none(), noise) }
+    }
+
+    /// The same with this law of the observation errors.
+    pub fn with_errors(self, errors: ErrorKind) -> Self {
+        Self { errors, ..self }
+    }
+
+    /// A model of one dimension whose drift is a formula, with nothing given.
+    pub fn with_formula(formula: Formula, noise: &'static Family) -> Self {
+        Self { formula: Some(formula), ..Self::new(DriftFamily::none(), noise) }
     }
 
     /// A model whose dimensions have these names.
@@ -78,6 +109,11 @@ impl Spec {
     /// The value given under exactly this name, if there is one.
     pub fn given(&self, name: &str) -> Option<f64> {
         self.given.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+    }
+
+    /// Whether observation errors are Gaussian and of one size, which every method can take.
+    pub fn has_plain_errors(&self) -> bool {
+        self.errors == ErrorKind::Gaussian && self.known_errors.is_empty()
     }
 
     /// Number of dimensions.
@@ -101,7 +137,7 @@ impl Spec {
             self.held(&place).ok_or_else(|| missing(self.label(&place)))?;
         }
         let starts = (0..self.dim()).map(|i| match (self.of(X0.name, i), self.of(X0_STD.name, i)) {
-            (None, _) => Err(missing(self.label(&Place { entry: const { &X0 }, dimension: i, by: None }))),
+            (None, _) => Err(missing(self.label(&Place::new(const { &X0 }, i)))),
             (Some(mean), Some(std)) => Ok(Start::Gaussian { mean, std }),
             (Some(x0), None) => Ok(Start::Fixed(x0)),
         });
@@ -109,13 +145,14 @@ impl Spec {
     }
 
     /// All parameters in the order of [`crate::solve::parameters`]: those of the drift, then per dimension those of the
-    /// noise and the observation standard deviation.
+    /// noise, the observation standard deviation and the other parameters of the observation errors.
     pub(super) fn places(&self) -> Vec<Place> {
-        let mut places = self.drift.places(self.dim());
+        let mut places = self.drift_places();
         for dimension in 0..self.dim() {
             let brownian = self.brownian(dimension).map(|_| const { &BROWNIAN });
             let entries = self.noise.parameters.iter().chain(brownian).chain([const { &OBSERVATION_STD }]);
-            let own = entries.map(|entry| Place { entry, dimension, by: None });
+            let entries = entries.chain(self.errors.parameters());
+            let own = entries.map(|entry| Place::new(entry, dimension));
             places.extend(own.filter(|place| !self.is_at_end(place)));
         }
         places
@@ -124,8 +161,9 @@ impl Spec {
     /// Whether this is held at a closed upper end, such as α = 2 of a stable noise, and then no parameter: it could not be
     /// learned.
     fn is_at_end(&self, place: &Place) -> bool {
-        let domain = place.entry.domain;
-        domain.closed[1] && self.held(place) == Some(domain.high)
+        let domain = place.entry.domain();
+        let logit = matches!(domain.transform(), Transform::Logit(_));
+        logit && domain.closed[1] && self.held(place) == Some(domain.high)
     }
 
     /// The names of all parameters as users write them, in the order of [`crate::solve::parameters`], but for the weights of
@@ -143,7 +181,7 @@ impl Spec {
     pub(super) fn held(&self, place: &Place) -> Option<f64> {
         match place.by.filter(|by| *by != place.dimension) {
             Some(_) => self.given(&self.label(place)),
-            None => self.given(&self.label(place)).or_else(|| self.of(place.entry.name, place.dimension)),
+            None => self.given(&self.label(place)).or_else(|| self.of(place.entry.name(), place.dimension)),
         }
     }
 
@@ -157,12 +195,19 @@ impl Spec {
 
     /// The model of dimension `i` alone.
     pub fn only(&self, i: usize) -> Self {
-        let held = |entry| self.held(&Place { entry, dimension: i, by: Some(i) });
-        let own = |entry: &'static ParameterEntry| Some((entry.name.to_string(), held(entry)?));
-        let entries = self.drift.parameters.iter().chain(self.noise.parameters);
+        let own = |entry: Known| {
+            let name = entry.name().to_string();
+            Some((name, self.held(&Place { entry, dimension: i, by: Some(i) })?))
+        };
+        let named = self.formula.iter().flat_map(Formula::places).map(|place| place.entry);
+        let entries = self.drift.parameters.iter().chain(self.noise.parameters).chain(self.errors.parameters());
         Self {
             names: self.names.get(i).cloned().into_iter().collect(),
-            given: entries.chain(const { &[OBSERVATION_STD, BROWNIAN] }).filter_map(own).collect(),
+            given: named
+                .chain(entries.chain(const { &[OBSERVATION_STD, BROWNIAN] }).map(Known::from))
+                .filter_map(own)
+                .collect(),
+            known_errors: self.known_errors.get(i).cloned().into_iter().collect(),
             x0: self.of(X0.name, i),
             x0_std: self.of(X0_STD.name, i),
             ..self.clone()
@@ -171,20 +216,38 @@ impl Spec {
 
     /// The model with a value for every parameter.
     pub(super) fn assemble(&self, value: impl Fn(&Place) -> f64, starts: Vec<Start>) -> Result<Model> {
-        let drift: Vec<f64> = self.drift.places(self.dim()).iter().map(&value).collect();
+        let drift = self.build_drift(&self.drift_places().iter().map(&value).collect::<Vec<_>>())?;
         let dimension = |(i, start): (usize, Start)| {
-            let value = |entry: &'static ParameterEntry| value(&Place { entry, dimension: i, by: None });
+            let value = |entry: &'static ParameterEntry| value(&Place::new(entry, i));
             let noise = self.noise.build(&self.noise.parameters.iter().map(value).collect::<Vec<_>>())?;
             let observation_std = value(const { &OBSERVATION_STD });
-            Ok(Dimension { noise: self.with_brownian(noise, i)?, observation_std, start })
+            let law = self.errors.build(&self.errors.parameters().iter().map(value).collect::<Vec<_>>())?;
+            let errors = Errors { law, known: self.known_errors.get(i).cloned() };
+            Ok(Dimension { noise: self.with_brownian(noise, i)?, observation_std, errors, start })
         };
         let dimensions = starts.into_iter().enumerate().map(dimension).collect::<Result<Vec<_>>>()?;
-        Model::multivariate(self.drift.build_in(self.dim(), &drift)?, dimensions)
+        Model::multivariate(drift, dimensions)
+    }
+
+    /// The parameters of the drift.
+    fn drift_places(&self) -> Vec<Place> {
+        match &self.formula {
+            Some(formula) => formula.places(),
+            None => self.drift.places(self.dim()),
+        }
+    }
+
+    fn build_drift(&self, values: &[f64]) -> Result<Box<dyn Drift>> {
+        match &self.formula {
+            Some(formula) => Ok(Box::new(formula.drift(values)?)),
+            None => self.drift.build_in(self.dim(), values),
+        }
     }
 
     /// The parameters of one dimension: of the drift, of the noise, and those of no family.
     fn entries(&self) -> impl Iterator<Item = &'static ParameterEntry> {
-        self.drift.parameters.iter().chain(self.noise.parameters).chain(const { &OTHERS })
+        let families = self.drift.parameters.iter().chain(self.noise.parameters);
+        families.chain(self.errors.parameters()).chain(const { &OTHERS })
     }
 
     /// What is known of the parameter called `name`, with or without a dimension.
@@ -193,8 +256,23 @@ impl Spec {
         self.entries().find(|entry| entry.name == plain)
     }
 
+    /// A formula is the only drift, of the only dimension, and its names are its own.
+    fn check_formula(&self) -> Result<()> {
+        let Some(formula) = &self.formula else { return Ok(()) };
+        let wrong = |what, got: String, expected: &str| Err(Error::Shape { what, got, expected: expected.into() });
+        if self.network.is_some() || self.drift.name != DriftFamily::none().name {
+            return wrong("drift", "a formula and another drift".into(), "only one of them");
+        }
+        if self.dim() != 1 || formula.states().len() != 1 {
+            let got = format!("{} formulas for {} dimensions", formula.states().len(), self.dim());
+            return wrong("drift", got, "one formula for one dimension; choose one column");
+        }
+        formula.parameters().iter().try_for_each(|parameter| check_free(&parameter.name))
+    }
+
     /// Every name given must be one of this kind of model, and the dimensions' own names distinct.
     pub(super) fn check_names(&self) -> Result<()> {
+        self.check_formula()?;
         if self.network.is_some() && self.drift.name != DriftFamily::none().name {
             let got = format!("a network and drift {}", self.drift.name);
             return Err(Error::Shape {
@@ -233,6 +311,21 @@ impl Spec {
             None => Ok(noise),
             Some(sigma) => Ok(Box::new(PlusBrownian::new(noise, sigma)?)),
         }
+    }
+}
+
+/// A name in a formula must not be that of a parameter of a noise, of the observations or of the start: a value given for it
+/// could be meant for either.
+fn check_free(name: &str) -> Result<()> {
+    match registry::find(name).filter(|listed| listed.part != Part::Drift) {
+        None => Ok(()),
+        Some(listed) => Err(Error::Series {
+            place: format!("formula parameter {name}"),
+            problem: format!(
+                "{name} is already the name of a parameter of the {}; choose another name in the formula",
+                if listed.part == Part::Noise { "noise" } else { "observations or the start" }
+            ),
+        }),
     }
 }
 

@@ -1,11 +1,14 @@
 //! Turn a kind of model and data into a model to start from, with priors for what is to be learned.
 
 use super::Spec;
+use super::guess::{Guessed, guess_formula};
 use crate::drift::Place;
 use crate::model::OBSERVATION_STD;
+use crate::parameter::Known;
 use crate::series::{Scales, TimeGrid};
 use crate::solve::{Parameter, Prior, parameters};
-use crate::{Model, Result, Start};
+use crate::{ErrorKind, Errors, Model, Result, Start};
+use std::sync::Arc;
 
 /// A model to start from, and what may be learned of it.
 #[derive(Debug)]
@@ -21,33 +24,61 @@ pub(super) fn begin(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], priors: bo
     let alone: Vec<Spec> = (0..spec.dim()).map(|i| spec.only(i)).collect();
     let open = |i: usize| places.iter().any(|place| place.dimension == i && spec.held(place).is_none());
     let rows = observed_times(grid);
+    // Known errors are taken as they are until the data say otherwise.
+    let units: Vec<Option<f64>> = spec.known_errors.iter().map(|known| Some(typical_of(known))).collect();
+    let unit = |i: usize| units.get(i).copied().flatten();
+    let typical = |i: usize, factor: Option<f64>| match unit(i) {
+        Some(unit) => Some(factor.unwrap_or(1.0) * unit),
+        None => factor,
+    };
     let scales = (0..spec.dim())
         .map(|i| match open(i) {
-            true => Scales::new(&rows, columns[i], alone[i].given(OBSERVATION_STD.name)).map(Some),
+            true => Scales::new(&rows, columns[i], typical(i, alone[i].given(OBSERVATION_STD.name))).map(Some),
             false => Ok(None),
         })
         .collect::<Result<Vec<_>>>()?;
+    let guessed = match (&spec.formula, &scales[..]) {
+        (Some(formula), [Some(scales)]) => {
+            guess_formula(formula, &|name| spec.given(name), (&rows, columns[0]), scales)?
+        }
+        _ => Vec::new(),
+    };
+    let guess = |place: &Place, scales: &Scales| match &place.entry {
+        Known::Listed(entry) => entry.guess(scales, &|name| alone[place.dimension].given(name)),
+        Known::Named(named) => find_guess(&guessed, &named.name).map_or(f64::NAN, |guessed| guessed.value),
+    };
     let value = |place: &Place| match (spec.held(place), &scales[place.dimension]) {
         (Some(value), _) => value,
         // Dimensions start as strangers.
         (None, _) if place.by.is_some_and(|by| by != place.dimension) => 0.0,
-        (None, Some(scales)) => place.entry.guess(scales, &|name| alone[place.dimension].given(name)),
+        (None, Some(_)) if place.entry.name() == OBSERVATION_STD.name && unit(place.dimension).is_some() => 1.0,
+        (None, Some(scales)) => guess(place, scales),
         (None, None) => f64::NAN,
     };
-    let error = |i| value(&Place { entry: const { &OBSERVATION_STD }, dimension: i, by: None });
+    let error = |i| value(&Place::new(const { &OBSERVATION_STD }, i)) * unit(i).unwrap_or(1.0);
     let starts = (0..spec.dim()).map(|i| first_state(&alone[i], columns[i], error(i))).collect();
     let model = spec.assemble(value, starts)?;
     let mut parameters = parameters(&model);
     for (parameter, place) in parameters.iter_mut().zip(&places) {
         parameter.name = spec.label(place);
-        parameter.fixed = spec.held(place).is_some() || !place.entry.learned;
+        parameter.fixed = spec.held(place).is_some() || !place.entry.learned();
         if let Some(own) = scales[place.dimension].as_ref().filter(|_| priors && !parameter.fixed) {
             let by = place.by.and_then(|by| scales[by].as_ref()).unwrap_or(own);
             let mean = parameter.transform.forward(parameter.value);
-            parameter.prior = Some(Prior { mean, std: place.entry.prior_std(own, by) });
+            parameter.prior = match &place.entry {
+                Known::Listed(entry) => Some(Prior { mean, std: entry.prior_std(own, by) }),
+                Known::Named(named) => {
+                    let wide = find_guess(&guessed, &named.name).map(|guessed| Prior { mean, std: guessed.prior_std });
+                    named.prior.or(wide)
+                }
+            };
         }
     }
     Ok(Beginning { model, parameters })
+}
+
+fn find_guess<'a>(guessed: &'a [Guessed], name: &str) -> Option<&'a Guessed> {
+    guessed.iter().find(|guessed| guessed.name == name)
 }
 
 /// Times with a row of observations.
@@ -56,12 +87,30 @@ pub(super) fn observed_times(grid: &TimeGrid) -> Vec<f64> {
 }
 
 fn first_state(spec: &Spec, values: &[f64], observation_std: f64) -> Start {
+    let first = first_value(spec.errors, values);
     match (spec.x0, spec.x0_std) {
         (Some(x0), None) => Start::Fixed(x0),
         (Some(mean), Some(std)) => Start::Gaussian { mean, std },
-        (None, std) => Start::Gaussian {
-            mean: values.iter().copied().find(|y| !y.is_nan()).unwrap_or(0.0),
-            std: std.unwrap_or(10.0 * observation_std),
-        },
+        (None, std) => Start::Gaussian { mean: first.0, std: std.unwrap_or(10.0 * observation_std.max(first.1)) },
     }
+}
+
+/// First values that say where a series begins if each of them may be wrong.
+const FIRST: usize = 5;
+
+/// The first value; if it may be wrong, the median of the first few and their typical distance from it.
+fn first_value(errors: ErrorKind, values: &[f64]) -> (f64, f64) {
+    let seen = values.iter().copied().filter(|y| !y.is_nan());
+    let mut first: Vec<f64> = seen.take(if errors == ErrorKind::Gaussian { 1 } else { FIRST }).collect();
+    let middle = |values: &mut Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied().unwrap_or(0.0)
+    };
+    let centre = middle(&mut first);
+    let mut away: Vec<f64> = first.iter().map(|y| (y - centre).abs()).collect();
+    (centre, middle(&mut away))
+}
+
+fn typical_of(known: &Arc<[f64]>) -> f64 {
+    Errors { known: Some(known.clone()), ..Errors::default() }.typical()
 }

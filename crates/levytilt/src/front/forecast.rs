@@ -1,8 +1,8 @@
-//! Forecast from a fit: predictive paths of the state over a span or at given times.
+//! Forecast from a fit: predictive paths of observations over a span or at given times.
 
 use crate::Result;
 use crate::fit::Fit;
-use crate::forecast::{Forecast, ForecastOptions};
+use crate::forecast::{Forecast, ForecastOptions, Target};
 
 /// How far ahead to look.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,7 +14,7 @@ pub enum Horizon {
 }
 
 impl Fit {
-    /// Predictive paths of the state, as many as the fit has, with parameters drawn from their law where that is known.
+    /// Predictive paths of observations, state plus observation noise, as many as the fit has, with parameters drawn from their law where that is known.
     ///
     /// # Errors
     /// Times that are not ahead; a state too large for an `f64`.
@@ -28,7 +28,8 @@ impl Fit {
             Horizon::At(times) => times,
         };
         let longest_step = self.times.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max);
-        let options = ForecastOptions { from, longest_step, paths: self.weights.len(), seed: 1 };
+        let target = Target::Observations;
+        let options = ForecastOptions { from, longest_step, paths: self.weights.len(), seed: 1, target };
         self.forecast_at(&times, &options)
     }
 }

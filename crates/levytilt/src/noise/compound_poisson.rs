@@ -18,13 +18,13 @@ pub struct CompoundPoisson {
 }
 
 /// The rate of jumps; by default every second observation has one.
-const RATE: ParameterEntry =
+pub(super) const RATE: ParameterEntry =
     ParameterEntry::new("rate", "jumps per unit of time", "1/time", Domain::POSITIVE, 1.0, |scales, _| {
         0.5 / scales.lag
     });
 
 /// The size of a jump.
-const JUMP_STD: ParameterEntry =
+pub(super) const JUMP_STD: ParameterEntry =
     ParameterEntry::new("jump_std", "standard deviation of a jump", "value", Domain::POSITIVE, 1.0, |scales, _| {
         1.5 * scales.root_mean_square
     });
@@ -83,7 +83,7 @@ fn poisson_law(mean: f64) -> FineLaw {
 }
 
 /// ln(λ^k e^{−λ}/k!) for k ≥ 1, relative to the maximum where λ and k are large and nearly cancel.
-fn log_poisson(mean: f64, k: f64) -> f64 {
+pub(super) fn log_poisson(mean: f64, k: f64) -> f64 {
     if k < 1e3 {
         return k * mean.ln() - mean - libm::lgamma(k + 1.0);
     }

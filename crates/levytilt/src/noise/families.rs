@@ -1,7 +1,10 @@
 //! List the families by name, so that a program can build any of them from names and numbers.
 
 use super::{Noise, wrong_count};
-use super::{compound_poisson, gaussian, nig, stable, student, tempered_stable, truncated_stable, variance_gamma};
+use super::{
+    compound_poisson, gaussian, nig, skewed_compound_poisson, skewed_nig, skewed_stable, skewed_tempered_stable,
+    skewed_variance_gamma, stable, student, tempered_stable, truncated_stable, variance_gamma,
+};
 use crate::Result;
 use crate::parameter::ParameterEntry;
 
@@ -30,6 +33,11 @@ impl Family {
         self.parameters.iter().find(|entry| entry.name == name)
     }
 
+    /// Whether its members may be skewed: their nodes have means, which only the exact grid takes.
+    pub fn is_skewed(&self) -> bool {
+        ["skew", "jump_mean"].iter().any(|name| self.parameter(name).is_some())
+    }
+
     /// The noise with these parameter values; an error names a value outside its domain or a wrong number of values.
     pub fn build(&self, values: &[f64]) -> Result<Box<dyn Noise>> {
         if values.len() != self.parameters.len() {
@@ -49,6 +57,11 @@ pub const FAMILIES: &[Family] = &[
     student::FAMILY,
     compound_poisson::FAMILY,
     gaussian::FAMILY,
+    skewed_stable::FAMILY,
+    skewed_tempered_stable::FAMILY,
+    skewed_variance_gamma::FAMILY,
+    skewed_nig::FAMILY,
+    skewed_compound_poisson::FAMILY,
     #[cfg(feature = "two-speed")]
     super::two_speed::FAMILY,
 ];

@@ -1,4 +1,5 @@
-//! Turn a jump law into variances: over a step of length Δ the increment is J = √S·Z, Z ~ N(0,1), S a random variance.
+//! Turn a jump law into nodes: over a step of length Δ the increment is J = M + √S·Z, Z ~ N(0,1), S a random variance and
+//! M a random mean, 0 for symmetric noise.
 //!
 //! A family is one file that says what the law of S is; [`Nodes`] is what the rest of the crate sees of it.
 
@@ -15,11 +16,19 @@ mod gaussian;
 mod log_law;
 mod nig;
 mod nodes;
+mod nonnegative;
 mod part;
 mod plus_brownian;
 mod positive_stable;
 mod quadrature;
 mod score_table;
+mod skewed_compound_poisson;
+mod skewed_mixture;
+mod skewed_nig;
+mod skewed_stable;
+mod skewed_stable_fit;
+mod skewed_tempered_stable;
+mod skewed_variance_gamma;
 mod stable;
 mod step_score;
 mod student;
@@ -32,6 +41,7 @@ mod variance_gamma;
 pub use cache::NodeCache;
 pub use compound_poisson::CompoundPoisson;
 pub use families::{FAMILIES, Family};
+pub(crate) use gamma::sample_gamma;
 pub use gaussian::Gaussian;
 pub use nig::Nig;
 pub use nodes::{LogDensity, NodeDerivative, Nodes};
@@ -41,6 +51,11 @@ pub use plus_brownian::PlusBrownian;
 pub use quadrature::panel_points;
 pub use score_table::ScoreTable;
 pub(crate) use score_table::pairs;
+pub use skewed_compound_poisson::SkewedCompoundPoisson;
+pub use skewed_nig::SkewedNig;
+pub use skewed_stable::SkewedStable;
+pub use skewed_tempered_stable::SkewedTemperedStable;
+pub use skewed_variance_gamma::SkewedVarianceGamma;
 pub use stable::Stable;
 pub use step_score::StepScore;
 pub use student::Student;
@@ -51,7 +66,7 @@ pub use variance_gamma::VarianceGamma;
 use crate::parameter::Domain;
 use crate::{Error, Result, StreamRng};
 
-/// A symmetric noise whose increments are Gaussian scale mixtures.
+/// A noise whose increments are mixtures of Gaussians: of variances alone if it is symmetric, else of means as well.
 pub trait Noise: std::fmt::Debug + Send + Sync {
     /// Name of the family as users write it, e.g. `stable`.
     fn family(&self) -> &'static str;
@@ -68,8 +83,19 @@ pub trait Noise: std::fmt::Debug + Send + Sync {
     /// An exact draw of the variance S of a step of length `dt` (not through the nodes).
     fn sample_variance(&self, dt: f64, rng: &mut StreamRng) -> f64;
 
-    /// ln E exp(iuJ) of an increment over `dt`; real, because the law is symmetric.
+    /// An exact draw of mean M and variance S of a step; M = 0 for symmetric noise. A law that is not known as a mixture
+    /// gives the increment itself, with variance 0.
+    fn sample_mean_and_variance(&self, dt: f64, rng: &mut StreamRng) -> (f64, f64) {
+        (0.0, self.sample_variance(dt, rng))
+    }
+
+    /// ln |E exp(iuJ)| of an increment over `dt`; for symmetric noise, ln E exp(iuJ).
     fn log_characteristic(&self, dt: f64, u: f64) -> f64;
+
+    /// Phase of E exp(iuJ), the imaginary part of its logarithm; 0 for symmetric noise.
+    fn characteristic_phase(&self, _dt: f64, _u: f64) -> f64 {
+        0.0
+    }
 
     /// Whether increments have a finite variance.
     fn has_variance(&self) -> bool;
@@ -93,7 +119,8 @@ pub trait Noise: std::fmt::Debug + Send + Sync {
     /// An exact draw of the increment over `dt`.
     fn sample(&self, dt: f64, rng: &mut StreamRng) -> f64 {
         let z: f64 = rand_distr::Distribution::sample(&rand_distr::StandardNormal, rng);
-        self.sample_variance(dt, rng).sqrt() * z
+        let (mean, variance) = self.sample_mean_and_variance(dt, rng);
+        mean + variance.sqrt() * z
     }
 }
 

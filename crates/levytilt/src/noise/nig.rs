@@ -23,7 +23,7 @@ pub struct Nig {
 }
 
 /// The scale of the noise, which is Cauchy over short times.
-const SCALE: ParameterEntry =
+pub(super) const SCALE: ParameterEntry =
     ParameterEntry::new("scale", "scale of the noise", "value/time", Domain::POSITIVE, 1.0, |scales, _| {
         NORMAL_MEDIAN * scales.motion / scales.lag
     });

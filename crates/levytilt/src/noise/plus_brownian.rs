@@ -54,6 +54,23 @@ fn groups(variances: &[f64]) -> Vec<std::ops::Range<usize>> {
     groups
 }
 
+impl PlusBrownian {
+    /// Skewed nodes, every variance larger by σ²Δ.
+    fn widened(&self, inner: &Nodes, means: &[f64], dt: f64) -> Result<Nodes> {
+        let extra = self.sigma * self.sigma * dt;
+        let mut derivatives = inner.derivatives().to_vec();
+        derivatives.push(NodeDerivative {
+            name: "brownian",
+            variances: vec![2.0 * self.sigma * dt; means.len()],
+            weights: vec![0.0; means.len()],
+        });
+        let mut mean_derivatives = inner.mean_derivatives().to_vec();
+        mean_derivatives.push(vec![0.0; means.len()]);
+        let variances = inner.variances().iter().map(|s| s + extra).collect();
+        Nodes::with_means(means.to_vec(), variances, inner.weights().to_vec(), derivatives, mean_derivatives)
+    }
+}
+
 impl Noise for PlusBrownian {
     /// Name of the inner family: Brownian motion is an addition, not a family.
     fn family(&self) -> &'static str {
@@ -77,6 +94,9 @@ impl Noise for PlusBrownian {
 
     fn nodes(&self, dt: f64) -> Result<Nodes> {
         let inner = self.inner.nodes(dt)?;
+        if let Some(means) = inner.means() {
+            return self.widened(&inner, means, dt);
+        }
         let (s, w) = (inner.variances(), inner.weights());
         let extra = self.sigma * self.sigma * dt;
         let groups = groups(&s.iter().map(|s| s + extra).collect::<Vec<_>>());
@@ -108,6 +128,15 @@ impl Noise for PlusBrownian {
 
     fn sample_variance(&self, dt: f64, rng: &mut StreamRng) -> f64 {
         self.inner.sample_variance(dt, rng) + self.sigma * self.sigma * dt
+    }
+
+    fn sample_mean_and_variance(&self, dt: f64, rng: &mut StreamRng) -> (f64, f64) {
+        let (mean, variance) = self.inner.sample_mean_and_variance(dt, rng);
+        (mean, variance + self.sigma * self.sigma * dt)
+    }
+
+    fn characteristic_phase(&self, dt: f64, u: f64) -> f64 {
+        self.inner.characteristic_phase(dt, u)
     }
 
     fn log_characteristic(&self, dt: f64, u: f64) -> f64 {

@@ -33,7 +33,7 @@ pub(super) const TEMPERING: ParameterEntry = ParameterEntry::new(
 );
 
 /// The scale of the noise.
-const SCALE: ParameterEntry = ParameterEntry { about: "scale of the noise", ..stable::SCALE };
+pub(super) const SCALE: ParameterEntry = ParameterEntry { about: "scale of the noise", ..stable::SCALE };
 
 /// The entry of the family.
 pub(super) const FAMILY: Family = Family {

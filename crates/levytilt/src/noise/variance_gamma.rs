@@ -21,7 +21,7 @@ pub struct VarianceGamma {
 }
 
 /// Length of a burst; the more a typical increment falls short of the mean square, the longer the bursts.
-const NU: ParameterEntry = ParameterEntry::new(
+pub(super) const NU: ParameterEntry = ParameterEntry::new(
     "nu",
     "variance rate of the gamma clock; larger is burstier",
     "time",

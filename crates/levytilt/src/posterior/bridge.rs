@@ -5,7 +5,8 @@
 //! again and again fills in any number of steps, without approximation except that J is rounded to a knot when (S, T)
 //! is drawn.
 
-use crate::noise::Nodes;
+use crate::chain::only_exact;
+use crate::noise::{Family, Nodes};
 use crate::{Error, Model, Result, StreamRng};
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
@@ -32,9 +33,12 @@ impl<'a> Bridge<'a> {
     /// A bridge in steps of length `step`.
     ///
     /// # Errors
-    /// A model of several dimensions; a step that is not positive.
+    /// A model of several dimensions; skewed noise; a step that is not positive.
     pub fn new(model: &'a Model, step: f64) -> Result<Self> {
-        model.only_dimension()?;
+        let dimension = model.only_dimension()?;
+        if Family::named(dimension.noise.family()).is_some_and(Family::is_skewed) {
+            return Err(only_exact(dimension.noise.family(), ""));
+        }
         Ok(Self { model, step: crate::error::positive("step", step)?, nodes: BTreeMap::new(), pairs: BTreeMap::new() })
     }
 

@@ -48,6 +48,12 @@ impl TimeGrid {
         Ok(Self { times: times_out, lengths, observations, rows: times.len() })
     }
 
+    /// The grid of the observation times alone: no gap is split. For noises whose steps do not add up, such as Student's, so
+    /// that the law of an increment does not depend on how many observations there are.
+    pub fn unsplit(times: &[f64]) -> Result<Self> {
+        Self::new(times, Some(1))
+    }
+
     /// Latent times.
     pub fn times(&self) -> &[f64] {
         &self.times

@@ -28,6 +28,8 @@ pub struct ParameterPosterior {
     pub draws: Vec<Vec<f64>>,
     /// Weights of the draws, with sum 1.
     pub weights: Vec<f64>,
+    /// Exact log evidence of the draws; −∞ where the model cannot be computed, and the weight is 0.
+    pub log_evidences: Vec<f64>,
     /// Draws that equal weights would be worth.
     pub effective_sample_size: f64,
     /// Shape k̂ of the largest weights; above 0.7 they cannot be trusted.
@@ -55,24 +57,25 @@ impl ParameterPosterior {
     ) -> Result<Self> {
         let proposal = Proposal::new(parameters, covariance, shift)?;
         let follower = Follower::new(model, grid, values)?;
-        let drawn: Vec<(DVector<f64>, f64)> = (0..count)
+        let drawn: Vec<(DVector<f64>, f64, f64)> = (0..count)
             .into_par_iter()
             .map(|k| {
                 let (free, log_density) = proposal.draw(seed, k as u64);
                 let log_evidence = rebuild(model, &proposal.values(&free))
                     .and_then(|model| follower.log_evidence(&model, &mut Memory::default()));
-                let log_posterior = log_evidence.map_or(f64::NEG_INFINITY, |l| l + proposal.log_prior(&free));
-                (free, log_posterior - log_density)
+                let log_evidence = log_evidence.ok().filter(|l| l.is_finite()).unwrap_or(f64::NEG_INFINITY);
+                let log_weight = log_evidence + proposal.log_prior(&free) - log_density;
+                (free, log_weight, log_evidence)
             })
             .collect();
-        let refused = drawn.iter().filter(|(_, l)| !l.is_finite()).count();
+        let refused = drawn.iter().filter(|(_, l, _)| !l.is_finite()).count();
         if refused as f64 > MOST_REFUSED * count as f64 || count < 2 {
             return Err(Error::Numerical {
                 what: "posterior of the parameters",
                 why: format!("the log evidence could not be computed at {refused} of {count} draws"),
             });
         }
-        let logs: Vec<f64> = drawn.iter().map(|(_, l)| *l).collect();
+        let logs: Vec<f64> = drawn.iter().map(|(_, l, _)| *l).collect();
         let (log_total, weights) = normalise(&logs);
         let proper = proposal.free.iter().all(|&i| parameters[i].prior.is_some());
         let value = |free: &DVector<f64>| {
@@ -81,7 +84,8 @@ impl ParameterPosterior {
         };
         Ok(Self {
             names: proposal.free.iter().map(|&i| parameters[i].name.clone()).collect(),
-            draws: drawn.iter().map(|(free, _)| value(free)).collect(),
+            draws: drawn.iter().map(|(free, ..)| value(free)).collect(),
+            log_evidences: drawn.iter().map(|(.., l)| *l).collect(),
             effective_sample_size: 1.0 / weights.iter().map(|w| w * w).sum::<f64>(),
             k_hat: pareto_k(&logs),
             log_marginal: if proper { log_total - (count as f64).ln() } else { f64::NAN },

@@ -74,6 +74,42 @@ pub(crate) fn learn_exact(
     (grid, values): (&TimeGrid, &[f64]),
     most: usize,
 ) -> Result<ExactLearned> {
+    let symmetric = unskewed(parameters);
+    if symmetric.iter().zip(parameters).any(|(held, p)| held.fixed != p.fixed) && symmetric.iter().any(|p| !p.fixed) {
+        // The symmetric noise leads to the right tails; where it has none, the skew is learned from the start.
+        let begun = rise(model, &symmetric, (grid, values), most).and_then(|(search, top, _)| {
+            let values = search.values(&top.free);
+            let parameters: Vec<Parameter> =
+                parameters.iter().zip(values).map(|(p, value)| Parameter { value, ..p.clone() }).collect();
+            Ok((rebuild(model, &search.values(&top.free))?, parameters))
+        });
+        if let Ok((model, parameters)) = begun {
+            let mut search = Search::new(&model, &parameters, grid, values, most)?;
+            let (top, information) = search.climb(search.first(), None)?;
+            return search.finish(top, information);
+        }
+    }
+    let (search, top, information) = rise(model, parameters, (grid, values), most)?;
+    search.finish(top, information)
+}
+
+/// The parameters with those that skew the noise held at 0.
+fn unskewed(parameters: &[Parameter]) -> Vec<Parameter> {
+    let skews = |p: &Parameter| ["skew", "jump_mean"].contains(&p.name.split('[').next().unwrap_or_default());
+    let held = |p: &Parameter| match skews(p) && !p.fixed {
+        true => Parameter { value: 0.0, fixed: true, ..p.clone() },
+        false => p.clone(),
+    };
+    parameters.iter().map(held).collect()
+}
+
+/// Climb from the values that `parameters` has, by way of ever longer parts of the series.
+fn rise<'a>(
+    model: &'a Model,
+    parameters: &'a [Parameter],
+    (grid, values): (&'a TimeGrid, &'a [f64]),
+    most: usize,
+) -> Result<(Search<'a>, Point, DMatrix<f64>)> {
     let mut search = Search::new(model, parameters, grid, values, most)?;
     let mut begin = (search.first(), None);
     for count in parts(observed(values)) {
@@ -88,7 +124,7 @@ pub(crate) fn learn_exact(
         }
     }
     let (top, information) = search.climb(begin.0, begin.1)?;
-    search.finish(top, information)
+    Ok((search, top, information))
 }
 
 /// Observations of the parts that are learned from before the whole of `count`.

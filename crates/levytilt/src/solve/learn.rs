@@ -9,6 +9,8 @@ use super::newton::System;
 use super::parameters::{Parameter, rebuild};
 use super::score::{Score, score_of};
 use super::sweep::SweepOptions;
+use crate::chain::only_exact;
+use crate::noise::Family;
 use crate::posterior::{Potentials, WeightSummary};
 use crate::progress::{self, Progress};
 use crate::series::TimeGrid;
@@ -111,6 +113,7 @@ pub fn learn(
     columns: &[&[f64]],
     options: &LearnOptions,
 ) -> Result<Learned> {
+    model.plain_errors("learning by sweeps")?;
     let mut learned = learn_from(model, parameters, (grid, columns), options, None)?;
     find_middle(&mut learned, (grid, columns), options);
     Ok(learned)
@@ -124,6 +127,10 @@ pub fn learn_from(
     options: &LearnOptions,
     before: Option<&Potentials>,
 ) -> Result<Learned> {
+    let skewed = |family: &&str| Family::named(family).is_some_and(Family::is_skewed);
+    if let Some(family) = model.dimensions.iter().map(|d| d.noise.family()).find(skewed) {
+        return Err(only_exact(family, ""));
+    }
     let task = Task { parameters, grid, columns, options, expect: &expect, part: false };
     let mut values: Vec<f64> = parameters.iter().map(|p| p.value).collect();
     if before.is_none() && grid.len() > LONG {

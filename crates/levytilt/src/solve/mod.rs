@@ -2,6 +2,8 @@
 
 mod bayes;
 mod carry;
+#[cfg(test)]
+mod error_tests;
 mod exact_learn;
 #[cfg(test)]
 mod exact_tests;

@@ -62,7 +62,7 @@ impl System {
         };
         let longest = free.iter().map(|&i| match parameters[i].transform {
             Transform::Identity => f64::INFINITY,
-            Transform::Log | Transform::Logit(_) => LONGEST,
+            Transform::Log | Transform::Logit(_) | Transform::LogAbove(_) | Transform::Symmetric(_) => LONGEST,
         });
         let (longest, vague) = (longest.collect(), vague.into_iter().map(|k| free[k]).collect());
         Self { vague, longest, free, information, complete, prior, slope, noise }

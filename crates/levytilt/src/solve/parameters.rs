@@ -2,7 +2,7 @@
 
 use crate::model::OBSERVATION_STD;
 pub use crate::parameter::{Prior, Transform};
-use crate::{Dimension, Model, Result};
+use crate::{Dimension, Errors, Model, Result};
 
 /// One parameter of a model.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,7 +19,8 @@ pub struct Parameter {
     pub prior: Option<Prior>,
 }
 
-/// All parameters of a model: those of the drift, then per dimension those of the noise and the observation noise.
+/// All parameters of a model: those of the drift, then per dimension those of the noise, the observation standard deviation
+/// and the other parameters of the observation errors.
 ///
 /// With several dimensions the names of noise and observation parameters carry `[i]`. All are free and without prior.
 pub fn parameters(model: &Model) -> Vec<Parameter> {
@@ -32,6 +33,9 @@ pub fn parameters(model: &Model) -> Vec<Parameter> {
         all.extend(noise.map(|((name, value), domain)| new(label(name), value, domain.transform())));
         let entry = OBSERVATION_STD;
         all.push(new(label(entry.name), dimension.observation_std, entry.transform()));
+        let law = dimension.errors.law;
+        let errors = law.kind().parameters().iter().zip(law.values());
+        all.extend(errors.map(|(entry, value)| new(label(entry.name), value, entry.transform())));
     }
     all
 }
@@ -42,12 +46,15 @@ pub fn rebuild(model: &Model, values: &[f64]) -> Result<Model> {
     let mut dimensions = Vec::with_capacity(model.dim());
     for dimension in &model.dimensions {
         let (noise, after) = rest.split_at(dimension.noise.parameters().len());
+        let kind = dimension.errors.law.kind();
+        let (errors, later) = after[1..].split_at(kind.parameters().len());
         dimensions.push(Dimension {
             noise: dimension.noise.with_parameters(noise)?,
             observation_std: after[0],
+            errors: Errors { law: kind.build(errors)?, known: dimension.errors.known.clone() },
             start: dimension.start,
         });
-        rest = &after[1..];
+        rest = later;
     }
     Model::multivariate(model.drift.with_parameters(drift)?, dimensions)
 }

@@ -3,7 +3,7 @@
 //! The watcher belongs to the thread that learns, so that no option or result has to carry it.
 
 use super::parameters::Parameter;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
 
 /// Where learning stands after a step.
@@ -30,11 +30,32 @@ pub type Watcher = Box<dyn FnMut(&Progress) -> ControlFlow<()>>;
 
 thread_local! {
     static WATCHER: RefCell<Option<Watcher>> = const { RefCell::new(None) };
+    static STOPPED: Cell<bool> = const { Cell::new(false) };
+    static SUBJECT: Cell<Option<&'static str>> = const { Cell::new(None) };
 }
 
 /// Run `work` with `watcher` told of every step that learning takes on this thread.
 pub fn watched<T>(watcher: Watcher, work: impl FnOnce() -> T) -> T {
+    STOPPED.set(false);
     with(Some(watcher), work)
+}
+
+/// Whether the watcher of this thread has asked for an end: what learning returns since then is unfinished.
+pub fn stopped() -> bool {
+    STOPPED.get()
+}
+
+/// Which of several candidates is being learned on this thread, if there are several.
+pub fn subject() -> Option<&'static str> {
+    SUBJECT.get()
+}
+
+/// Run `work`, which learns the candidate called `name`.
+pub fn about<T>(name: &'static str, work: impl FnOnce() -> T) -> T {
+    let before = SUBJECT.replace(Some(name));
+    let found = work();
+    SUBJECT.set(before);
+    found
 }
 
 /// Run `work` with nobody watching: steps of several searches at once would make no sense to a watcher.
@@ -61,6 +82,7 @@ pub fn tell(progress: &Progress) -> bool {
     let Some(mut watcher) = WATCHER.take() else { return true };
     let goes_on = watcher(progress).is_continue();
     WATCHER.set(Some(watcher));
+    STOPPED.set(STOPPED.get() || !goes_on);
     goes_on
 }
 
@@ -83,6 +105,9 @@ mod tests {
         };
         let went_on = watched(Box::new(stops_at_two), || [1, 2].map(|iteration| tell(&step(iteration))));
         assert_eq!((went_on, heard.get()), ([true, false], 2));
+        assert!(stopped());
+        watched(Box::new(|_| ControlFlow::Continue(())), || assert!(tell(&step(1)) && !stopped()));
+        assert_eq!((about("nig", subject), subject()), (Some("nig"), None));
         assert!(tell(&step(5)) && heard.get() == 2);
     }
 }

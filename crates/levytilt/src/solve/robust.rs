@@ -26,6 +26,8 @@ pub(super) struct Robust {
 
 /// Potentials of the linear Gaussian model that the robust smoother ends with.
 pub fn robust_start(chain: &Chain) -> Result<Potentials> {
+    chain.check_symmetric()?;
+    chain.model().plain_errors("robust start")?;
     let robust = robust_smooth(chain)?;
     (0..chain.dim()).map(|i| backward(chain, i, &robust.steps[i])).collect()
 }

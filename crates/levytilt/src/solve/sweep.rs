@@ -54,6 +54,8 @@ const HALVINGS: usize = 3;
 ///
 /// One set of paths is held at a time; paths come back from their potentials and seed when a proposal is not taken.
 pub fn sweep(chain: &Chain, potentials: Potentials, options: &SweepOptions) -> Result<Swept> {
+    chain.check_symmetric()?;
+    chain.model().plain_errors("sweep")?;
     for potential in potentials.iter().flatten() {
         quadratic(potential)?;
     }

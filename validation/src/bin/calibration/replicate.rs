@@ -2,7 +2,7 @@
 //! posterior the truth lies.
 
 use levytilt::drift::DriftFamily;
-use levytilt::forecast::{ForecastOptions, forecast_drawn};
+use levytilt::forecast::{ForecastOptions, Target, forecast_drawn};
 use levytilt::noise::Family;
 use levytilt::posterior::{Paths, walk};
 use levytilt::score::Sample;
@@ -61,7 +61,8 @@ impl Setting {
         let noise = Family::named(self.noise).expect("a noise of the library");
         let (first, second) = self.middle.split_at(drift.parameters.len());
         let start = Start::Fixed(0.0);
-        let dimension = Dimension { noise: noise.build(second)?, observation_std: OBSERVATION_STD, start };
+        let (noise, errors) = (noise.build(second)?, levytilt::Errors::default());
+        let dimension = Dimension { noise, observation_std: OBSERVATION_STD, errors, start };
         Model::multivariate(drift.build(first)?, vec![dimension])
     }
 
@@ -148,7 +149,8 @@ impl Data {
         let ends: Vec<f64> = found.paths.column(0, STEPS).collect();
         let ahead = AHEAD.map(|j| (STEPS + j) as f64 * STEP);
         let from = self.times[STEPS];
-        let options = ForecastOptions { from, longest_step: STEP, paths: DRAWS, seed: self.seed };
+        let options =
+            ForecastOptions { from, longest_step: STEP, paths: DRAWS, seed: self.seed, target: Target::States };
         let law = learned.parameter_law().ok_or_else(|| {
             let why = "there is none, although every parameter has a prior".into();
             Error::Numerical { what: "covariance of the parameters", why }

@@ -46,6 +46,9 @@ impl Plan {
     /// Check what was asked for, then `read` the data and cut them.
     pub fn new(request: &Request, read: impl FnOnce() -> Result<Table>) -> Result<Self> {
         check_counts(request)?;
+        if request.data.error_column.is_some() {
+            return Err(bad("--error-column is for fit and exact; leave it out of backtest"));
+        }
         let options = ForecasterOptions { steps: request.training_steps };
         let models = (request.models.iter())
             .map(|name| Ok((name.clone(), forecaster(name, &options)?)))

@@ -4,16 +4,18 @@ pub mod summary;
 
 use anyhow::Result;
 use levytilt::exact::{Options, Smoothed, smooth};
-use levytilt::series::{Observations, TimeGrid};
+use levytilt::series::Observations;
 use levytilt::{Error, Model, Start};
 use std::time::Instant;
 
 use crate::directory::entry::Entry;
 use crate::directory::lock::Lock;
 use crate::failure::bad;
-use crate::settings::build_model::{build, settle_start};
+use crate::settings::build_model::{build, latent_times, settle_start};
+use crate::settings::season;
 use crate::settings::{DriftName, NoiseName, Settings};
-use crate::table::input::{self, Table};
+use crate::table::Table;
+use crate::table::columns::some_of;
 use crate::workflow::exact::summary::{Parameter, Summary, write_posterior};
 
 /// What `exact` found, and for which settings.
@@ -30,9 +32,12 @@ pub struct Outcome {
 pub fn analyse(mut settings: Settings, table: &Table) -> Result<Outcome> {
     let values = only_column(table, "exact")?;
     settings.model.drift.get_or_insert(DriftName::OU);
+    season::settle(&mut settings.drift, &table.calendar)?;
     settings.model.noise.get_or_insert(NoiseName::STABLE);
-    settle_start(&mut settings, values.iter().copied().find(|value| !value.is_nan()).unwrap_or(0.0));
-    let built = build(&settings, "exact")?;
+    let first = values.iter().position(|value| !value.is_nan()).unwrap_or(0);
+    settle_start(&mut settings, values[first], table.errors.as_ref().map(|errors| errors[first]));
+    let mut built = build(&settings, "exact")?;
+    built.model.dimensions[0].errors.known = table.errors.as_ref().map(|errors| errors.as_slice().into());
     let started = Instant::now();
     let smoothed = compute(&built.model, &settings, table).map_err(|error| locate(error, table))?;
     let (x0_mean, x0_std) = match built.model.dimensions[0].start {
@@ -70,14 +75,14 @@ pub fn only_column<'a>(table: &'a Table, command: &str) -> Result<&'a [f64]> {
             "{}: has {} value columns ({}), and {command} explains one: choose it with --column",
             table.source,
             table.names.len(),
-            input::some_of(table.names.iter().cloned())
+            some_of(table.names.iter().cloned())
         ))),
     }
 }
 
 fn compute(model: &Model, settings: &Settings, table: &Table) -> levytilt::Result<Smoothed> {
     let series = Observations::new(table.times.clone(), table.columns.clone(), table.names.clone())?;
-    let grid = TimeGrid::new(series.times(), settings.grid.steps)?;
+    let grid = latent_times(settings, series.times())?;
     smooth(model, &grid, series.column(0), &Options::default())
 }
 

@@ -27,7 +27,7 @@ pub struct Summary {
     /// Noise by name.
     pub noise: NoiseName,
     /// Parameters of drift, noise and observation.
-    pub parameters: BTreeMap<&'static str, Parameter>,
+    pub parameters: BTreeMap<String, Parameter>,
     /// Mean of the state at the first time.
     pub x0_mean: f64,
     /// Its standard deviation; null if the state is known.

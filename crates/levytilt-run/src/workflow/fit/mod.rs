@@ -1,14 +1,16 @@
 //! Fit: infer the parameters and the hidden path of the observed columns.
 
+pub mod bayes;
+pub mod outliers;
 pub mod summary;
 
 use anyhow::Result;
 use levytilt::Start;
-use levytilt::fit::{AnyNoise, Fit, FitOptions, Spec, fit, fit_any_noise_by, rival_families};
+use levytilt::fit::{AnyNoise, Candidate, Fit, FitOptions, Spec, fit, fit_any_noise_by, rival_families};
 use levytilt::progress::Watcher;
-use levytilt::registry::{X0, X0_STD};
-use levytilt::series::{Observations, TimeGrid};
-use levytilt::solve::LearnOptions;
+use levytilt::registry::{OBSERVATION_STD, X0, X0_STD};
+use levytilt::series::Observations;
+use levytilt::solve::{LearnOptions, ParameterPosterior};
 use levytilt_paper::potential::{FrameKind, NeuralPotentialSpec};
 use levytilt_paper::published::{PaperOptions, fit_paper};
 use levytilt_paper::training::{TrainOptions, Trained};
@@ -20,12 +22,14 @@ use crate::directory::state::{History, LearnedParameters, NETWORK, State};
 use crate::directory::tensors::Tensors;
 use crate::failure::bad;
 use crate::one_or_many::OneOrMany;
-use crate::settings::build_model::open_model;
+use crate::settings::build_model::{latent_times, open_model};
+use crate::settings::season;
 use crate::settings::{DriftName, Init, Method, NoiseName, PaperSettings, Settings, SolveSettings};
 use crate::table::Table;
 use crate::table::time::Calendar;
 use crate::workflow::exact::locate;
 use crate::workflow::filtering::{Filtered, filter};
+use crate::workflow::fit::bayes::{PosteriorSummary, draw, refuse_early};
 use crate::workflow::fit::summary::{NetworkRow, Summary, parameters, rows};
 use crate::workflow::watch::{Segment, noted};
 
@@ -35,6 +39,8 @@ pub struct Outcome {
     pub summary: Summary,
     /// The fit.
     pub fit: Fit,
+    /// Weighted draws of the parameters, if they were asked for.
+    pub drawn: Option<ParameterPosterior>,
     /// The potential's networks, if the method trains any.
     pub trained: Option<Trained>,
     /// The settings in effect.
@@ -52,7 +58,10 @@ pub struct Outcome {
 /// Fit the columns of `table`; `heed` sees how it goes, and may ask for an end.
 pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<Outcome> {
     settle(&mut settings)?;
-    let spec = open_model(&settings, &table.names, "fit")?;
+    season::settle(&mut settings.drift, &table.calendar)?;
+    refuse_early(&settings, &table.names)?;
+    let mut spec = open_model(&settings, &table.names, "fit")?;
+    spec.known_errors.extend(table.errors.iter().map(|errors| errors.as_slice().into()));
     let solve = &settings.solve;
     let options = FitOptions {
         paths: solve.paths.unwrap_or(FitOptions::default().paths),
@@ -72,20 +81,28 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
     let started = Instant::now();
     let compute = || {
         let series = Observations::new(table.times.clone(), table.columns.clone(), table.names.clone())?;
-        let grid = TimeGrid::new(series.times(), settings.grid.steps)?;
+        let grid = latent_times(&settings, series.times())?;
         let columns: Vec<&[f64]> = (0..series.dim()).map(|i| series.column(i)).collect();
         let one = |spec: &Spec| match (&neural, &paper) {
             (Some(neural), _) => fit_neural(spec, (&grid, &columns), &options, neural),
             (_, Some(paper)) => fit_paper(spec, (&grid, &columns), &options, &NeuralPotentialSpec::default(), paper),
             (None, None) => Ok(NeuralFit { fit: fit(spec, &grid, &columns, &options)?, trained: None }),
         };
-        match settings.noise() {
-            NoiseName::AUTO => fit_any_noise_by(&spec, &rival_families(), one),
-            _ => Ok(AnyNoise { fit: one(&spec)?, family: spec.noise, candidates: Vec::new() }),
-        }
+        let found = match settings.noise() {
+            // Skewed families are learned on the exact evidence only.
+            NoiseName::AUTO => {
+                let exact = matches!(options.learn.method, Method::Auto | Method::Grid);
+                let rivals: Vec<_> = rival_families().into_iter().filter(|f| exact || !f.is_skewed()).collect();
+                fit_any_noise_by(&spec, &rivals, one)?
+            }
+            _ => AnyNoise { fit: one(&spec)?, family: spec.noise, candidates: Vec::new() },
+        };
+        let chosen = Spec { noise: found.family, ..spec.clone() };
+        let drawn = draw(&settings.solve, &found.fit.fit, &chosen, (&grid, &columns))?;
+        Ok((found, drawn))
     };
     let (result, trace) = noted(heed, compute);
-    let AnyNoise { fit: NeuralFit { fit, trained }, family, candidates } =
+    let (AnyNoise { fit: NeuralFit { fit, trained }, family, candidates }, drawn) =
         result.map_err(|error| locate(error, table))?;
     let (x0_mean, x0_std) = starts(&fit);
     let mut summary = Summary {
@@ -108,6 +125,7 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         posterior: fit.posterior.name(),
         network: fit.network.as_ref().map(NetworkRow::new),
         parameters: parameters(&fit.parameters),
+        parameter_posterior: drawn.as_ref().map(PosteriorSummary::new),
         x0_mean: OneOrMany::new(x0_mean),
         x0_std: OneOrMany::new(x0_std),
         residuals: None,
@@ -116,14 +134,21 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         seconds: started.elapsed().as_secs_f64(),
         seed: options.seed,
         version: env!("CARGO_PKG_VERSION"),
-        warnings: fit.warnings.iter().cloned().chain(table.calendar.warning()).collect(),
+        warnings: [&fit.warnings[..], &bayes::warnings(drawn.as_ref()), &unchosen(family.name, &candidates)]
+            .concat()
+            .into_iter()
+            .chain(table.calendar.warning())
+            .chain(table.notes.iter().cloned())
+            .collect(),
         estimates: fit.parameters.clone(),
     };
     let model = filled(&summary, &fit, &settings)?;
     let filtered = filtered(&model, &fit, table, &mut summary);
-    let state =
-        State { filter: filtered.as_ref().map(|found| found.record.clone()), ..state(&fit, table, options.seed) };
-    Ok(Outcome { summary, fit, trained, settings, model, state, filtered, trace })
+    let state = State {
+        filter: filtered.as_ref().map(|found| found.record.clone()),
+        ..state((&fit, drawn.as_ref()), table, options.seed)
+    };
+    Ok(Outcome { summary, fit, drawn, trained, settings, model, state, filtered, trace })
 }
 
 /// Filter the record with the model found, and add what the residuals say to `summary`.
@@ -145,6 +170,13 @@ fn filtered(model: &Settings, fit: &Fit, table: &Table, summary: &mut Summary) -
             None
         }
     }
+}
+
+/// What to say if no family of noise was finished before an end was asked for.
+fn unchosen(name: &str, candidates: &[Candidate]) -> Vec<String> {
+    let say = || format!("stopped before any family of noise was finished: {name} was not chosen by evidence");
+    let none = !candidates.is_empty() && candidates.iter().all(|candidate| candidate.outcome.is_err());
+    none.then(say).into_iter().collect()
 }
 
 /// What method neural is asked to do.
@@ -225,6 +257,11 @@ fn settle(settings: &mut Settings) -> Result<()> {
     if solve.components == Some(0) {
         return Err(bad("--components 0: a message has at least one component; give 1 or more, or leave it out"));
     }
+    match (solve.bayes, solve.draws) {
+        (Some(true), draws) => solve.draws = Some(draws.unwrap_or(bayes::DRAWS)),
+        (_, Some(_)) => return Err(bad("--draws is for --bayes; give that too, or leave --draws out")),
+        _ => {}
+    }
     solve.paths.get_or_insert(FitOptions::default().paths);
     solve.seed.get_or_insert(1);
     // Results do not depend on threads, so they are no part of the record.
@@ -278,20 +315,24 @@ fn filled(summary: &Summary, fit: &Fit, settings: &Settings) -> Result<Settings>
         // What holds for all is said for each.
         settings.model.values.retain(|name| ![X0, X0_STD].contains(&name));
         for (name, (mean, std)) in names.iter().zip(means.into_iter().zip(stds)) {
-            settings.parameters.insert(format!("{X0}[{name}]"), mean);
-            std.and_then(|std| settings.parameters.insert(format!("{X0_STD}[{name}]"), std));
+            settings.parameters.insert(format!("{X0}[{name}]"), mean.into());
+            std.and_then(|std| settings.parameters.insert(format!("{X0_STD}[{name}]"), std.into()));
         }
-        settings.parameters.extend(fit.parameters.iter().map(|p| (p.name.clone(), p.value)));
+        settings.parameters.extend(fit.parameters.iter().map(|p| (p.name.clone(), p.value.into())));
         return Ok(settings);
     }
     settings.model.values.set(X0, Some(means[0]));
     settings.model.values.set(X0_STD, stds[0]);
     fit.parameters.iter().try_for_each(|p| settings.hold(&p.name, p.value))?;
+    // Values to come have no known errors yet: a typical one stands in for them.
+    if settings.data.error_column.take().is_some() {
+        settings.hold(OBSERVATION_STD, fit.model.dimensions[0].typical_error())?;
+    }
     Ok(settings)
 }
 
 /// What a forecast needs of a fit.
-fn state(fit: &Fit, table: &Table, seed: u64) -> State {
+fn state((fit, drawn): (&Fit, Option<&ParameterPosterior>), table: &Table, seed: u64) -> State {
     let mut lengths: Vec<f64> = fit.times.windows(2).map(|pair| pair[1] - pair[0]).collect();
     lengths.sort_by(f64::total_cmp);
     let ends = [table.times[0], table.times[table.times.len() - 1]];
@@ -306,7 +347,7 @@ fn state(fit: &Fit, table: &Table, seed: u64) -> State {
         states: fit.end_states(),
         weights: fit.weights.clone(),
         seed,
-        learned: Some(LearnedParameters::new(fit)),
+        learned: Some(LearnedParameters::new(fit, drawn)),
         filter: None,
         history: Some(History::new(table)),
     }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use levytilt::fit::{Candidate, Estimate, Fit, FittedNetwork};
-use levytilt::posterior::Residuals;
+use levytilt::residuals::Residuals;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -14,6 +14,7 @@ use crate::one_or_many::OneOrMany;
 use crate::settings::DriftName;
 use crate::settings::name_of;
 use crate::table::time::Calendar;
+use crate::workflow::fit::bayes::PosteriorSummary;
 
 /// The content of summary.json. A figure that does not exist is null.
 #[derive(Debug, Clone, Serialize)]
@@ -58,6 +59,9 @@ pub struct Summary {
     pub network: Option<NetworkRow>,
     /// Parameters of drift, noise and observation; those of a network are in a file of their own.
     pub parameters: BTreeMap<String, ParameterRow>,
+    /// What weighted draws of the parameters show; left out if none were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parameter_posterior: Option<PosteriorSummary>,
     /// Mean of the state at the first time, per dimension.
     pub x0_mean: OneOrMany<f64>,
     /// Its standard deviation; null if the state is known.
@@ -148,8 +152,13 @@ pub struct CandidateRow {
     pub log_evidence_std_error: Option<f64>,
     /// Parameters learned.
     pub learned: Option<usize>,
-    /// Log evidence less ½ ln(observations) per parameter learned.
+    /// ½ ln(observations) per parameter learned.
+    pub penalty: Option<f64>,
+    /// Log evidence less the penalty; what decides.
     pub score: Option<f64>,
+    /// Whether its fit was stopped, or never begun; left out where it was finished.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unfinished: bool,
     /// Why it could not be fitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -164,7 +173,9 @@ pub fn rows(candidates: &[Candidate]) -> Vec<CandidateRow> {
             log_evidence: rating.map(|r| r.log_evidence),
             log_evidence_std_error: rating.map(|r| r.std_error),
             learned: rating.map(|r| r.learned),
+            penalty: rating.map(|r| r.log_evidence - r.score),
             score: rating.map(|r| r.score),
+            unfinished: candidate.unfinished,
             error: candidate.outcome.as_ref().err().cloned(),
         }
     };
@@ -173,18 +184,24 @@ pub fn rows(candidates: &[Candidate]) -> Vec<CandidateRow> {
 
 /// The comparison of families for a terminal.
 fn candidate_lines(rows: &[CandidateRow]) -> Vec<String> {
-    let best = rows.first().and_then(|row| row.score).unwrap_or(f64::NAN);
-    let line = |(i, row): (usize, &CandidateRow)| {
-        let head = if i == 0 { "noise" } else { "" };
-        let found = match (row.log_evidence, row.learned, row.score) {
-            (Some(evidence), Some(learned), Some(score)) => {
-                format!("log evidence {evidence:.1}, {learned} parameters, {:.1} nats behind", best - score)
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let best = rows.iter().find_map(|row| row.score).unwrap_or(f64::NAN);
+    let line = |row: &CandidateRow| {
+        let found = match (row.log_evidence, row.penalty, row.score) {
+            (Some(evidence), Some(penalty), Some(score)) => {
+                format!("{evidence:>12.1}  {penalty:>7.1}  {score:>9.1}  {:>6.1}", best - score)
             }
             _ => row.error.clone().unwrap_or_default(),
         };
-        format!("{head:<13} {:16}  {found}", row.noise)
+        format!("{:13} {:17}  {found}", "", row.noise)
     };
-    rows.iter().enumerate().map(line).collect()
+    let head = format!(
+        "{:13} {:17}  {:>12}  {:>7}  {:>9}  {:>6}",
+        "noise", "family", "log evidence", "penalty", "result", "behind"
+    );
+    std::iter::once(head).chain(rows.iter().map(line)).collect()
 }
 
 /// The estimates as the object `parameters` of summary.json.
@@ -239,6 +256,7 @@ impl Summary {
             let head = if i == 0 { "parameters" } else { "" };
             lines.push(format!("{head:<13} {:width$}  {} {error}", p.name, write(p.value)));
         }
+        lines.extend(self.parameter_posterior.iter().flat_map(PosteriorSummary::lines));
         lines.push(format!("time          {:.2} s, {} iterations, seed {}", self.seconds, self.iterations, self.seed));
         lines.extend(self.warnings.iter().map(|warning| format!("note          {warning}")));
         lines.join("\n")

@@ -1,6 +1,7 @@
 //! Read a forecast back from the directory `levytilt forecast --out` wrote.
 
 use anyhow::Result;
+use levytilt::forecast::Target;
 use std::path::Path;
 
 use crate::directory::npz_read;
@@ -8,6 +9,7 @@ use crate::failure::{bad, quoted};
 use crate::table::bytes::{open_result, read_text};
 use crate::table::rows::split;
 use crate::table::time::{self, Written};
+use crate::workflow::forecast::OF_OBSERVATIONS;
 
 /// Forecast paths with the names of what they forecast.
 pub struct Ahead {
@@ -21,12 +23,14 @@ pub struct Ahead {
     pub dimensions: Vec<String>,
     /// Number of paths.
     pub paths: usize,
-    /// States, (path, time, dimension).
+    /// What the paths are of; nothing if the file does not say.
+    pub target: Option<Target>,
+    /// Paths, (path, time, dimension).
     states: Vec<f64>,
 }
 
 impl Ahead {
-    /// Read forecast.csv (times and names) and paths.npz (states).
+    /// Read forecast.csv (times and names) and paths.npz (paths, and what they are of).
     pub fn read(dir: &Path) -> Result<Self> {
         let source = dir.display().to_string();
         let (table, archive) = (dir.join("forecast.csv"), dir.join("paths.npz"));
@@ -50,9 +54,19 @@ impl Ahead {
                 expected[0], expected[1]
             )),
         };
-        let found = npz_read::array(file, "paths", check).map_err(|why| bad(format!("{name}: {why}")))?;
+        let damaged = |why: String| bad(format!("{name}: {why}"));
+        let found = npz_read::array(&file, "paths", check).map_err(damaged)?;
+        let one =
+            |shape: &[usize]| if shape == [1] { Ok(()) } else { Err(format!("has shape {shape:?}, expected [1]")) };
+        let mark = npz_read::optional(&file, OF_OBSERVATIONS, one).map_err(damaged)?;
+        let target = match mark.map(|mark| mark.values[0]) {
+            None => None,
+            Some(1.0) => Some(Target::Observations),
+            Some(0.0) => Some(Target::States),
+            Some(other) => return Err(damaged(format!("array \"{OF_OBSERVATIONS}\": is {other}, expected 0 or 1"))),
+        };
         let paths = found.shape[0];
-        Ok(Self { source, texts, times, dimensions, paths, states: found.values })
+        Ok(Self { source, texts, times, dimensions, paths, target, states: found.values })
     }
 
     /// The draws at time number `j` of dimension number `i`.

@@ -5,16 +5,15 @@ pub mod files;
 use anyhow::Result;
 use levytilt::Model;
 use levytilt::drift::Neural;
-use levytilt::forecast::{Forecast, ForecastOptions, forecast, forecast_drawn};
+use levytilt::forecast::{Forecast, ForecastOptions, Target, forecast, forecast_drawn, forecast_resampled};
 use levytilt::posterior::Marginal;
-use levytilt::solve::ParameterLaw;
 use serde::Serialize;
 use std::io::Write;
 use std::path::Path;
 
 use crate::directory::commit;
 use crate::directory::npz::{self, Array};
-use crate::directory::state::{History, State};
+use crate::directory::state::{History, LearnedParameters, State};
 use crate::failure::{bad, quoted};
 use crate::finite;
 use crate::number::figure;
@@ -22,8 +21,8 @@ use crate::one_or_many::OneOrMany;
 use crate::settings::Settings;
 use crate::settings::build_model::{closed_model, open_model};
 use crate::table::bytes::{display_name, read_text};
-use crate::table::rows::split;
-use crate::table::time::{self, Calendar, Length, Moment, Written};
+use crate::table::input::parse_times;
+use crate::table::time::{Calendar, Length, Moment, Written};
 use crate::workflow::fit::Outcome;
 
 /// Levels of the quantiles and the names of their columns.
@@ -38,6 +37,8 @@ const MOST_STEPS: f64 = 1e8;
 /// The content of summary.json.
 #[derive(Debug, Serialize)]
 pub struct Summary {
+    /// What the paths are of: observations or states.
+    pub of: &'static str,
     pub dimension: OneOrMany<String>,
     pub from: String,
     pub to: String,
@@ -47,6 +48,10 @@ pub struct Summary {
     pub q05: OneOrMany<f64>,
     pub q95: OneOrMany<f64>,
     pub drawn_parameters: Vec<String>,
+    /// What they are drawn from: posterior draws, or the Gaussian approximation of their posterior; left out if they are
+    /// fixed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drawn_from: Option<&'static str>,
     pub seed: u64,
     pub version: &'static str,
     pub warnings: Vec<String>,
@@ -71,6 +76,8 @@ pub struct Look {
     pub seed: Option<u64>,
     /// Whether learned parameters stay at their estimates.
     pub fixed_parameters: bool,
+    /// Whether to forecast the state, without the observation noise.
+    pub state: bool,
 }
 
 /// What was seen ahead.
@@ -153,35 +160,45 @@ impl Origin {
             longest_step: state.step,
             paths: look.paths.unwrap_or(state.weights.len()),
             seed: look.seed.unwrap_or(state.seed),
+            target: if look.state { Target::States } else { Target::Observations },
         };
         check_work(times, &options)?;
         let ends = (&state.states[..], &state.weights[..]);
-        let (law, doubt) = if look.fixed_parameters { (None, None) } else { self.law()? };
-        let ahead = match &law {
-            Some(law) => forecast_drawn(law, ends, times, &options)?,
-            None => forecast(&self.model, ends, times, &options)?,
+        let (learned, doubt) = if look.fixed_parameters { (None, None) } else { self.learned() };
+        let places =
+            learned.map(|learned| learned.places(&self.model, &self.parameters)).transpose()?.unwrap_or_default();
+        let (ahead, drawn_from) = match learned.map(|learned| (learned, learned.draws_at(&places))) {
+            None => (forecast(&self.model, ends, times, &options)?, None),
+            Some((_, Some(drawn))) => {
+                (forecast_resampled(&self.model, drawn, ends, times, &options)?, Some("posterior draws"))
+            }
+            Some((learned, None)) => {
+                let law = learned.law(&self.model, &places)?;
+                (forecast_drawn(&law, ends, times, &options)?, Some("Gaussian approximation"))
+            }
         };
-        let place = if law.is_some() { " at some of the parameters drawn" } else { "" };
+        let place = if drawn_from.is_some() { " at some of the parameters drawn" } else { "" };
         let no_variance = format!("this noise has no variance{place}: sd is left empty");
         let no_variance = Some(no_variance).filter(|_| !ahead.has_variance);
         let mut summary = summarise(&ahead, state, &self.calendar, options.seed);
         summary.warnings = no_variance.into_iter().chain(doubt).collect();
-        if let Some(learned) = state.learned.as_ref().filter(|_| law.is_some()) {
+        summary.drawn_from = drawn_from;
+        if let Some(learned) = learned {
             summary.drawn_parameters.clone_from(&learned.names);
         }
         Ok(View { ahead, summary })
     }
 
-    /// The law of the parameters learned, if there is one, and what to say if there should be one and is not.
-    fn law(&self) -> Result<(Option<ParameterLaw<'_>>, Option<String>)> {
+    /// The parameters that can be drawn, if there are any, and what to say if there should be some and are not.
+    fn learned(&self) -> (Option<&LearnedParameters>, Option<String>) {
         let held =
             |why: &str| Some(format!("parameters are fixed at their estimates: {why}; intervals are too narrow"));
-        Ok(match &self.state.learned {
+        match &self.state.learned {
             None => (None, held("the run has no standard errors, fit it again")),
             Some(learned) if learned.names.is_empty() => (None, None),
             Some(learned) if !learned.can_be_drawn() => (None, held("their standard errors are unknown")),
-            Some(learned) => (Some(learned.law(&self.model, &self.parameters)?), None),
-        })
+            Some(learned) => (Some(learned), None),
+        }
     }
 }
 
@@ -212,20 +229,20 @@ fn horizon_times(horizon: &Length, state: &State, calendar: &Calendar) -> Result
 }
 
 /// The times in the first column of a file.
-fn file_times(source: &str, calendar: &Calendar) -> Result<Vec<f64>> {
+pub(crate) fn file_times(source: &str, calendar: &Calendar) -> Result<Vec<f64>> {
     let name = display_name(source);
-    let (_, rows) = split(&read_text(source)?, &name)?;
-    let read = |row: &crate::table::rows::Row| match (time::parse(&row.fields[0]), calendar) {
-        (Err(problem), _) => Err(bad(format!("{name}, line {}: {problem}", row.line))),
-        (Ok(Written::Number(time)), Calendar::Numbers) => Ok(time),
-        (Ok(Written::Stamp(stamp)), Calendar::Days(stamps)) => Ok(stamp.days_since(&stamps[0])),
-        (Ok(_), _) => {
-            let kind = if matches!(calendar, Calendar::Numbers) { "a number" } else { "a timestamp" };
-            let found = quoted(&row.fields[0]);
-            Err(bad(format!("{name}, line {}: expected {kind} as in the record, found {found}", row.line)))
+    let read = |(line, time): (usize, Written)| match (time, calendar) {
+        (Written::Number(time), Calendar::Numbers) => Ok(time),
+        (Written::Stamp(stamp), Calendar::Days(stamps)) => Ok(stamp.days_since(&stamps[0])),
+        (Written::Number(time), _) => {
+            Err(bad(format!("{name}, line {line}: expected a timestamp as in the record, found {time}")))
+        }
+        (Written::Stamp(stamp), _) => {
+            let found = quoted(stamp.text());
+            Err(bad(format!("{name}, line {line}: expected a number as in the record, found {found}")))
         }
     };
-    rows.iter().map(read).collect()
+    parse_times(&read_text(source)?, &name)?.into_iter().map(read).collect()
 }
 
 fn summarise(ahead: &Forecast, state: &State, calendar: &Calendar, seed: u64) -> Summary {
@@ -233,6 +250,7 @@ fn summarise(ahead: &Forecast, state: &State, calendar: &Calendar, seed: u64) ->
     let laws: Vec<Marginal> = (0..ahead.dim).map(|i| ahead.marginal(i, last, &[0.05, 0.5, 0.95])).collect();
     let quantile = |k: usize| OneOrMany::new(laws.iter().map(|law| law.quantiles[k]).collect());
     Summary {
+        of: ahead.target.name(),
         dimension: state.dimension.clone(),
         from: calendar.write(state.time),
         to: calendar.write(ahead.times[last]),
@@ -242,6 +260,7 @@ fn summarise(ahead: &Forecast, state: &State, calendar: &Calendar, seed: u64) ->
         q05: quantile(0),
         q95: quantile(2),
         drawn_parameters: vec![],
+        drawn_from: None,
         seed,
         version: env!("CARGO_PKG_VERSION"),
         warnings: vec![],
@@ -266,9 +285,14 @@ pub fn write_table(out: &mut dyn Write, ahead: &Forecast, calendar: &Calendar, n
     Ok(csv.flush()?)
 }
 
+/// Name of the array in paths.npz that says what the paths are of: 1 for observations, 0 for states.
+pub const OF_OBSERVATIONS: &str = "of_observations";
+
 /// Write paths.npz.
 pub fn write_paths(out: &mut dyn Write, ahead: &Forecast) -> Result<()> {
     let shape = vec![ahead.paths(), ahead.times.len(), ahead.dim];
     let times = Array { name: "times", shape: vec![ahead.times.len()], values: ahead.times.clone() };
-    npz::write(out, &[times, Array { name: "paths", shape, values: ahead.states.clone() }])
+    let of = if ahead.target == Target::Observations { 1.0 } else { 0.0 };
+    let of = Array { name: OF_OBSERVATIONS, shape: vec![1], values: vec![of] };
+    npz::write(out, &[times, Array { name: "paths", shape, values: ahead.states.clone() }, of])
 }

@@ -56,7 +56,7 @@ impl Part {
         let columns = self.columns.iter().map(|name| name.to_string()).collect();
         backtest::Request {
             source: data.into(),
-            data: DataSettings { column: None, columns: Some(columns) },
+            data: DataSettings { columns: Some(columns), ..DataSettings::default() },
             log_returns: true,
             from: Some(Moment::Text(self.from.into())),
             to: Some(Moment::Text(to.into())),

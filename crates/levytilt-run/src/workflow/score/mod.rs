@@ -4,6 +4,7 @@ pub mod align;
 pub mod summary;
 
 use anyhow::{Context, Result};
+use levytilt::forecast::Target;
 use levytilt::score::{Cloud, Estimator, Sample, ScoredWindow, Tail, histogram, jump_crps, pits, reliability};
 
 use crate::failure::bad;
@@ -30,6 +31,15 @@ pub struct Rules {
     pub below: Option<f64>,
     /// Seed for breaking ties in the PIT.
     pub seed: u64,
+    /// Whether the truth holds states instead of observations.
+    pub state: bool,
+}
+
+impl Rules {
+    /// What the truth holds.
+    fn target(&self) -> Target {
+        if self.state { Target::States } else { Target::Observations }
+    }
 }
 
 /// A forecast with its scores and the observations it was scored against.
@@ -44,14 +54,28 @@ pub struct Scored {
 
 /// Align a forecast with the observations, and score it.
 pub fn judge(ahead: Ahead, truth: &Table, rules: Rules) -> Result<Scored> {
+    refuse_unlike(&ahead, truth, rules.target())?;
     let aligned = align(&ahead, truth)?;
     let scores = score(rules, &ahead, truth, &aligned)?;
     let truths = truths(truth, &aligned)?;
     Ok(Scored { ahead, scores, truths })
 }
 
+/// A state has no observation noise: scored against observations it looks too sure, and the other way round too wide.
+fn refuse_unlike(ahead: &Ahead, truth: &Table, target: Target) -> Result<()> {
+    let remedy = match (ahead.target, target) {
+        (Some(Target::States), Target::Observations) => {
+            "forecast without --state, or give score --state if these are true states"
+        }
+        (Some(Target::Observations), Target::States) => "forecast with --state, or give score the observations",
+        _ => return Ok(()),
+    };
+    let (kind, source, wanted) = (ahead.target.map_or("", Target::name), &ahead.source, target.name());
+    Err(bad(format!("{source}: forecasts {kind}, and {} is taken as {wanted}; {remedy}", truth.source)))
+}
+
 /// A time at which something was seen.
-struct Target {
+struct Seen {
     /// Number of the forecast time.
     j: usize,
     /// The truth per dimension, NaN where it is missing.
@@ -76,7 +100,12 @@ fn score(rules: Rules, ahead: &Ahead, truth: &Table, aligned: &Aligned) -> Resul
         warnings
             .push(format!("{unseen} of {} forecast times have no observation and were left out", aligned.rows.len()));
     }
+    if ahead.target.is_none() {
+        let (source, of) = (&ahead.source, rules.target().name());
+        warnings.push(format!("{source}: does not say whether its paths are observations or states; taken as {of}"));
+    }
     Ok(Scores {
+        of: rules.target().name(),
         crps: mean(times.iter().map(|time| time.crps)).unwrap_or(f64::NAN),
         estimator: Estimator::Fair,
         energy_score: mean(energies.iter().copied()),
@@ -91,13 +120,13 @@ fn score(rules: Rules, ahead: &Ahead, truth: &Table, aligned: &Aligned) -> Resul
 }
 
 /// The forecast times at which at least one dimension was seen.
-fn targets(truth: &Table, aligned: &Aligned) -> Result<Vec<Target>> {
+fn targets(truth: &Table, aligned: &Aligned) -> Result<Vec<Seen>> {
     let seen = aligned.rows.iter().enumerate().filter_map(|(j, (_, row))| {
         let values: Vec<f64> =
             aligned.columns.iter().map(|&column| row.map(|r| truth.columns[column][r])).collect::<Option<_>>()?;
-        values.iter().any(|value| !value.is_nan()).then_some(Target { j, values })
+        values.iter().any(|value| !value.is_nan()).then_some(Seen { j, values })
     });
-    let targets: Vec<Target> = seen.collect();
+    let targets: Vec<Seen> = seen.collect();
     if targets.is_empty() {
         return Err(bad(format!("{}: all values at the forecast's times are missing", truth.source)));
     }
@@ -113,7 +142,7 @@ fn truths(truth: &Table, aligned: &Aligned) -> Result<Vec<Vec<(usize, f64)>>> {
     Ok((0..aligned.columns.len()).map(of).collect())
 }
 
-fn dimension(rules: Rules, ahead: &Ahead, targets: &[Target], i: usize, column: &[f64]) -> Result<DimensionScores> {
+fn dimension(rules: Rules, ahead: &Ahead, targets: &[Seen], i: usize, column: &[f64]) -> Result<DimensionScores> {
     let seen: Vec<(Sample, f64)> = targets
         .iter()
         .filter(|target| !target.values[i].is_nan())
@@ -153,7 +182,7 @@ fn dimension(rules: Rules, ahead: &Ahead, targets: &[Target], i: usize, column: 
 }
 
 /// CRPS of one time, the mean over the dimensions seen, and the energy score where all were seen.
-fn time(ahead: &Ahead, target: &Target) -> Result<TimeScore> {
+fn time(ahead: &Ahead, target: &Seen) -> Result<TimeScore> {
     let dim = target.values.len();
     let seen = (0..dim).filter(|&i| !target.values[i].is_nan());
     let crps = seen
@@ -170,8 +199,8 @@ fn time(ahead: &Ahead, target: &Target) -> Result<TimeScore> {
 }
 
 /// Jump CRPS over the stretch of times at which every dimension was seen; nothing if no two neighbours were.
-fn jumps(targets: &[Target], times: &[TimeScore], dim: usize) -> Result<Vec<levytilt::score::JumpCrps>> {
-    let complete = |target: &Target| target.values.iter().all(|value| !value.is_nan());
+fn jumps(targets: &[Seen], times: &[TimeScore], dim: usize) -> Result<Vec<levytilt::score::JumpCrps>> {
+    let complete = |target: &Seen| target.values.iter().all(|value| !value.is_nan());
     // A missing value ends a stretch, as the end of a window does: no move leads across it.
     let mut stretches: Vec<(Vec<f64>, Vec<f64>)> = vec![(vec![], vec![])];
     for (target, time) in targets.iter().zip(times) {

@@ -6,6 +6,8 @@ use serde::Serialize;
 /// The content of scores.json.
 #[derive(Debug, Serialize)]
 pub struct Scores {
+    /// What was forecast and scored: observations or states.
+    pub of: &'static str,
     /// Mean CRPS over times of the mean over dimensions.
     pub crps: f64,
     /// How it was estimated.
@@ -96,8 +98,8 @@ pub struct TimeScore {
 impl Scores {
     /// The table.
     pub fn to_text(&self) -> String {
-        let mut lines =
-            vec![format!("crps          {:.5} (fair, {} paths, {} times)", self.crps, self.paths, self.times.len())];
+        let mut lines = vec![format!("scores of     {}, {} paths, {} times", self.of, self.paths, self.times.len())];
+        lines.push(format!("crps          {:.5} (fair)", self.crps));
         lines.extend(self.energy_score.map(|score| format!("energy score  {score:.5}")));
         if !self.jump_crps.is_empty() {
             let cell = |row: &JumpCrps| row.crps.map_or("-".into(), |crps| format!("{crps:.4} at {}%", row.percentile));

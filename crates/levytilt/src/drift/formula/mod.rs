@@ -28,8 +28,9 @@ mod typeset;
 pub use inputs::{Between, Inputs};
 pub use motion::FormulaDrift;
 
+use super::{DriftFamily, Place};
 use crate::error::expect_length;
-use crate::parameter::{Prior, Transform};
+use crate::parameter::{Domain, Known, ParameterEntry, Prior, Transform};
 use crate::{Error, Result};
 use parse::{Expression, is_reserved, parse};
 use program::{Names, Program};
@@ -74,21 +75,43 @@ pub struct FormulaParameter {
     pub guess: Option<f64>,
     /// A prior on the scale of [`FormulaParameter::transform`].
     pub prior: Option<Prior>,
+    /// Name of the drift family whose parameter it is, if it is one: domain, guess and prior are then those of its entry.
+    pub family: Option<&'static str>,
 }
 
 impl FormulaParameter {
     /// The scale on which it is learned: its logarithm if it is bounded below by 0, ln(p/(high − p)) if it lies between 0
     /// and a bound, else itself.
     pub fn transform(&self) -> Transform {
+        self.domain().transform()
+    }
+
+    /// The entry of the family that it belongs to, if there is one.
+    fn entry(&self) -> Option<&'static ParameterEntry> {
+        DriftFamily::named(self.family?)?.parameter(&self.name)
+    }
+
+    /// Values allowed: those within the bounds.
+    pub fn domain(&self) -> Domain {
+        if let Some(entry) = self.entry() {
+            return entry.domain;
+        }
         match (self.low, self.high) {
-            (Some(0.0), Some(high)) => Transform::Logit(high),
-            (Some(0.0), None) => Transform::Log,
-            _ => Transform::Identity,
+            (Some(0.0), None) => Domain::POSITIVE,
+            (low, high) => Domain {
+                low: low.unwrap_or(f64::NEG_INFINITY),
+                high: high.unwrap_or(f64::INFINITY),
+                expected: "must lie within the bounds given for it",
+                ..Domain::REAL
+            },
         }
     }
 
     /// Check a value against the bounds.
     fn check(&self, value: f64) -> Result<()> {
+        if let Some(entry) = self.entry() {
+            return entry.check(value).map(|_| ());
+        }
         let above = self.low.is_none_or(|low| value >= low);
         let below = self.high.is_none_or(|high| value <= high);
         let expected = "must be a finite number within its bounds";
@@ -124,8 +147,14 @@ impl Formula {
         let sources: Vec<Source> = states.iter().map(|(name, text)| Source::new(name, text)).collect();
         let lists = sources.iter().map(parse).collect::<Result<Vec<_>>>()?;
         let program = Program::new(names, sources, &lists)?;
-        let plain =
-            |name: &String| FormulaParameter { name: name.clone(), low: None, high: None, guess: None, prior: None };
+        let plain = |name: &String| FormulaParameter {
+            name: name.clone(),
+            low: None,
+            high: None,
+            guess: None,
+            prior: None,
+            family: None,
+        };
         let parameters = program.names.parameters.iter().map(plain).collect();
         Ok(Self { program: Arc::new(program), lists: Arc::new(lists), parameters, inputs: Arc::default() })
     }
@@ -223,6 +252,23 @@ impl Formula {
         expect_length("parameters of the formula", values.len(), self.parameters.len())?;
         self.parameters.iter().zip(values).try_for_each(|(parameter, value)| parameter.check(*value))?;
         FormulaDrift::new(self.clone(), values.to_vec())
+    }
+
+    /// The parameters as those of a model.
+    pub fn places(&self) -> Vec<Place> {
+        let known = |parameter: &FormulaParameter| match parameter.entry() {
+            Some(entry) => Known::Listed(entry),
+            None => Known::Named(Arc::new(parameter.clone())),
+        };
+        self.parameters.iter().map(|parameter| Place::new(known(parameter), 0)).collect()
+    }
+
+    /// The same, where parameters with the names of the family's are those of the family.
+    pub(super) fn of_family(mut self, family: &DriftFamily) -> Self {
+        for parameter in &mut self.parameters {
+            parameter.family = family.parameter(&parameter.name).map(|_| family.name);
+        }
+        self
     }
 
     fn parameter_mut(&mut self, name: &str) -> Result<&mut FormulaParameter> {

@@ -125,6 +125,28 @@ impl FormulaDrift {
         self.bound.program.outputs.iter().map(|&o| lanes.values[o][0]).collect()
     }
 
+    /// The right-hand side of one state and its derivatives in the parameters, a row of 1 + p numbers per point (t, x); NaN
+    /// as in [`FormulaDrift::rate`].
+    pub(crate) fn rates_by_parameter(&self, points: &[(f64, f64)]) -> Vec<f64> {
+        let program = &self.bound.program;
+        let (dim, width) = (self.dim(), 1 + self.bound.parameters.len());
+        let mut lanes = Lanes::<1>::new(&self.bound);
+        let mut rows = vec![0.0; points.len() * width];
+        for (row, &(t, x)) in rows.chunks_exact_mut(width).zip(points) {
+            let Ok(segments) = self.formula.inputs.segments(t, 0.0) else {
+                row.fill(f64::NAN);
+                continue;
+            };
+            run_at(&self.bound, &mut lanes, &[x], t, &segments[0]);
+            lanes.differentiate(program);
+            row[0] = lanes.values[program.outputs[0]][0];
+            for link in program.links[program.outputs[0]].iter().filter(|link| link.direction >= dim) {
+                row[1 + link.direction - dim] = lanes.tangents[link.slot][0];
+            }
+        }
+        rows
+    }
+
     /// The pieces of a step over which inputs are straight; a step beyond their times is a failure.
     fn segments(&self, t: f64, dt: f64) -> Option<Vec<Segment>> {
         match self.formula.inputs.segments(t, dt) {
@@ -264,16 +286,7 @@ impl Drift for FormulaDrift {
     }
 
     fn domains(&self) -> Vec<Domain> {
-        let domain = |parameter: &FormulaParameter| match (parameter.low, parameter.high) {
-            (Some(0.0), None) => Domain::POSITIVE,
-            (low, high) => Domain {
-                low: low.unwrap_or(f64::NEG_INFINITY),
-                high: high.unwrap_or(f64::INFINITY),
-                expected: "must lie within the bounds given for it",
-                ..Domain::REAL
-            },
-        };
-        self.formula.parameters.iter().map(domain).collect()
+        self.formula.parameters.iter().map(FormulaParameter::domain).collect()
     }
 
     fn is_affine(&self) -> bool {

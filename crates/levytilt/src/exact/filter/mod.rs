@@ -41,16 +41,16 @@ struct Tables<'a> {
     spacing: f64,
     all: Convolver<'a>,
     calm: Convolver<'a>,
-    /// Probabilities to move by so many cells or more to one side, by step length and number.
-    tails: BTreeMap<(u64, usize), Vec<f64>>,
+    /// Probabilities to move down and up by so many cells or more, by step length and number.
+    tails: BTreeMap<(u64, usize), [Vec<f64>; 2]>,
 }
 
 impl Tables<'_> {
-    /// At least `count` probabilities to move by 1, 2, … cells or more to one side in a step of length `dt`.
+    /// At least `count` probabilities each to move down and up by 1, 2, … cells or more in a step of length `dt`.
     ///
     /// Their number is a power of two, and each number has a list of its own: what was asked for before must not change a
     /// digit.
-    fn tails(&mut self, dt: f64, count: usize) -> Result<&[f64]> {
+    fn tails(&mut self, dt: f64, count: usize) -> Result<&[Vec<f64>; 2]> {
         let key = (length_key(dt), count.max(FEWEST_TAILS).next_power_of_two());
         if !self.tails.contains_key(&key) {
             let tails = self.all.exactly_tails(dt, key.1)?;
@@ -64,10 +64,18 @@ impl<'a> Filter<'a> {
     /// The filter of `model`, whose latent steps are not longer than `longest`.
     ///
     /// # Errors
-    /// A model of several dimensions; a length that is not positive.
+    /// A model of several dimensions; other than Gaussian observation errors of one size; a skewed noise; a length that is not
+    /// positive.
     pub fn new(model: &'a Model, longest: f64) -> Result<Self> {
         let dimension = model.only_dimension()?;
+        model.plain_errors("filter")?;
         crate::error::positive("longest latent step", longest)?;
+        let family = dimension.noise.family();
+        if family.starts_with("skewed") {
+            // The tails of the kernels are taken to be the same on both sides.
+            let (got, expected) = (format!("noise {family}"), "a symmetric noise".into());
+            return Err(Error::Shape { what: "filter", got, expected });
+        }
         Ok(Self { model, longest, nodes: NodeCache::new(dimension.noise.as_ref()), tables: None })
     }
 
@@ -148,8 +156,13 @@ impl<'a> Filter<'a> {
         let threshold = crate::posterior::upper_tail(nodes.weights());
         let share: f64 = nodes.weights()[..threshold].iter().sum();
         tables.calm.provide(length_key(dt), || {
-            let calm = (nodes.variances()[..threshold].to_vec(), nodes.weights()[..threshold].to_vec());
-            Nodes::new(calm.0, calm.1, Vec::new()).map(Arc::new)
+            let calm = |values: &[f64]| values[..threshold].to_vec();
+            let (variances, weights) = (calm(nodes.variances()), calm(nodes.weights()));
+            let calm = match nodes.means() {
+                Some(means) => Nodes::with_means(calm(means), variances, weights, Vec::new(), Vec::new()),
+                None => Nodes::new(variances, weights, Vec::new()),
+            };
+            calm.map(Arc::new)
         })?;
         Ok((tables, share))
     }

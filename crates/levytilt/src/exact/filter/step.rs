@@ -7,6 +7,7 @@ use super::super::marginal::Marginal;
 use super::super::transition::touched;
 use super::super::windows::upper;
 use super::{Filter, FilterState, PER_SD, Seen};
+use crate::exact::convolve::Way;
 use crate::series::length_key;
 use crate::{Error, Result};
 use std::f64::consts::{PI, SQRT_2};
@@ -98,20 +99,20 @@ impl Filter<'_> {
     fn add_noise(&mut self, moved: &Moved, dt: f64, spacing: f64, (first, len): (i64, usize)) -> Result<Pushed> {
         let (tables, share) = self.tables(dt, spacing)?;
         let (mut all, mut calm) = (vec![0.0; len], vec![0.0; len]);
-        tables.all.apply(dt, (moved.first, &moved.all), (first, &mut all))?;
-        tables.calm.apply(dt, (moved.first, &moved.calm), (first, &mut calm))?;
+        tables.all.apply(Way::Forward, dt, (moved.first, &moved.all), (first, &mut all))?;
+        tables.calm.apply(Way::Forward, dt, (moved.first, &moved.calm), (first, &mut calm))?;
         calm.iter_mut().for_each(|mass| *mass *= share);
         let count = len + moved.all.len() + (moved.first - first).unsigned_abs() as usize + 1;
-        let tails = tables.tails(dt, count)?;
-        let move_by = |distance: i64| match distance {
-            1.. => tails[distance as usize - 1],
-            _ => 1.0 - tails[(-distance) as usize],
+        let [down, up] = tables.tails(dt, count)?;
+        let move_by = |out: &[f64], back: &[f64], distance: i64| match distance {
+            1.. => out[distance as usize - 1],
+            _ => 1.0 - back[(-distance) as usize],
         };
         let end = first + len as i64;
         let mut outside = (0.0, 0.0);
         for (cell, mass) in (moved.first..).zip(&moved.all) {
-            outside.0 += mass * move_by(cell - first + 1);
-            outside.1 += mass * move_by(end - cell);
+            outside.0 += mass * move_by(down, up, cell - first + 1);
+            outside.1 += mass * move_by(up, down, end - cell);
         }
         Ok(Pushed { all, calm, outside })
     }

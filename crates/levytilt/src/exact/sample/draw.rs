@@ -28,8 +28,9 @@ const TRIES: usize = 1_000_000;
 enum Piece {
     /// The intervals below a node of the target's tree, `width` of them from position `from` on; below 1, a part of one.
     Tree { node: usize, from: f64, width: f64, ceiling: f64 },
-    /// States beyond the lower (−1) or upper (+1) end of an open target, at `distance` from x̃ (negative: x̃ is beyond).
-    Tail { side: f64, distance: f64 },
+    /// States beyond the lower (−1) or upper (+1) end of an open target, at `distance` from the centre of the increments
+    /// (negative: that is beyond). Skewed noise goes `direction` from there, 0 leaves it to symmetry.
+    Tail { side: f64, distance: f64, direction: f64 },
     /// The nodes far narrower than an interval; with the bound of b around x̃.
     Narrow { bound: f64 },
 }
@@ -87,7 +88,9 @@ impl Pieces {
                     let bound = ceiling * target.mass(target.leaves + interval);
                     accept(target, increment, t, position - t, bound, rng)
                 }
-                Piece::Tail { side, distance } => from_tail(target, increment, t, (side, distance), rng),
+                Piece::Tail { side, distance, direction } => {
+                    from_tail(target, increment, t, (side, distance, direction), rng)
+                }
                 Piece::Narrow { bound } => from_narrow(target, &increment.narrow, t, bound, rng),
             }
         })
@@ -98,18 +101,32 @@ impl Pieces {
         self.list.clear();
         self.total = 0.0;
         if increment.narrow_weight > 0.0 {
-            let here = t.floor();
-            let bound = (-1..=1).map(|i| target.bound(here + f64::from(i))).fold(0.0, f64::max);
+            let around = |here: f64| (-1..=1).map(|i| target.bound(here + f64::from(i))).fold(0.0, f64::max);
+            let bound = match increment.is_skewed() {
+                true => increment.narrow.iter().map(|node| around((t + node.mean).floor())).fold(0.0, f64::max),
+                false => around(t.floor()),
+            };
             self.push(increment.narrow_weight * bound, Piece::Narrow { bound });
         }
         if target.open {
-            for (side, distance) in [(-1.0, t), (1.0, target.len() as f64 - t)] {
+            let centre = t + increment.centre;
+            for (side, distance) in [(-1.0, centre), (1.0, target.len() as f64 - centre)] {
+                let beyond = target.bound(side * f64::INFINITY);
+                if increment.is_skewed() {
+                    // From beyond the end, both ways may lead to states beyond it.
+                    let ways: &[f64] = if distance > 0.0 { &[1.0] } else { &[1.0, -1.0] };
+                    for direction in ways.iter().map(|way| way * side) {
+                        let weight = increment.tail_ceiling(towards(direction, distance.max(0.0))) * beyond;
+                        self.push(weight, Piece::Tail { side, distance, direction });
+                    }
+                    continue;
+                }
                 let sides = if distance > 0.0 { 1.0 } else { 2.0 };
-                let weight = sides * increment.tail_ceiling(distance.max(0.0)) * target.bound(side * f64::INFINITY);
-                self.push(weight, Piece::Tail { side, distance });
+                let weight = sides * increment.tail_ceiling(distance.max(0.0)) * beyond;
+                self.push(weight, Piece::Tail { side, distance, direction: 0.0 });
             }
         }
-        self.cut_tree(target, increment, t, WASTE * z);
+        self.cut_tree(target, increment, t + increment.centre, WASTE * z);
     }
 
     fn cut_tree(&mut self, target: &Target, increment: &Increment, t: f64, allowed: f64) {
@@ -117,10 +134,10 @@ impl Pieces {
         self.stack.push((1, 0.0, target.leaves as f64));
         while let Some((node, from, width)) = self.stack.pop() {
             let (low, high) = (from - t, from + width - t);
-            let ceiling = increment.ceiling(low.max(-high).max(0.0));
+            let ceiling = near_ceiling(increment, low, high);
             let mass = target.mass(node) * width.min(1.0);
             if ceiling * mass > allowed {
-                let least = increment.ceiling(high.max(-low));
+                let least = far_ceiling(increment, low, high);
                 if (ceiling - least) * mass > allowed && ceiling > FLAT * least {
                     let half = 0.5 * width;
                     let (left, right) = if width > 1.0 { (2 * node, 2 * node + 1) } else { (node, node) };
@@ -140,6 +157,34 @@ impl Pieces {
     }
 }
 
+/// A distance of this size in a direction; no distance at all still points there.
+#[inline]
+fn towards(direction: f64, size: f64) -> f64 {
+    direction * size.max(f64::MIN_POSITIVE)
+}
+
+/// A bound of the density at distances from `low` to `high` from the centre.
+#[inline]
+fn near_ceiling(increment: &Increment, low: f64, high: f64) -> f64 {
+    match increment.is_skewed() {
+        false => increment.ceiling(low.max(-high).max(0.0)),
+        true if low >= 0.0 => increment.ceiling(low),
+        true if high <= 0.0 => increment.ceiling(towards(-1.0, -high)),
+        true => increment.ceiling(0.0).max(increment.ceiling(towards(-1.0, 0.0))),
+    }
+}
+
+/// That bound at the far end, the lower of the two.
+#[inline]
+fn far_ceiling(increment: &Increment, low: f64, high: f64) -> f64 {
+    match increment.is_skewed() {
+        false => increment.ceiling(high.max(-low)),
+        true if low >= 0.0 => increment.ceiling(high),
+        true if high <= 0.0 => increment.ceiling(low),
+        true => increment.ceiling(high).min(increment.ceiling(low)),
+    }
+}
+
 /// Accept a move from `t` with density·b/bound.
 #[inline]
 fn accept(
@@ -151,13 +196,13 @@ fn accept(
     rng: &mut StreamRng,
 ) -> Option<Drawn> {
     let position = t + move_by;
-    let density = increment.density(move_by.abs());
+    let density = increment.density(move_by - increment.centre);
     let level = rng.random::<f64>() * bound;
     // Most proposals that fail do so before b is needed.
     if level >= density * target.bound(position.floor()) || level >= density * target.value(position) {
         return None;
     }
-    let jump = rng.random::<f64>() < increment.jump_probability(move_by.abs());
+    let jump = rng.random::<f64>() < increment.jump_probability(move_by - increment.centre);
     Some(Drawn { position, move_by, jump })
 }
 
@@ -175,23 +220,31 @@ fn from_tail(
     target: &Target,
     increment: &Increment,
     t: f64,
-    (side, distance): (f64, f64),
+    (side, distance, direction): (f64, f64, f64),
     rng: &mut StreamRng,
 ) -> Option<Drawn> {
+    let bound = target.bound(side * f64::INFINITY);
+    if direction != 0.0 {
+        let far = towards(direction, distance.max(0.0));
+        let (size, ceiling) = increment.draw_tail(far, [rng.random(), rng.random()]);
+        let beyond = direction * side * size > distance;
+        let move_by = increment.centre + direction * size;
+        return if beyond { accept(target, increment, t, move_by, ceiling * bound, rng) } else { None };
+    }
     let (size, ceiling) = increment.draw_tail(distance.max(0.0), [rng.random(), rng.random()]);
     // Seen from beyond the end, states on both sides of x̃ may be beyond it.
     let outward = if distance > 0.0 || rng.random() { size } else { -size };
     if outward <= distance {
         return None;
     }
-    accept(target, increment, t, side * outward, ceiling * target.bound(side * f64::INFINITY), rng)
+    accept(target, increment, t, side * outward, ceiling * bound, rng)
 }
 
 /// A move by one of the narrow nodes, accepted with b/bound.
 fn from_narrow(target: &Target, nodes: &[Node], t: f64, bound: f64, rng: &mut StreamRng) -> Option<Drawn> {
     let node = pick(nodes.iter(), rng);
     let normal: f64 = StandardNormal.sample(rng);
-    let move_by = node.variance.sqrt() * normal;
+    let move_by = node.mean + node.variance.sqrt() * normal;
     let accepted = rng.random::<f64>() * bound < target.value(t + move_by);
     accepted.then_some(Drawn { position: t + move_by, move_by, jump: node.jump })
 }

@@ -5,6 +5,9 @@
 //! the exact values and slopes at its ends; a bin whose middle is missed by more than [`TOLERANCE`] is summed over nodes
 //! whenever it is asked for. Nodes far narrower than a cell, an atom among them, have no place in a density and are kept
 //! apart.
+//!
+//! Skewed noise has a table for either side of its mode, in bins of r itself. Its bounds are sums of bounds of nodes, made to
+//! fall.
 
 use crate::StreamRng;
 use crate::noise::Nodes;
@@ -26,9 +29,10 @@ const STEEPEST: f64 = 0.35;
 /// Stands for the bound of a bin that has to be computed where it is needed.
 const STEEP: f64 = -1.0;
 
-/// A node: its variance in squared cells, its weight, and whether it counts as a jump.
+/// A node: mean and variance in cells, its weight, and whether it counts as a jump.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Node {
+    pub mean: f64,
     pub variance: f64,
     sd: f64,
     pub weight: f64,
@@ -46,17 +50,28 @@ pub(super) struct Increment {
     broad: Vec<Node>,
     /// Draws a node, counted in the order of [`Increment::nodes`].
     alias: AliasTable,
-    /// Added to r² before its bin is looked up.
+    /// What distances are counted from: the mode of skewed noise, 0 of symmetric noise.
+    pub centre: f64,
+    /// The law above the centre and, if the noise is skewed, below it.
+    sides: Vec<Table>,
+}
+
+/// The density on one side of the centre.
+#[derive(Debug)]
+struct Table {
+    /// −1 below the centre of skewed noise, 1 above it, 0 for symmetric noise, whose bins are in r².
+    sign: f64,
+    /// Added to r² or r before its bin is looked up.
     offset: f64,
     first: u64,
-    /// Density at the near end of each bin, or [`STEEP`]; 0 beyond the last.
+    /// Bound of the density from each bin on, or [`STEEP`]; 0 beyond the last.
     ceilings: Vec<f64>,
     /// Σ ceiling·width over this and all later bins, one side.
     tails: Vec<f64>,
     bins: Vec<Bin>,
 }
 
-/// ln p as a cubic in s ∈ [0, 1] along one bin of r², and the probability of a jump at its ends.
+/// ln p as a cubic in s ∈ [0, 1] along one bin of r² or r, and the probability of a jump at its ends.
 #[derive(Debug)]
 struct Bin {
     start: f64,
@@ -66,7 +81,7 @@ struct Bin {
     rough: bool,
 }
 
-/// ln p at one r², its slope in r², and the probability that a jump made it.
+/// ln p at one r² or r, its slope in that, and the probability that a jump made it.
 #[derive(Clone, Copy)]
 struct Knot {
     value: f64,
@@ -77,25 +92,21 @@ struct Knot {
 impl Increment {
     /// The increments of `nodes` in cells of size `spacing`; the nodes from number `threshold` on are jumps.
     pub fn new(nodes: &Nodes, spacing: f64, threshold: usize) -> Self {
+        let mean = |k: usize| nodes.means().map_or(0.0, |means| means[k] / spacing);
         let all = nodes.variances().iter().zip(nodes.weights()).enumerate().map(|(k, (s, &weight))| {
             let variance = s / (spacing * spacing);
             let log_height = weight.ln() - 0.5 * (2.0 * PI * variance).ln();
-            Node { variance, sd: variance.sqrt(), weight, jump: k >= threshold, log_height }
+            Node { mean: mean(k), variance, sd: variance.sqrt(), weight, jump: k >= threshold, log_height }
         });
         let (narrow, broad): (Vec<Node>, Vec<Node>) = all.partition(|node| node.variance < NARROW * NARROW);
         let narrow_weight = narrow.iter().map(|node| node.weight).sum();
-        let mut out = Self {
-            narrow,
-            narrow_weight,
-            broad,
-            alias: AliasTable::default(),
-            offset: 1.0,
-            first: 0,
-            ceilings: vec![0.0],
-            tails: vec![0.0],
-            bins: Vec::new(),
-        };
-        out.tabulate();
+        let (alias, skewed) = (AliasTable::default(), nodes.means().is_some());
+        let mut out = Self { narrow, narrow_weight, broad, alias, centre: 0.0, sides: Vec::new() };
+        if skewed {
+            out.centre = out.mode();
+        }
+        let signs: &[f64] = if skewed { &[1.0, -1.0] } else { &[0.0] };
+        out.sides = signs.iter().map(|&sign| out.table(sign)).collect();
         let mut weights: Vec<f64> = out.nodes().map(|node| node.weight).collect();
         out.alias = AliasTable::new(&mut weights, &mut Vec::new());
         out
@@ -107,40 +118,88 @@ impl Increment {
         let k = self.alias.draw(rng.next_u64());
         let node = if k < self.narrow.len() { &self.narrow[k] } else { &self.broad[k - self.narrow.len()] };
         let normal: f64 = StandardNormal.sample(rng);
-        (node.sd * normal, node.jump)
+        (node.mean + node.sd * normal, node.jump)
     }
 
-    fn tabulate(&mut self) {
-        let (Some(least), Some(most)) = (self.broad.first(), self.broad.last()) else { return };
-        self.offset = least.variance;
-        self.first = self.offset.to_bits() >> SHIFT;
-        let last = (2.0 * DEEPEST * most.variance + self.offset).to_bits() >> SHIFT;
+    /// Where the density is largest, about: the best of the nodes' means, moved uphill.
+    fn mode(&self) -> f64 {
+        let density = |x: f64| self.knot_at(x).0.value;
+        let better = |best: f64, x: f64| if density(x) > density(best) { x } else { best };
+        let Some(start) = self.broad.iter().map(|node| node.mean).reduce(better) else { return 0.0 };
+        let mut step = self.broad.iter().map(|node| node.sd).fold(f64::INFINITY, f64::min);
+        let mut best = start;
+        for _ in 0..60 {
+            let next = better(better(best, best - step), best + step);
+            step *= if next == best { 0.5 } else { 1.5 };
+            best = next;
+        }
+        best
+    }
+
+    /// The table of one side, or of both if `sign` is 0.
+    fn table(&self, sign: f64) -> Table {
+        let mut out = Table { sign, offset: 1.0, first: 0, ceilings: vec![0.0], tails: vec![0.0], bins: Vec::new() };
+        let (Some(least), Some(most)) = (self.broad.first(), self.broad.last()) else { return out };
+        let (offset, farthest) = match sign {
+            0.0 => (least.variance, 2.0 * DEEPEST * most.variance),
+            _ => {
+                let reach = |node: &Node| (sign * (node.mean - self.centre)) + node.sd * (2.0 * DEEPEST).sqrt();
+                let narrowest = self.broad.iter().map(|node| node.sd).fold(f64::INFINITY, f64::min);
+                (narrowest, self.broad.iter().map(reach).fold(narrowest, f64::max))
+            }
+        };
+        out.offset = offset;
+        out.first = offset.to_bits() >> SHIFT;
+        let last = (farthest + offset).to_bits() >> SHIFT;
         // The first bin starts at r = 0, inside the range of its number.
         let edges: Vec<f64> =
-            (self.first..=last + 1).map(|number| (f64::from_bits(number << SHIFT) - self.offset).max(0.0)).collect();
-        let knots: Vec<Knot> = edges.iter().map(|&v| self.knot(v)).collect();
-        self.bins = edges.windows(2).zip(knots.windows(2)).map(|(v, ends)| self.bin([v[0], v[1]], ends)).collect();
-        let ceilings = knots.windows(2).map(|ends| match ends[0].value - ends[1].value > STEEPEST {
+            (out.first..=last + 1).map(|number| (f64::from_bits(number << SHIFT) - offset).max(0.0)).collect();
+        let knots: Vec<Knot> = edges.iter().map(|&v| self.knot(sign, v)).collect();
+        let ends = || edges.windows(2).zip(knots.windows(2));
+        out.bins = ends().map(|(v, ends)| self.bin(sign, [v[0], v[1]], ends)).collect();
+        let ceilings = ends().map(|(v, ends)| match ends[0].value - ends[1].value > STEEPEST {
+            _ if sign != 0.0 => self.bound(sign, [v[0], v[1]]),
             true => STEEP,
             false => ends[0].value.exp(),
         });
-        self.ceilings = ceilings.chain([0.0]).collect();
-        self.tails = vec![0.0; knots.len()];
-        for (i, bin) in self.bins.iter().enumerate().rev() {
-            self.tails[i] = self.tails[i + 1] + bin.top() * (bin.far() - bin.near());
+        out.ceilings = ceilings.chain([0.0]).collect();
+        if sign != 0.0 {
+            for i in (1..out.ceilings.len()).rev() {
+                out.ceilings[i - 1] = out.ceilings[i - 1].max(out.ceilings[i]);
+            }
         }
+        out.tails = vec![0.0; knots.len()];
+        for (i, bin) in out.bins.iter().enumerate().rev() {
+            out.tails[i] = out.tails[i + 1] + out.top(i) * (bin.far(sign) - bin.near(sign));
+        }
+        out
     }
 
-    fn bin(&self, [from, to]: [f64; 2], ends: &[Knot]) -> Bin {
+    /// A bound of the density on a bin of one side: the sum of the largest value of every node.
+    fn bound(&self, sign: f64, [from, to]: [f64; 2]) -> f64 {
+        let largest = |node: &Node| {
+            let mean = sign * (node.mean - self.centre);
+            let distance = mean.clamp(from, to) - mean;
+            (node.log_height - 0.5 * distance * distance / node.variance).exp()
+        };
+        self.broad.iter().map(largest).sum()
+    }
+
+    fn bin(&self, sign: f64, [from, to]: [f64; 2], ends: &[Knot]) -> Bin {
         let (a, b, width) = (ends[0], ends[1], to - from);
         let (rise, left, right) = (b.value - a.value, width * a.slope, width * b.slope);
         let cubic = [a.value, left, 3.0 * rise - 2.0 * left - right, left + right - 2.0 * rise];
-        let rough = (polynomial(&cubic, 0.5) - self.knot(0.5 * (from + to)).value).abs() > TOLERANCE;
+        let rough = (polynomial(&cubic, 0.5) - self.knot(sign, 0.5 * (from + to)).value).abs() > TOLERANCE;
         Bin { start: from, width, cubic, jump: [a.jump, b.jump], rough }
     }
 
-    /// Sum over nodes, relative to the largest term.
-    fn knot(&self, v: f64) -> Knot {
+    /// Sum over nodes, relative to the largest term, at distance v on one side, or at r² = v if `sign` is 0.
+    fn knot(&self, sign: f64, v: f64) -> Knot {
+        if sign != 0.0 {
+            let (mut knot, slope) = self.knot_at(self.centre + sign * v);
+            knot.slope = sign * slope;
+            return knot;
+        }
         let log_term = |node: &Node| node.log_height - 0.5 * v / node.variance;
         let top = self.broad.iter().map(log_term).fold(f64::NEG_INFINITY, f64::max);
         let (mut total, mut slope, mut jump) = (0.0, 0.0, 0.0);
@@ -153,51 +212,79 @@ impl Increment {
         Knot { value: top + total.ln(), slope: slope / total, jump: jump / total }
     }
 
-    /// Number of the bin of distance `r` ≥ 0; the number of bins if it is beyond them all.
-    #[inline]
-    fn place(&self, r: f64) -> usize {
-        let number = (r * r + self.offset).to_bits() >> SHIFT;
-        ((number - self.first.min(number)) as usize).min(self.bins.len())
+    /// ln p and the probability of a jump at move `x` of skewed noise, and ∂ ln p/∂x.
+    fn knot_at(&self, x: f64) -> (Knot, f64) {
+        let log_term = |node: &Node| node.log_height - 0.5 * (x - node.mean).powi(2) / node.variance;
+        let top = self.broad.iter().map(log_term).fold(f64::NEG_INFINITY, f64::max);
+        let (mut total, mut slope, mut jump) = (0.0, 0.0, 0.0);
+        for node in &self.broad {
+            let term = (log_term(node) - top).exp();
+            total += term;
+            slope -= term * (x - node.mean) / node.variance;
+            jump += if node.jump { term } else { 0.0 };
+        }
+        (Knot { value: top + total.ln(), slope: 0.0, jump: jump / total }, slope / total)
     }
 
-    /// A bound of the density at all distances from `r` ≥ 0 on.
+    /// Whether the noise is skewed: moves up and down have different laws.
     #[inline]
-    pub fn ceiling(&self, r: f64) -> f64 {
-        let ceiling = self.ceilings[self.place(r)];
-        if ceiling == STEEP { self.density(r) } else { ceiling }
+    pub fn is_skewed(&self) -> bool {
+        self.sides.len() > 1
     }
 
-    /// The density at distance `r` ≥ 0.
+    /// The table of the side that a distance from the centre points to, 0 being above.
     #[inline]
-    pub fn density(&self, r: f64) -> f64 {
-        let Some(bin) = self.bins.get(self.place(r)) else { return 0.0 };
-        let value = if bin.rough { self.knot(r * r).value } else { polynomial(&bin.cubic, bin.along(r)) };
+    fn side(&self, distance: f64) -> &Table {
+        &self.sides[if distance < 0.0 { self.sides.len() - 1 } else { 0 }]
+    }
+
+    /// A bound of the density at this signed distance from the centre and all larger ones of its sign.
+    #[inline]
+    pub fn ceiling(&self, distance: f64) -> f64 {
+        let (side, r) = (self.side(distance), distance.abs());
+        let ceiling = side.ceilings[side.place(r)];
+        if ceiling == STEEP { self.density(distance) } else { ceiling }
+    }
+
+    /// The density at this signed distance from the centre.
+    #[inline]
+    pub fn density(&self, distance: f64) -> f64 {
+        let (side, r) = (self.side(distance), distance.abs());
+        let Some(bin) = side.bins.get(side.place(r)) else { return 0.0 };
+        let v = side.argument(r);
+        let value = if bin.rough { self.knot(side.sign, v).value } else { polynomial(&bin.cubic, bin.along(v)) };
         value.exp()
     }
 
-    /// Probability that an increment of size `r` ≥ 0 from the broad nodes was a jump.
-    pub fn jump_probability(&self, r: f64) -> f64 {
-        let Some(bin) = self.bins.get(self.place(r)) else { return 1.0 };
+    /// Probability that an increment at this signed distance from the centre, from the broad nodes, was a jump.
+    pub fn jump_probability(&self, distance: f64) -> f64 {
+        let (side, r) = (self.side(distance), distance.abs());
+        let Some(bin) = side.bins.get(side.place(r)) else { return 1.0 };
+        let v = side.argument(r);
         if bin.rough {
-            return self.knot(r * r).jump;
+            return self.knot(side.sign, v).jump;
         }
-        let s = bin.along(r);
+        let s = bin.along(v);
         (1.0 - s) * bin.jump[0] + s * bin.jump[1]
     }
 
-    /// A bound of the probability to move by `r` ≥ 0 or more to one side.
-    pub fn tail_ceiling(&self, r: f64) -> f64 {
-        self.tails[self.place(r)]
+    /// A bound of the probability to move to this signed distance from the centre or farther.
+    pub fn tail_ceiling(&self, distance: f64) -> f64 {
+        let side = self.side(distance);
+        side.tails[side.place(distance.abs())]
     }
 
-    /// A distance drawn from the ceilings of the bin of `r` and all later ones, with the ceiling there.
-    pub fn draw_tail(&self, r: f64, uniforms: [f64; 2]) -> (f64, f64) {
-        let from = self.place(r);
-        let mass = (1.0 - uniforms[0]) * self.tails[from];
+    /// The size of a distance drawn from the ceilings of the bin of a signed distance and all later ones of its sign, with
+    /// the ceiling there.
+    pub fn draw_tail(&self, distance: f64, uniforms: [f64; 2]) -> (f64, f64) {
+        let side = self.side(distance);
+        let from = side.place(distance.abs());
+        let mass = (1.0 - uniforms[0]) * side.tails[from];
         // Tails fall: the bin is the last whose tail is at least the mass.
-        let bin = from + self.tails[from..].partition_point(|tail| *tail >= mass) - 1;
-        let bin = &self.bins[bin.min(self.bins.len() - 1)];
-        (bin.near() + uniforms[1] * (bin.far() - bin.near()), bin.top())
+        let bin = from + side.tails[from..].partition_point(|tail| *tail >= mass) - 1;
+        let i = bin.min(side.bins.len() - 1);
+        let bin = &side.bins[i];
+        (bin.near(side.sign) + uniforms[1] * (bin.far(side.sign) - bin.near(side.sign)), side.top(i))
     }
 
     /// All nodes, the narrow ones first.
@@ -206,23 +293,38 @@ impl Increment {
     }
 }
 
+impl Table {
+    /// What the bins are in.
+    #[inline]
+    fn argument(&self, r: f64) -> f64 {
+        if self.sign == 0.0 { r * r } else { r }
+    }
+
+    /// Number of the bin of distance `r` ≥ 0; the number of bins if it is beyond them all.
+    #[inline]
+    fn place(&self, r: f64) -> usize {
+        let number = (self.argument(r) + self.offset).to_bits() >> SHIFT;
+        ((number - self.first.min(number)) as usize).min(self.bins.len())
+    }
+
+    /// Bound of the density on bin number `i`: symmetric noise has it at the near end.
+    fn top(&self, i: usize) -> f64 {
+        if self.sign == 0.0 { self.bins[i].cubic[0].exp() } else { self.ceilings[i] }
+    }
+}
+
 impl Bin {
-    fn near(&self) -> f64 {
-        self.start.sqrt()
+    fn near(&self, sign: f64) -> f64 {
+        if sign == 0.0 { self.start.sqrt() } else { self.start }
     }
 
-    fn far(&self) -> f64 {
-        (self.start + self.width).sqrt()
-    }
-
-    /// Density at the near end.
-    fn top(&self) -> f64 {
-        self.cubic[0].exp()
+    fn far(&self, sign: f64) -> f64 {
+        if sign == 0.0 { (self.start + self.width).sqrt() } else { self.start + self.width }
     }
 
     #[inline]
-    fn along(&self, r: f64) -> f64 {
-        (r * r - self.start) / self.width
+    fn along(&self, v: f64) -> f64 {
+        (v - self.start) / self.width
     }
 }
 
@@ -235,6 +337,7 @@ fn polynomial([a, b, c, d]: &[f64; 4], s: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::noise::{CompoundPoisson, Gaussian, Noise, PlusBrownian, Stable, VarianceGamma};
+    use crate::noise::{SkewedCompoundPoisson, SkewedNig, SkewedVarianceGamma};
 
     fn noises() -> Vec<Box<dyn Noise>> {
         let poisson = Box::new(CompoundPoisson::new(3.0, 1.0).unwrap());
@@ -262,6 +365,33 @@ mod tests {
                 // A smallest normal number of slack where the density leaves the range of numbers.
                 assert!((got - exact).abs() <= 1e-6 * exact + 1e-300, "{}: {r} {got:e} {exact:e}", noise.family());
                 assert!(got <= increment.ceiling(r) * (1.0 + 1e-6) + 1e-300, "{}: {r}", noise.family());
+            }
+        }
+    }
+
+    #[test]
+    fn identity_skewed_density_is_the_sum_over_nodes_and_stays_below_its_ceiling() {
+        let noises: [Box<dyn Noise>; 3] = [
+            Box::new(SkewedNig::new(1.0, 2.0, -1.5).unwrap()),
+            Box::new(SkewedVarianceGamma::new(1.0, 0.5, 0.7).unwrap()),
+            Box::new(SkewedCompoundPoisson::new(30.0, 0.02, 0.5).unwrap()),
+        ];
+        for noise in noises {
+            let (nodes, spacing) = (noise.nodes(0.1).unwrap(), 0.013);
+            let increment = Increment::new(&nodes, spacing, nodes.len() / 2);
+            for i in 0..3000 {
+                for distance in [1e-3 * 1.005f64.powi(i), -1e-3 * 1.005f64.powi(i)] {
+                    let x = increment.centre + distance;
+                    let exact = increment
+                        .broad
+                        .iter()
+                        .map(|node| (node.log_height - 0.5 * (x - node.mean).powi(2) / node.variance).exp());
+                    let (exact, got) = (exact.sum::<f64>(), increment.density(distance));
+                    let name = noise.family();
+                    assert!((got - exact).abs() <= 1e-6 * exact + 1e-300, "{name}: {x} {got:e} {exact:e}");
+                    assert!(got <= increment.ceiling(distance) * (1.0 + 1e-6) + 1e-300, "{name}: {x}");
+                    assert!(increment.ceiling(1.3 * distance) <= increment.ceiling(distance), "{name}: {x}");
+                }
             }
         }
     }

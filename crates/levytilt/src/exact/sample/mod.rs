@@ -26,14 +26,14 @@ use super::transition::{Ahead, Transition, touched};
 use crate::posterior::{BLOCK, Made, Paths, jump_threshold};
 use crate::series::length_key;
 use crate::tilt::LogSum;
-use crate::{Chain, Error, Result, Start, stream};
+use crate::{Chain, Error, ErrorLaw, Result, Start, stream};
 use draw::Pieces;
 use increment::Increment;
 use rand::RngExt;
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::sync::Arc;
-use target::Target;
+use target::{Likelihood, Target};
 
 /// Step lengths whose tables are kept at once (about 100 kB each).
 const KEPT: usize = 256;
@@ -105,8 +105,8 @@ impl Sampler<'_> {
             Start::Gaussian { mean, std } => (mean, std),
         };
         let (problem, layout) = (self.transition.problem, self.transition.layout);
-        let factors = [(mean, 1.0 / std)].into_iter().chain(observation(problem, 0)).collect();
-        let target = Target::new(layout.points(0), message, factors, false);
+        let likelihood = Likelihood { start: Some((mean, 1.0 / std)), observation: observation(problem, 0) };
+        let target = Target::new(layout.points(0), message, likelihood, false);
         // The masses of the start at the points are its density times their distance; the likelihood lacks its constant.
         let mut values: Vec<f64> = layout.start().iter().zip(&message.values).map(|(mass, beta)| mass * beta).collect();
         let constant = problem.observe(0, layout.points(0), &mut values);
@@ -122,11 +122,10 @@ impl Sampler<'_> {
     fn step(&mut self, j: usize, message: &Message, walkers: &mut [Walker]) -> Result<()> {
         let increment = self.increment(j)?;
         let (problem, layout) = (self.transition.problem, self.transition.layout);
-        let open = problem.values[j].is_nan();
-        let factors: Vec<(f64, f64)> = observation(problem, j).into_iter().collect();
+        let likelihood = Likelihood { start: None, observation: observation(problem, j) };
         // The likelihood without its constant is what `observe` leaves in the values.
         let constant = problem.observe(j, layout.points(j), &mut []);
-        let target = Target::new(layout.points(j), message, factors, open);
+        let target = Target::new(layout.points(j), message, likelihood, problem.open(j));
         let position = |x: f64| (x - layout.origin) / layout.spacing;
         let support = layout.support(j);
         let reach = AROUND * support.len as f64;
@@ -165,10 +164,10 @@ impl Sampler<'_> {
     }
 }
 
-/// Centre and precision of the likelihood at time `j`, if something is observed.
-fn observation(problem: &Problem, j: usize) -> Option<(f64, f64)> {
+/// Centre, 1/σ and law of the likelihood at time `j`, if something is observed.
+fn observation(problem: &Problem, j: usize) -> Option<(f64, f64, ErrorLaw)> {
     let y = problem.values[j];
-    (!y.is_nan()).then(|| (y, 1.0 / problem.dimension.observation_std))
+    (!y.is_nan()).then(|| (y, 1.0 / problem.std(j), problem.law()))
 }
 
 fn far(problem: &Problem, j: usize, x: f64) -> Error {
@@ -254,7 +253,8 @@ impl Walker {
             let (Some(drawn), true) = (drawn, z > 0.0) else {
                 return Err(problem.impossible(step.j, "a path cannot reach the observations that follow"));
             };
-            sum.add(z.ln() - step.target.message(drawn.position).ln() + step.constant);
+            let beyond = step.target.log_beyond(drawn.position);
+            sum.add(z.ln() - step.target.message(drawn.position).ln() + step.constant + beyond);
             self.made.states.push(x + drawn.move_by * layout.spacing);
             self.made.jumps.push(drawn.jump);
         }

@@ -5,19 +5,43 @@
 //! over 1, 2, 4, … intervals form a binary tree: all terms are positive, so a sum is accurate however small it is, and a
 //! point is drawn from the bound by walking down.
 
+use crate::ErrorLaw;
 use crate::exact::backward::Message;
 use crate::exact::lagrange::{LEFT, POINTS, weights};
 
 /// Points added at each end for the interpolation.
 const PADDING: usize = POINTS / 2 + 1;
 
+/// The likelihood ℓ of one time.
+#[derive(Debug, Default)]
+pub(super) struct Likelihood {
+    /// Centre and 1/(standard deviation) of the start, at the first time.
+    pub start: Option<(f64, f64)>,
+    /// Value, 1/(standard deviation) and law of the observation, if there is one.
+    pub observation: Option<(f64, f64, ErrorLaw)>,
+}
+
+impl Likelihood {
+    /// ℓ at state `x`, relative to the peaks of its factors, times e^`log_factor`.
+    #[inline]
+    fn at(&self, x: f64, log_factor: f64) -> f64 {
+        let start = self.start.map_or(0.0, |(centre, precision)| ((x - centre) * precision).powi(2));
+        match self.observation {
+            None => (log_factor - 0.5 * start).exp(),
+            Some((y, precision, ErrorLaw::Gaussian)) => {
+                (log_factor - 0.5 * (start + ((x - y) * precision).powi(2))).exp()
+            }
+            Some((y, precision, law)) => (log_factor - 0.5 * start).exp() * law.relative((x - y) * precision),
+        }
+    }
+}
+
 /// b = ℓβ at one time, in intervals of its points.
 #[derive(Debug)]
 pub(super) struct Target {
     /// State of the first point, and the distance of points.
     pub points: (f64, f64),
-    /// Centre and 1/(standard deviation) of each Gaussian factor of ℓ.
-    factors: Vec<(f64, f64)>,
+    likelihood: Likelihood,
     /// Logarithm of the factor that makes the largest value of b about 1.
     pub log_factor: f64,
     /// β at the points, its end values repeated.
@@ -34,8 +58,8 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// The target of `message`, given at `points`, times the Gaussian `factors`.
-    pub fn new(points: (f64, f64), message: &Message, factors: Vec<(f64, f64)>, open: bool) -> Self {
+    /// The target of `message`, given at `points`, times the `likelihood`.
+    pub fn new(points: (f64, f64), message: &Message, likelihood: Likelihood, open: bool) -> Self {
         let beta = &message.values;
         let (low, high) = (beta[0], beta[beta.len() - 1]);
         let padded: Vec<f64> = std::iter::repeat_n(low, PADDING)
@@ -43,7 +67,7 @@ impl Target {
             .chain(std::iter::repeat_n(high, PADDING))
             .collect();
         let (values, tree, leaves, log_factor, top) = (Vec::new(), Vec::new(), 1, 0.0, 0.0);
-        let mut target = Self { points, factors, log_factor, message: padded, values, tree, leaves, top, open };
+        let mut target = Self { points, likelihood, log_factor, message: padded, values, tree, leaves, top, open };
         target.values = beta.iter().enumerate().map(|(i, value)| value * target.likelihood(i as f64)).collect();
         let top = target.values.iter().copied().fold(0.0, f64::max);
         if top > 0.0 {
@@ -127,6 +151,18 @@ impl Target {
         weights(s - i as f64).iter().zip(around).map(|(w, value)| w * value).sum()
     }
 
+    /// ln of what b beyond the ends, where it counts as its end value, lacks of the likelihood there; 0 between the ends.
+    pub fn log_beyond(&self, s: f64) -> f64 {
+        let end = s.clamp(0.0, self.len() as f64);
+        let state = |s: f64| self.points.0 + s * self.points.1;
+        match self.likelihood.observation.filter(|_| s != end) {
+            Some((y, precision, law)) => {
+                law.log_density((state(s) - y) * precision) - law.log_density((state(end) - y) * precision)
+            }
+            None => 0.0,
+        }
+    }
+
     fn beyond(&self, s: f64) -> f64 {
         match (self.open, s < 0.0) {
             (false, _) => 0.0,
@@ -135,12 +171,11 @@ impl Target {
         }
     }
 
-    /// The Gaussian factors at position `s`, without their constants but with the factor of b.
+    /// ℓ at position `s`, without its constants but with the factor of b.
     #[inline]
     fn likelihood(&self, s: f64) -> f64 {
         let x = self.points.0 + s * self.points.1;
-        let squares = self.factors.iter().map(|(centre, precision)| ((x - centre) * precision).powi(2));
-        (self.log_factor - 0.5 * squares.sum::<f64>()).exp()
+        self.likelihood.at(x, self.log_factor)
     }
 }
 
@@ -153,8 +188,8 @@ mod tests {
         let beta =
             |i: usize| (-0.5 * ((i as f64 - 40.3) / 5.0).powi(2)).exp() + 0.3 / (1.0 + (i as f64 / 9.0 - 7.0).powi(2));
         let message = Message { values: (0..100).map(beta).collect(), log_scale: 0.0, floor: 0.0 };
-        let factors = if open { vec![] } else { vec![(-1.0, 0.4)] };
-        Target::new((-10.0, 0.25), &message, factors, open)
+        let observation = (!open).then_some((-1.0, 0.4, ErrorLaw::Gaussian));
+        Target::new((-10.0, 0.25), &message, Likelihood { start: None, observation }, open)
     }
 
     #[test]

@@ -51,6 +51,8 @@ impl Default for GaussianSumOptions {
 /// # Errors
 /// Options outside their domain, and messages that overflow.
 pub fn gaussian_sum(chain: &Chain, options: &GaussianSumOptions) -> Result<Potentials> {
+    chain.check_symmetric()?;
+    chain.model().plain_errors("gaussian sum")?;
     positive("width", options.width)?;
     check("bumps", options.bumps as f64, options.bumps >= 4, "must be at least 4")?;
     let robust = robust_smooth(chain)?;

@@ -100,7 +100,8 @@ fn replace_drift(model: &Model, network: &Neural) -> Result<(Model, Vec<Paramete
     for dimension in &model.dimensions {
         let values: Vec<f64> = dimension.noise.parameters().iter().map(|(_, value)| *value).collect();
         let Dimension { observation_std, start, .. } = *dimension;
-        dimensions.push(Dimension { noise: dimension.noise.with_parameters(&values)?, observation_std, start });
+        let (noise, errors) = (dimension.noise.with_parameters(&values)?, dimension.errors.clone());
+        dimensions.push(Dimension { noise, observation_std, errors, start });
     }
     let model = Model::multivariate(Box::new(network.clone()), dimensions)?;
     let mut weights = parameters(&model);

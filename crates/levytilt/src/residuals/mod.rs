@@ -4,8 +4,10 @@
 //! not. All checks together raise a false alarm on the right model in at most 5% of records: each is held against 5% divided
 //! by their number, and fitted parameters make every one of them rarer.
 
-use super::normality as test;
+mod normality;
+
 use crate::exact::filter::Seen;
+use normality as test;
 use serde::Serialize;
 
 /// Probability of any false alarm.
@@ -134,7 +136,7 @@ impl Check {
                 "the drift is missing or has the wrong shape. Try --drift ou, --drift double-well or another formula",
             ),
             Aspect::Season => (
-                format!("one-step residuals repeat after a {period} (autocorrelation {:.2})", self.statistic),
+                format!("one-step residuals have an autocorrelation of {:.2} after a {period}", self.statistic),
                 "the record has a season that the drift misses. Remove it first, or put it into the drift",
             ),
             Aspect::Volatility => (
@@ -143,7 +145,7 @@ impl Check {
             ),
             Aspect::Clock => (
                 format!(
-                    "the sizes of one-step residuals repeat after a {period} (autocorrelation {:.2})",
+                    "the sizes of one-step residuals have an autocorrelation of {:.2} after a {period}",
                     self.statistic
                 ),
                 "the noise depends on the calendar. Try a clock of trading time, or leave out hours of rest",
@@ -153,7 +155,7 @@ impl Check {
                 "the noise family or the observation noise is wrong. Compare families with --noise auto",
             ),
             Aspect::Skewness => (
-                format!("one-step residuals are skewed ({:.2})", self.statistic),
+                format!("one-step residuals have a skewness of {:.2}", self.statistic),
                 "moves up and down have different sizes, and this noise is symmetric. Try a skewed noise, or logarithms of \
                  the values",
             ),
@@ -162,15 +164,15 @@ impl Check {
                 "this noise cannot explain so large a move. Check that value, or use a noise with heavier tails",
             ),
         };
-        format!("{found} (p = {}): {meaning}", short(self.p_value))
+        format!("{found} (p {}): {meaning}", short(self.p_value))
     }
 }
 
 /// A p-value in words short enough for a sentence.
 fn short(p: f64) -> String {
     match p {
-        p if p < 1e-4 => "below 0.0001".into(),
-        p if p < 1e-2 => format!("{p:.4}"),
-        p => format!("{p:.2}"),
+        p if p < 1e-4 => "< 0.0001".into(),
+        p if p < 1e-2 => format!("= {p:.4}"),
+        p => format!("= {p:.2}"),
     }
 }

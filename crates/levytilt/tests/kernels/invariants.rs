@@ -9,10 +9,10 @@ use levytilt::score::{Estimator, Sample, Tail, weighted_crps};
 use levytilt::tilt::TiltedStep;
 
 /// Takes parameters from bytes; whether they were accepted.
-pub type Promise = fn(&[u8]) -> bool;
+pub type Invariant = fn(&[u8]) -> bool;
 
 /// All that do, by the names of their fuzz targets.
-pub const ALL: &[(&str, Promise)] = &[("draws", scores_from), ("nodes", nodes_from), ("stable_law", stable_law_from)];
+pub const ALL: &[(&str, Invariant)] = &[("draws", scores_from), ("nodes", nodes_from), ("stable_law", stable_law_from)];
 
 /// Nodes of family number `which` at parameters `values`: a law, or an error; tilted: finite, Σq = 1, KL ≥ 0.
 pub fn nodes(which: usize, values: &[f64], dt: f64, [a, c, x]: [f64; 3]) -> bool {
@@ -26,6 +26,10 @@ pub fn nodes(which: usize, values: &[f64], dt: f64, [a, c, x]: [f64; 3]) -> bool
     let total: f64 = nodes.weights().iter().sum();
     assert!((total - 1.0).abs() < 1e-9, "{what}: weights sum to {total}");
     assert!((nodes.cdf(0.0) - 0.5).abs() <= 0.5 && nodes.cdf(f64::MAX) <= 1.0 + 1e-9, "{what}");
+    if nodes.means().is_some() {
+        // Only symmetric noise is tilted.
+        return true;
+    }
     let tilted = TiltedStep::new(&nodes, Quadratic::new(a, c).unwrap()).evaluate(x);
     assert!(!tilted.log_z.is_nan() && tilted.log_z <= 1e-9, "{what}: ln Z {}", tilted.log_z);
     assert!(tilted.kl >= 0.0 && tilted.kl.is_finite(), "{what}: KL {}", tilted.kl);

@@ -64,7 +64,7 @@ pub fn runs(bytes: &[u8]) -> bool {
         assert!(state.step > 0.0);
         let Ok(origin) = Origin::read(dir) else { return false };
         drop(origin.calendar().write(state.time));
-        let look = Look { paths: Some(2), seed: None, fixed_parameters: false };
+        let look = Look { paths: Some(2), seed: None, fixed_parameters: false, state: false };
         let Ok(view) = origin.look(&[state.time + 1.5 * state.step], look) else { return false };
         assert!(view.ahead.states.iter().all(|state| state.is_finite()), "{:?}", view.ahead.states);
         drop(view.summary_json().expect("a summary"));

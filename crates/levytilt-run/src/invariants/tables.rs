@@ -2,9 +2,9 @@
 
 use flate2::{Decompress, FlushDecompress, Status};
 
-use crate::table::Table;
 use crate::table::bytes::decode;
 use crate::table::input;
+use crate::table::{Format, Table};
 
 /// What the computation takes for granted.
 fn check(table: &Table) {
@@ -36,10 +36,10 @@ pub fn tables(bytes: &[u8]) -> bool {
     let Ok(text) = decode(bytes, "x") else { return false };
     let plain = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     assert!(bytes.starts_with(&[0x1f, 0x8b]) || text.as_bytes() == plain, "text that is not packed stays as it is");
-    let Ok(table) = input::parse(&text, "x", &[]) else { return false };
+    let Ok(table) = input::parse(&text, "x", &[], &Format::default()) else { return false };
     check(&table);
     let text = decode(&written(&table)[..], "x").expect("text");
-    let again = input::parse(&text, "x", &table.names).expect("a table");
+    let again = input::parse(&text, "x", &table.names, &Format::default()).expect("a table");
     assert_eq!((bits(&again), &again.names), (bits(&table), &table.names));
     true
 }
@@ -54,8 +54,9 @@ pub fn packed(bytes: &[u8]) -> bool {
     let mut unpacked = Decompress::new(false);
     let mut content = Vec::with_capacity(MOST);
     let end = unpacked.decompress_vec(bytes, &mut content, FlushDecompress::Finish);
-    // What begins like gzip or Parquet is told from text by that.
-    if !matches!(end, Ok(Status::StreamEnd)) || content.starts_with(&[0x1f, 0x8b]) || content.starts_with(b"PAR1") {
+    // What begins like gzip, Parquet or Excel is told from text by that.
+    let known = [&[0x1f, 0x8b][..], b"PAR1", b"PK\x03\x04", &[0xd0, 0xcf, 0x11, 0xe0]];
+    if !matches!(end, Ok(Status::StreamEnd)) || known.iter().any(|start| content.starts_with(start)) {
         return false;
     }
     let mut sum = flate2::Crc::new();

@@ -1,4 +1,4 @@
-//! What everything that reads promises, whatever it is given: no panic, and what is accepted is what it should be.
+//! Invariants of everything that reads, whatever it is given: no panic, and what is accepted is what it should be.
 //!
 //! Each function takes the content of a file and says whether it was accepted. Input comes from proptest (`properties.rs`),
 //! from libFuzzer, which is guided by coverage (`fuzz/`), and from the corpus that it left behind.
@@ -16,10 +16,10 @@ pub use tables::{packed, tables};
 pub use texts::{lengths, parameters, settings, times};
 
 /// Takes the content of a file; whether it was accepted.
-pub type Promise = fn(&[u8]) -> bool;
+pub type Invariant = fn(&[u8]) -> bool;
 
 /// All of them, by the names of their fuzz targets.
-pub const ALL: &[(&str, Promise)] = &[
+pub const ALL: &[(&str, Invariant)] = &[
     ("archives", archives),
     ("forecasts", forecasts),
     ("journals", journals),

@@ -1,0 +1,114 @@
+//! Look ahead from a fit of a written-out model.
+
+use anyhow::Result;
+use levytilt::forecast::{Forecast, ForecastOptions, Target};
+use levytilt::general::{GeneralModel, forecast_general};
+use levytilt::posterior::Marginal;
+use std::path::Path;
+
+use super::fit::GeneralState;
+use super::settings::GeneralSettings;
+use crate::directory::commit;
+use crate::directory::state::{MODEL, STATE};
+use crate::failure::{bad, brief};
+use crate::one_or_many::OneOrMany;
+use crate::table::bytes::{read_json, read_settings};
+use crate::table::time::{Calendar, Length, Stamp, Written, parse};
+use crate::workflow::forecast::{Look, Summary, View};
+
+/// Where a forecast of a written-out model starts.
+pub struct Origin {
+    /// What the fit kept.
+    pub state: GeneralState,
+    model: GeneralModel,
+    /// How times are written.
+    pub calendar: Calendar,
+}
+
+/// Most times of a horizon; steps in between are taken but not written.
+const MOST_TIMES: f64 = 1000.0;
+
+impl Origin {
+    /// The end of the run in `dir`, if its model is written out.
+    ///
+    /// # Errors
+    /// Files of such a run that are missing or damaged.
+    pub fn read(dir: &Path) -> Result<Option<Self>> {
+        let path = dir.join(MODEL);
+        let Ok(text) = read_settings(&path) else { return Ok(None) };
+        if !text.parse::<toml::Table>().is_ok_and(|table| table.contains_key("states")) {
+            return Ok(None);
+        }
+        commit::steady(dir, || {
+            let damaged = |what: String| bad(format!("{}: {what}", dir.display()));
+            let settings: GeneralSettings =
+                toml::from_str(&read_settings(&path)?).map_err(|e| damaged(format!("{MODEL}: {}", brief(&e))))?;
+            let state: GeneralState = read_json(&dir.join(STATE))?.map_err(|e| damaged(format!("{STATE}: {e}")))?;
+            let model = settings.spec(&state.columns)?.closed()?;
+            let calendar = calendar(&state)?;
+            Ok(Some(Self { state, model, calendar }))
+        })
+    }
+
+    /// The times up to `horizon`: every latent step, or a thousand even times if there are more.
+    pub fn until(&self, horizon: &Length) -> Result<Vec<f64>> {
+        let length = horizon.measure("horizon", &self.calendar)?;
+        let count = (length / self.state.step * (1.0 - 1e-9)).ceil().clamp(1.0, MOST_TIMES);
+        Ok((1..=count as usize).map(|k| self.state.time + length * (k as f64 / count)).collect())
+    }
+
+    /// Simulate the observed columns to `times`.
+    pub fn look(&self, times: &[f64], look: Look) -> Result<View> {
+        let state = &self.state;
+        let options = ForecastOptions {
+            from: state.time,
+            longest_step: state.step,
+            paths: look.paths.unwrap_or(state.ends.len() / self.model.dim()),
+            seed: look.seed.unwrap_or(state.seed),
+            target: if look.state { Target::States } else { Target::Observations },
+        };
+        let ahead = forecast_general(&self.model, &state.ends, times, &options)?;
+        let mut warnings = Vec::new();
+        if !ahead.has_variance {
+            warnings.push("this noise has no variance: sd is left empty".into());
+        }
+        if state.learned && !look.fixed_parameters {
+            let held = "parameters are fixed at their estimates, as for every model with written-out states; intervals \
+                        are too narrow";
+            warnings.push(held.into());
+        }
+        let summary = self.summarise(&ahead, options.seed, warnings);
+        Ok(View { ahead, summary })
+    }
+
+    fn summarise(&self, ahead: &Forecast, seed: u64, warnings: Vec<String>) -> Summary {
+        let last = ahead.times.len() - 1;
+        let laws: Vec<Marginal> = (0..ahead.dim).map(|i| ahead.marginal(i, last, &[0.05, 0.5, 0.95])).collect();
+        let quantile = |k: usize| OneOrMany::new(laws.iter().map(|law| law.quantiles[k]).collect());
+        Summary {
+            of: ahead.target.name(),
+            dimension: OneOrMany::new(self.state.columns.clone()),
+            from: self.calendar.write(self.state.time),
+            to: self.calendar.write(ahead.times[last]),
+            times: ahead.times.len(),
+            paths: ahead.paths(),
+            median: quantile(1),
+            q05: quantile(0),
+            q95: quantile(2),
+            drawn_parameters: Vec::new(),
+            drawn_from: None,
+            seed,
+            version: env!("CARGO_PKG_VERSION"),
+            warnings,
+        }
+    }
+}
+
+fn calendar(state: &GeneralState) -> Result<Calendar> {
+    let stamp = |text: &String| match parse(text) {
+        Ok(Written::Stamp(stamp)) => Ok(stamp),
+        _ => Err(bad(format!("{STATE}: {text} is not a timestamp"))),
+    };
+    let stamps = state.stamps.iter().map(stamp).collect::<Result<Vec<Stamp>>>()?;
+    Ok(if stamps.is_empty() { Calendar::Numbers } else { Calendar::Days(stamps) })
+}

@@ -1,0 +1,138 @@
+//! Put the report of a written-out model together: states with their bands, parameters, jumps by source.
+
+use levytilt::general::GeneralFit;
+
+use super::summary::{Summary, jumps};
+use crate::report::compact::{pick, short, thin};
+use crate::report::figure::{Axis, Figure, Layer};
+use crate::report::page::{Block, Cell, Fact, Page, Section, Table as PageTable, sentence};
+use crate::table::Table;
+
+/// Most times drawn of one state.
+const MOST: usize = 4000;
+/// Most jumps listed.
+const LISTED: usize = 200;
+
+/// The report of a fit.
+pub fn page(fit: &GeneralFit, summary: &Summary, table: &Table) -> Page {
+    let states = &fit.model.states;
+    let mut quality = vec![Block::Facts(vec![
+        Fact {
+            name: "log evidence".into(),
+            cell: Cell::number(summary.log_evidence),
+            remark: format!("± {:.2}, from independent particle filters", summary.log_evidence_std_error),
+        },
+        Fact {
+            name: "paths".into(),
+            cell: Cell::number(summary.paths as f64),
+            remark: "drawn by backward simulation; all count equally".into(),
+        },
+    ])];
+    quality.extend(summary.warnings.iter().map(|warning| Block::Warning(sentence(warning))));
+    let figures = (0..states.len()).map(|i| Block::Figure(Box::new(state(fit, table, i)))).collect();
+    let mut sections = vec![
+        Section::new("path", "States", figures),
+        Section::new("parameters", "Parameters", vec![Block::Table(parameters(summary))]),
+        Section::new("quality", "How good is this fit?", quality),
+    ];
+    let listed = jump_table(fit, table);
+    if !listed.rows.is_empty() {
+        sections.push(Section::new("jumps", "Probable jumps", vec![Block::Table(listed)]));
+    }
+    Page {
+        kind: "fit".into(),
+        title: format!("{}: states {}", table.names.join(", "), states.join(", ")),
+        lead: format!(
+            "{} observations of {} from {}, modelled by {} states on {} steps, with noise along {} directions.",
+            summary.observations,
+            table.names.join(", "),
+            table.source,
+            states.len(),
+            summary.steps,
+            fit.model.sources.len()
+        ),
+        dimensions: Vec::new(),
+        sections,
+        version: summary.version.into(),
+    }
+}
+
+/// A state with its bands, and the observations if a column sees it alone.
+fn state(fit: &GeneralFit, table: &Table, i: usize) -> Figure {
+    let name = &fit.model.states[i];
+    let quantile = |k: usize| fit.marginals[i].iter().map(|m| m.quantiles[k]).collect::<Vec<f64>>();
+    let all: Vec<Vec<f64>> = (0..5).map(quantile).collect();
+    let keep = thin(fit.times.len(), MOST, &[&all[0], &all[4]], &[]);
+    let alone = |weights: &[f64]| weights.iter().enumerate().all(|(k, w)| *w == f64::from(u8::from(k == i)));
+    let seen = fit.model.rows.iter().position(|row| alone(row.weights.as_slice()));
+    let x = Axis::times(&table.calendar, &table.time_name);
+    let mut figure =
+        Figure::new(&format!("state-{}", i + 1), format!("{name}: posterior"), x, Axis::linear(name.clone())).column(
+            "time",
+            "time",
+            pick(&fit.times, &keep),
+        );
+    for (values, (column, label)) in
+        all.iter().zip([("q05", "5%"), ("q25", "25%"), ("q50", "median"), ("q75", "75%"), ("q95", "95%")])
+    {
+        figure = figure.column(column, label, short(pick(values, &keep)));
+    }
+    figure = figure
+        .layer(Layer::band("90% of the posterior", "blue", "time", ["q05", "q95"]))
+        .layer(Layer { strong: true, ..Layer::band("50%", "blue", "time", ["q25", "q75"]) })
+        .layer(Layer::line("median", "blue", "time", "q50"));
+    if let Some(row) = seen {
+        let column = &table.columns[row];
+        let rows: Vec<usize> = (0..column.len()).filter(|&r| !column[r].is_nan()).collect();
+        let values = pick(column, &rows);
+        let drawn = thin(rows.len(), MOST, &[&values], &[]);
+        figure = figure
+            .column("observed_time", "time of observation", pick(&pick(&table.times, &rows), &drawn))
+            .column("observed", "observed", short(pick(&values, &drawn)))
+            .layer(Layer::points("observations", "dots", "observed_time", "observed"));
+    }
+    figure.caption = match seen {
+        Some(row) => format!("Observations of {} and the posterior of the state behind them.", table.names[row]),
+        None => "A state that no column sees by itself: what the others and the drift say about it.".into(),
+    };
+    (figure.link, figure.height) = (Some("time".into()), Some(360));
+    figure
+}
+
+fn parameters(summary: &Summary) -> PageTable {
+    let row = |p: &levytilt::fit::Estimate| {
+        let from = match p.std_error {
+            _ if p.fixed => "given",
+            _ if p.held_by_prior => "mostly the prior",
+            Some(_) => "data",
+            None => "data, no standard error",
+        };
+        let error = p.std_error.map_or_else(|| Cell::text("–"), Cell::number);
+        vec![Cell::text(&p.name), Cell::number(p.value), error, Cell::text(from)]
+    };
+    PageTable {
+        caption: "Estimates are posterior modes; standard errors are from the curvature of the log evidence.".into(),
+        head: ["parameter", "estimate", "standard error", "source"].map(String::from).into(),
+        rows: summary.estimates.iter().map(row).collect(),
+        ..PageTable::default()
+    }
+}
+
+fn jump_table(fit: &GeneralFit, table: &Table) -> PageTable {
+    let mut all = jumps(fit);
+    all.sort_by(|a, b| b.size[0].abs().total_cmp(&a.size[0].abs()));
+    all.truncate(LISTED);
+    let row = |jump: &super::summary::Jump| {
+        let text = [table.calendar.write(fit.times[jump.place]), fit.model.sources[jump.source].name.clone()];
+        let numbers = [jump.probability, jump.size[0], jump.size[1], jump.size[2]];
+        text.map(Cell::text).into_iter().chain(numbers.map(Cell::number)).collect()
+    };
+    PageTable {
+        caption: "Steps whose variance is more likely than not in the upper 1% of the noise, by source; largest first."
+            .into(),
+        head: ["time", "noise", "probability", "size", "size, 5%", "size, 95%"].map(String::from).into(),
+        rows: all.iter().map(row).collect(),
+        sortable: true,
+        ..PageTable::default()
+    }
+}

@@ -1,0 +1,192 @@
+//! Fit a model with directions in one call: learn its parameters, then filter and smooth with fresh random numbers.
+
+use super::chain::GeneralChain;
+use super::filter::FilterOptions;
+use super::guide::Guide;
+use super::learn::{Learned, Search};
+use super::model::GeneralModel;
+use super::smooth::{Smoothed, smooth};
+use super::spec::GeneralSpec;
+use crate::fit::Estimate;
+use crate::noise::Nodes;
+use crate::posterior::{Marginal, weighted_marginal};
+use crate::series::TimeGrid;
+use crate::{Error, Result, stream};
+use rand::Rng;
+use rayon::prelude::*;
+
+/// How to fit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GeneralOptions {
+    /// Posterior paths, at least 2.
+    pub paths: usize,
+    /// Seed of all random numbers; results do not depend on threads.
+    pub seed: u64,
+    /// Levels of the posterior quantiles.
+    pub quantiles: Vec<f64>,
+}
+
+impl Default for GeneralOptions {
+    fn default() -> Self {
+        Self { paths: 500, seed: 1, quantiles: vec![0.05, 0.25, 0.5, 0.75, 0.95] }
+    }
+}
+
+/// A model with directions fitted to a table.
+#[derive(Debug)]
+pub struct GeneralFit {
+    /// The model with the values found.
+    pub model: GeneralModel,
+    /// Its parameters.
+    pub parameters: Vec<Estimate>,
+    /// Covariance of the learned ones on their free scales, row after row; empty where it is not known.
+    pub covariance: Vec<f64>,
+    /// Latent times.
+    pub times: Vec<f64>,
+    /// Number of values observed.
+    pub observations: usize,
+    /// Steps of the search.
+    pub iterations: usize,
+    /// Evidence, and paths of equal weight.
+    pub smoothed: Smoothed,
+    /// Per state and time: the posterior law.
+    pub marginals: Vec<Vec<Marginal>>,
+    /// Per source and time but the first: the probability that it jumped, its variance in the upper 1% of the prior.
+    pub jump_probability: Vec<Vec<f64>>,
+    /// What a careful reader should know.
+    pub warnings: Vec<String>,
+}
+
+/// Particles of the final filters.
+const FILTERS: usize = 10;
+const PARTICLES: usize = 200;
+
+/// Fit `spec` to `columns`: one value per row of the spec and observation row of `grid`, NaN where missing.
+///
+/// # Errors
+/// A model whose parts do not fit together; a state that nothing observes; columns from which nothing can be learned.
+pub fn fit_general(
+    spec: &GeneralSpec,
+    grid: &TimeGrid,
+    columns: &[&[f64]],
+    options: &GeneralOptions,
+) -> Result<GeneralFit> {
+    if options.paths < 2 {
+        let (name, value) = ("paths".into(), options.paths as f64);
+        return Err(Error::Parameter { name, value, expected: "must be at least 2" });
+    }
+    if columns.len() != spec.rows.len() {
+        let (got, expected) = (columns.len().to_string(), format!("{}, one per row", spec.rows.len()));
+        return Err(Error::Shape { what: "observed columns", got, expected });
+    }
+    let mut seeds = stream(options.seed, u64::MAX - 2);
+    let [learning, fresh] = [seeds.next_u64(), seeds.next_u64()];
+    let parameters = spec.parameters(grid, columns)?;
+    let times: Vec<f64> = (0..grid.len()).filter(|&j| grid.observation(j).is_some()).map(|j| grid.times()[j]).collect();
+    let starts = spec.starts(&parameters, &times, columns)?;
+    // A model that cannot be built says so before anything is learned.
+    spec.model(&parameters, &starts)?;
+    let search = Search { spec, grid, columns, parameters, starts: starts.clone(), seed: learning };
+    let learned = search.run()?;
+    let model = spec.model(&learned.parameters, &starts)?;
+    let chain = GeneralChain::new(&model, grid, columns)?;
+    let guide = Guide::new(&chain)?;
+    let filters = FilterOptions { filters: FILTERS, particles: PARTICLES, seed: fresh };
+    let smoothed = smooth(&chain, &guide, options.paths, &filters)?;
+    let marginals = (0..model.dim()).map(|i| state_marginals(&chain, &smoothed, i, &options.quantiles)).collect();
+    let sources = model.sources.len();
+    let jumped = |r: usize| (1..chain.len()).map(|j| jumped(&chain, &smoothed, &[r], j)).collect();
+    let jump_probability = (0..sources).map(jumped).collect();
+    let observations = chain.observations();
+    drop(chain);
+    let parameters = estimates(&learned);
+    let warnings = warnings(&learned, &parameters, &smoothed);
+    Ok(GeneralFit {
+        model,
+        covariance: learned.covariance.map_or(Vec::new(), |matrix| matrix.iter().copied().collect()),
+        parameters,
+        times: grid.times().to_vec(),
+        observations,
+        iterations: learned.iterations,
+        smoothed,
+        marginals,
+        jump_probability,
+        warnings,
+    })
+}
+
+fn estimates(learned: &Learned) -> Vec<Estimate> {
+    let mut place = 0;
+    let estimate = |parameter: &super::spec::Parameter| {
+        let (mut std_error, mut held_by_prior) = (None, false);
+        if !parameter.fixed {
+            let slope = parameter.transform.slope(parameter.value);
+            std_error = learned.covariance.as_ref().map(|matrix| matrix[(place, place)].sqrt() * slope);
+            held_by_prior = learned.prior_share[place] > 0.5;
+            place += 1;
+        }
+        Estimate {
+            name: parameter.name.clone(),
+            value: parameter.value,
+            std_error,
+            fixed: parameter.fixed,
+            held_by_prior,
+        }
+    };
+    learned.parameters.iter().map(estimate).collect()
+}
+
+fn warnings(learned: &Learned, parameters: &[Estimate], smoothed: &Smoothed) -> Vec<String> {
+    let mut all = Vec::new();
+    if !learned.converged {
+        all.push("learning stopped before the parameters settled; give guesses, or fix some parameters".into());
+    }
+    if learned.covariance.is_none() && parameters.iter().any(|p| !p.fixed) {
+        all.push("the log evidence is not curved like a maximum here, so there are no standard errors".into());
+    }
+    for p in parameters.iter().filter(|p| p.held_by_prior) {
+        all.push(format!(
+            "{}: the data say less about it than its prior; treat it as not identified, or fix it",
+            p.name
+        ));
+    }
+    if smoothed.evidence.std_error > 1.0 {
+        let error = smoothed.evidence.std_error;
+        all.push(format!("the log evidence is uncertain by {error:.1} nats; the paths may miss some explanations"));
+    }
+    all
+}
+
+/// The posterior law of state `i` at every time; it jumps when a source that moves it does.
+fn state_marginals(chain: &GeneralChain, smoothed: &Smoothed, i: usize, levels: &[f64]) -> Vec<Marginal> {
+    let dim = chain.dim();
+    let movers: Vec<usize> =
+        (0..chain.model.sources.len()).filter(|&r| chain.model.sources[r].direction[i] != 0.0).collect();
+    let weight = 1.0 / smoothed.paths.len() as f64;
+    let law = |j: usize| {
+        let points = smoothed.paths.iter().map(|path| (path.states[j * dim + i], weight)).collect();
+        let jump_probability = if j == 0 { 0.0 } else { jumped(chain, smoothed, &movers, j) };
+        Marginal { jump_probability, ..weighted_marginal(points, levels) }
+    };
+    (0..chain.len()).into_par_iter().map(law).collect()
+}
+
+/// The share of paths on which one of these sources jumped in the step that ends at time `j`.
+fn jumped(chain: &GeneralChain, smoothed: &Smoothed, movers: &[usize], j: usize) -> f64 {
+    let sources = chain.model.sources.len();
+    let thresholds: Vec<(usize, usize)> = movers.iter().map(|&r| (r, threshold(chain.nodes(r, j)))).collect();
+    let jumps = |path: &&super::smooth::DrawnPath| {
+        thresholds.iter().any(|&(r, first)| path.nodes[(j - 1) * sources + r] as usize >= first)
+    };
+    smoothed.paths.iter().filter(jumps).count() as f64 / smoothed.paths.len() as f64
+}
+
+/// First node of the upper tail of the prior: the nodes from it on hold less than 1% together.
+fn threshold(nodes: &Nodes) -> usize {
+    let mut tail = 0.0;
+    let in_tail = nodes.weights().iter().rev().take_while(|&&w| {
+        tail += w;
+        tail < 0.01
+    });
+    nodes.len() - in_tail.count()
+}

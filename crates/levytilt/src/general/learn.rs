@@ -1,0 +1,280 @@
+//! Learn parameters and loadings: climb the log evidence along its mean gradient over smoothed paths.
+//!
+//! Value and gradient come from the same filters with the same random numbers at every point, so that points can be
+//! compared. Steps are those of a quasi-Newton method; at the end the curvature is measured by differences of gradients a
+//! standard error to either side, which also gives the standard errors.
+
+use super::chain::GeneralChain;
+use super::filter::FilterOptions;
+use super::gradient::mean_gradient;
+use super::guide::Guide;
+use super::smooth::smooth;
+use super::spec::{GeneralSpec, Parameter, Role};
+use crate::series::TimeGrid;
+use crate::{Error, Result};
+use nalgebra::{DMatrix, DVector};
+
+/// A search for the parameters of a model.
+pub(super) struct Search<'a> {
+    pub spec: &'a GeneralSpec,
+    pub grid: &'a TimeGrid,
+    pub columns: &'a [&'a [f64]],
+    pub parameters: Vec<Parameter>,
+    pub starts: Vec<(f64, f64)>,
+    pub seed: u64,
+}
+
+/// A point of the search on the free scales of the learned parameters.
+#[derive(Debug, Clone)]
+struct Point {
+    free: DVector<f64>,
+    /// Log evidence plus log prior.
+    value: f64,
+    error: f64,
+    gradient: DVector<f64>,
+}
+
+/// What was found.
+#[derive(Debug)]
+pub(super) struct Learned {
+    pub parameters: Vec<Parameter>,
+    /// Covariance of the learned ones on their free scales; nothing where the curvature is not that of a maximum.
+    pub covariance: Option<DMatrix<f64>>,
+    /// Per learned parameter, the share of its information that is the prior's.
+    pub prior_share: Vec<f64>,
+    pub iterations: usize,
+    pub converged: bool,
+}
+
+/// Particles and paths of a point while far from the maximum, and near it.
+const COARSE: (usize, usize, usize) = (4, 50, 64);
+const FINE: (usize, usize, usize) = (8, 100, 240);
+const ITERATIONS: usize = 30;
+/// Longest step on a free scale of logarithms, and most nats that a step may promise.
+const LONGEST: f64 = 1.0;
+/// Nats to gain below which the search ends.
+const ENOUGH: f64 = 0.1;
+
+impl Search<'_> {
+    /// Learn what is not fixed.
+    ///
+    /// # Errors
+    /// A start at which the evidence cannot be computed.
+    pub fn run(mut self) -> Result<Learned> {
+        let learned = self.learned();
+        let count = learned.len();
+        if count == 0 {
+            let parameters = std::mem::take(&mut self.parameters);
+            return Ok(Learned { parameters, covariance: None, prior_share: vec![], iterations: 0, converged: true });
+        }
+        let start = DVector::from_iterator(count, learned.iter().map(|&p| self.free(p)));
+        let mut now = self.point(&start, COARSE)?;
+        let mut curvature = self.first_curvature(&now);
+        let (mut iterations, mut converged) = (0, false);
+        while iterations < ITERATIONS && !converged {
+            iterations += 1;
+            let mut step = self.bounded(definite(&curvature).solve(&now.gradient));
+            let next = (0..7).find_map(|_| {
+                let there = self.point(&(&now.free + &step), COARSE).ok();
+                let there = there.filter(|there| there.value > now.value - 2.0 * there.error.hypot(now.error).min(1.0));
+                step *= 0.4;
+                there
+            });
+            let Some(next) = next else { break };
+            update(&mut curvature, &(&next.free - &now.free), &(&now.gradient - &next.gradient));
+            now = next;
+            converged = 0.5 * now.gradient.dot(&definite(&curvature).solve(&now.gradient)) < ENOUGH;
+        }
+        let (last, curvature) = self.finish(now, &curvature)?;
+        let learned: Vec<usize> = self.learned();
+        let information = |l: usize| self.parameters[learned[l]].prior.std.powi(-2) / curvature[(l, l)].abs();
+        let prior_share = (0..count).map(information).collect();
+        self.set(&last);
+        let covariance = curvature.cholesky().map(|root| root.inverse());
+        Ok(Learned { parameters: self.parameters, covariance, prior_share, iterations, converged })
+    }
+
+    /// Numbers of the parameters that are learned.
+    fn learned(&self) -> Vec<usize> {
+        (0..self.parameters.len()).filter(|&p| !self.parameters[p].fixed).collect()
+    }
+
+    fn free(&self, p: usize) -> f64 {
+        self.parameters[p].transform.forward(self.parameters[p].value)
+    }
+
+    fn set(&mut self, free: &DVector<f64>) {
+        self.parameters = self.at(free);
+    }
+
+    fn at(&self, free: &DVector<f64>) -> Vec<Parameter> {
+        let mut parameters = self.parameters.clone();
+        for (p, free) in self.learned().into_iter().zip(free) {
+            parameters[p].value = parameters[p].transform.backward(*free);
+        }
+        parameters
+    }
+
+    /// Value and gradient at a point.
+    fn point(&self, free: &DVector<f64>, (filters, particles, paths): (usize, usize, usize)) -> Result<Point> {
+        let parameters = self.at(free);
+        let model = self.spec.model(&parameters, &self.starts)?;
+        let chain = GeneralChain::new(&model, self.grid, self.columns)?;
+        let guide = Guide::new(&chain)?;
+        let found = smooth(&chain, &guide, paths, &FilterOptions { filters, particles, seed: self.seed })?;
+        let gradient = mean_gradient(&chain, &guide, &found.paths).ok_or_else(lost)?;
+        let mut value = found.evidence.log_evidence;
+        let mut slopes = DVector::zeros(free.len());
+        for ((l, free), p) in free.iter().enumerate().zip(self.learned()) {
+            let parameter = &parameters[p];
+            let along = |role: &Role| match *role {
+                Role::Drift(l) => gradient.drift[l],
+                Role::Std(i) => gradient.stds[i],
+                Role::Loading(r, i) => gradient.directions[r][i],
+                Role::Noise(r, p) => {
+                    let name = self.spec.sources[r].family.parameters[p].name;
+                    let place = chain.nodes(r, 1).derivatives().iter().position(|by| by.name == name);
+                    place.map_or(0.0, |place| gradient.noise[r][place])
+                }
+            };
+            let away = (free - parameter.prior.mean) / parameter.prior.std;
+            value -= 0.5 * away * away;
+            slopes[l] = parameter.roles.iter().map(along).sum::<f64>() * parameter.transform.slope(parameter.value)
+                - away / parameter.prior.std;
+        }
+        if !(value.is_finite() && slopes.iter().all(|slope| slope.is_finite())) {
+            return Err(lost());
+        }
+        Ok(Point { free: free.clone(), value, error: found.evidence.std_error, gradient: slopes })
+    }
+
+    /// The curvature −∇² at the start, by differences of gradients a short way off.
+    fn first_curvature(&self, now: &Point) -> DMatrix<f64> {
+        let count = now.free.len();
+        let mut curvature = DMatrix::zeros(count, count);
+        for (l, p) in self.learned().into_iter().enumerate() {
+            let length = 0.1 * self.unit(p);
+            let mut free = now.free.clone();
+            free[l] += length;
+            match self.point(&free, COARSE) {
+                Ok(there) => curvature.set_column(l, &((&now.gradient - there.gradient) / length)),
+                Err(_) => curvature[(l, l)] = length.powi(-2),
+            }
+        }
+        // A quasi-Newton method needs a start that is curved like a maximum.
+        definite(&(0.5 * (&curvature + curvature.transpose()))).matrix()
+    }
+
+    /// A natural length of a parameter on its free scale.
+    fn unit(&self, p: usize) -> f64 {
+        let parameter = &self.parameters[p];
+        match parameter.transform {
+            crate::parameter::Transform::Identity => 0.1 * parameter.prior.std,
+            _ => LONGEST,
+        }
+    }
+
+    /// A step no longer than each parameter's unit.
+    fn bounded(&self, step: DVector<f64>) -> DVector<f64> {
+        let each = step.iter().zip(self.learned()).map(|(step, p)| step.abs() / self.unit(p));
+        let most = each.fold(1.0, f64::max);
+        step / most
+    }
+
+    /// Measure the curvature around the best point, and step to the maximum it shows.
+    fn finish(&self, now: Point, curvature: &DMatrix<f64>) -> Result<(DVector<f64>, DMatrix<f64>)> {
+        let count = now.free.len();
+        let spread = definite(curvature);
+        let mut measured = DMatrix::zeros(count, count);
+        let mut gradient = DVector::zeros(count);
+        for (l, p) in self.learned().into_iter().enumerate() {
+            let bounded = |length: f64| length.clamp(0.02 * self.unit(p), 0.5 * self.unit(p));
+            let mut length = bounded(spread.std(l));
+            let mut ends = self.both_sides(&now, l, length)?;
+            let fall = (ends[0].gradient[l] - ends[1].gradient[l]) / (2.0 * length);
+            let seen = bounded(fall.max(self.parameters[p].prior.std.powi(-2)).sqrt().recip());
+            if !(0.5..2.0).contains(&(seen / length)) {
+                length = seen;
+                ends = self.both_sides(&now, l, length)?;
+            }
+            let [down, up] = ends;
+            measured.set_column(l, &((&down.gradient - &up.gradient) / (2.0 * length)));
+            gradient += (&down.gradient + &up.gradient) / (2.0 * count as f64);
+        }
+        let measured = 0.5 * (&measured + measured.transpose());
+        let step = match measured.clone().cholesky() {
+            Some(root) => root.solve(&gradient),
+            None => DVector::zeros(count),
+        };
+        // Farther than a few standard errors the curvature measured here says nothing.
+        let far = step.iter().enumerate().map(|(l, step)| step.abs() / (3.0 * spread.std(l))).fold(1.0, f64::max);
+        Ok((&now.free + step / far, measured))
+    }
+}
+
+impl Search<'_> {
+    /// The points at distance `length` below and above in parameter `l`.
+    fn both_sides(&self, now: &Point, l: usize, length: f64) -> Result<[Point; 2]> {
+        let at = |by: f64| {
+            let mut free = now.free.clone();
+            free[l] += by;
+            self.point(&free, FINE)
+        };
+        Ok([at(-length)?, at(length)?])
+    }
+}
+
+fn lost() -> Error {
+    Error::Numerical {
+        what: "fit",
+        why: "the evidence or its gradient is not finite at these parameters; give guesses nearer to the data, or fix \
+              some parameters"
+            .into(),
+    }
+}
+
+/// A symmetric matrix made positive definite: eigenvalues by their size, none far below the largest.
+struct Definite {
+    values: DVector<f64>,
+    vectors: DMatrix<f64>,
+    scale: DVector<f64>,
+}
+
+fn definite(matrix: &DMatrix<f64>) -> Definite {
+    let scale = DVector::from_fn(matrix.nrows(), |l, _| matrix[(l, l)].abs().sqrt().max(1e-150));
+    let scaled = DMatrix::from_fn(matrix.nrows(), matrix.nrows(), |i, k| matrix[(i, k)] / (scale[i] * scale[k]));
+    let eigen = scaled.symmetric_eigen();
+    let vectors = DMatrix::from_fn(matrix.nrows(), matrix.nrows(), |i, k| eigen.eigenvectors[(i, k)] / scale[i]);
+    Definite { values: eigen.eigenvalues.map(|value| value.abs().max(1e-3)), vectors, scale }
+}
+
+impl Definite {
+    fn matrix(&self) -> DMatrix<f64> {
+        let count = self.values.len();
+        let whole = DMatrix::from_fn(count, count, |i, k| self.vectors[(i, k)] * self.scale[i].powi(2));
+        &whole * DMatrix::from_diagonal(&self.values) * whole.transpose()
+    }
+
+    fn solve(&self, gradient: &DVector<f64>) -> DVector<f64> {
+        let along = self.vectors.transpose() * gradient;
+        &self.vectors * along.component_div(&self.values)
+    }
+
+    /// √ of entry `l` of the diagonal of the inverse.
+    fn std(&self, l: usize) -> f64 {
+        (0..self.values.len()).map(|k| self.vectors[(l, k)].powi(2) / self.values[k]).sum::<f64>().sqrt()
+    }
+}
+
+/// Powell's damped BFGS update of the curvature with the step s and the fall y of the gradient.
+fn update(curvature: &mut DMatrix<f64>, s: &DVector<f64>, y: &DVector<f64>) {
+    let pressed = &*curvature * s;
+    let (expected, seen) = (s.dot(&pressed), s.dot(y));
+    if expected.is_nan() || expected <= 0.0 {
+        return;
+    }
+    let share = if seen >= 0.2 * expected { 1.0 } else { 0.8 * expected / (expected - seen) };
+    let y = y * share + &pressed * (1.0 - share);
+    curvature.ger(1.0 / s.dot(&y), &y, &y, 1.0);
+    curvature.ger(-1.0 / expected, &pressed, &pressed, 1.0);
+}

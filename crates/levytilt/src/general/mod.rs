@@ -1,0 +1,41 @@
+//! Infer models whose noise arrives along directions: hidden states, common shocks, coupled states, observation rows.
+//!
+//! The state z follows dz = (A z + b) dt + Σ_r b_r dL_r, every source r a scalar Lévy noise along a direction b_r, and
+//! what is seen is y_i = h_iᵀz + ε_i. Given the variance of every jump the model is linear and Gaussian, so particles
+//! carry a Gaussian law of the state each, and only variances are sampled.
+//!
+//! | file | does |
+//! |---|---|
+//! | `model`, `chain` | the model, and its steps on a grid of latent times |
+//! | `form`, `pass` | quadratic messages with full matrices; one Kalman filter and its backward messages |
+//! | `robust`, `guide` | variances of a robust smoother, and the widened messages that steer particles |
+//! | `filter`, `smooth` | evidence by independent filters, and paths by backward simulation |
+//! | `spec`, `observe` | which parameters are open, and where learning starts |
+//! | `gradient`, `learn`, `fit` | the gradient of the log evidence, the search, and all of it in one call |
+//! | `forecast` | predictive paths of the observed columns |
+
+mod chain;
+mod filter;
+mod fit;
+mod forecast;
+mod form;
+mod gradient;
+mod guide;
+mod learn;
+mod model;
+mod observe;
+mod pass;
+mod robust;
+mod smooth;
+mod spec;
+#[cfg(test)]
+mod tests;
+
+pub use chain::GeneralChain;
+pub use filter::FilterOptions;
+pub use fit::{GeneralFit, GeneralOptions, fit_general};
+pub use forecast::forecast_general;
+pub use guide::Guide;
+pub use model::{GeneralModel, Row, Source};
+pub use smooth::{DrawnPath, Smoothed, smooth};
+pub use spec::{GeneralSpec, Loading, RowSpec, SourceSpec, StartSpec};

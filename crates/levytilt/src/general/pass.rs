@@ -1,0 +1,123 @@
+//! Filter forward and send messages backward when the variance of every jump is known: the model is then Gaussian.
+
+use super::chain::GeneralChain;
+use super::form::Form;
+use nalgebra::{DMatrix, DVector};
+
+/// Gaussian laws of the state: mean and covariance.
+pub(super) type Law = (DVector<f64>, DMatrix<f64>);
+
+/// Variances of all jumps, step after step, source fastest.
+pub(super) struct Variances<'a> {
+    pub sources: usize,
+    pub values: &'a [f64],
+}
+
+impl Variances<'_> {
+    /// Those of the step that ends at time `j` ≥ 1.
+    pub fn of(&self, j: usize) -> &[f64] {
+        &self.values[(j - 1) * self.sources..j * self.sources]
+    }
+}
+
+/// A Kalman filter.
+pub(super) struct Forward {
+    #[cfg_attr(not(test), expect(dead_code, reason = "the oracle of tests"))]
+    pub log_evidence: f64,
+    /// Per time, the law before anything is seen there.
+    pub predicted: Vec<Law>,
+    /// Per time, the law after what is seen there.
+    pub filtered: Vec<Law>,
+}
+
+/// Kalman filter with these variances.
+pub(super) fn forward(chain: &GeneralChain, variances: &Variances) -> Forward {
+    let mut now = chain.start();
+    let (mut predicted, mut filtered) = (Vec::with_capacity(chain.len()), Vec::with_capacity(chain.len()));
+    let mut log_evidence = 0.0;
+    for j in 0..chain.len() {
+        if j > 0 {
+            now = predict(chain, j, &now);
+            for (source, v) in chain.model.sources.iter().zip(variances.of(j)) {
+                now.1.ger(*v, &source.direction, &source.direction, 1.0);
+            }
+        }
+        predicted.push(now.clone());
+        log_evidence += see(chain, j, &mut now);
+        filtered.push(now.clone());
+    }
+    Forward { log_evidence, predicted, filtered }
+}
+
+/// The law after the flow of the step that ends at time `j`, before its jumps.
+pub(super) fn predict(chain: &GeneralChain, j: usize, (mean, covariance): &Law) -> Law {
+    let flow = chain.flow(j);
+    (&flow.slope * mean + &flow.offset, &flow.slope * covariance * flow.slope.transpose())
+}
+
+/// Condition the law on what is seen at time `j`, value by value; ln of the density of what is seen.
+///
+/// The covariance is updated in Joseph's form, which keeps it positive semidefinite.
+pub(super) fn see(chain: &GeneralChain, j: usize, (mean, covariance): &mut Law) -> f64 {
+    let mut log = 0.0;
+    for (h, y, variance) in chain.seen(j) {
+        let along = &*covariance * h;
+        let total = h.dot(&along) + variance;
+        let gain = along / total;
+        let miss = y - h.dot(mean);
+        mean.axpy(miss, &gain, 1.0);
+        let mut keep = DMatrix::identity(mean.len(), mean.len());
+        keep.ger(-1.0, &gain, h, 1.0);
+        *covariance = &keep * &*covariance * keep.transpose();
+        covariance.ger(variance, &gain, &gain, 1.0);
+        log -= 0.5 * (miss * miss / total + (std::f64::consts::TAU * total).ln());
+    }
+    log
+}
+
+/// Messages from the future, per time about the points `at`: what is seen after time j as a function of the state there.
+pub(super) fn backward(chain: &GeneralChain, variances: &Variances, at: &[DVector<f64>]) -> Vec<Form> {
+    let last = chain.len() - 1;
+    let mut messages = vec![Form::flat(chain.dim())];
+    for j in (1..=last).rev() {
+        let mut message = messages[messages.len() - 1].clone();
+        chain.seen(j).for_each(|seen| message.see(seen, &at[j]));
+        for (source, v) in chain.model.sources.iter().zip(variances.of(j)) {
+            message.pull_back(&source.direction, *v);
+        }
+        messages.push(message.before(&chain.flow(j).slope, &miss(chain, j, at)));
+    }
+    messages.reverse();
+    messages
+}
+
+/// Where the flow of the step that ends at time `j` takes the point before it, less the point at `j`.
+pub(super) fn miss(chain: &GeneralChain, j: usize, at: &[DVector<f64>]) -> DVector<f64> {
+    &chain.flow(j).slope * &at[j - 1] + &chain.flow(j).offset - &at[j]
+}
+
+/// Derivatives of the log evidence in the law predicted for one time, and the law of the state given everything.
+pub(super) struct Influence {
+    /// ∂/∂mean.
+    pub force: DVector<f64>,
+    /// Λ̃, for which ∂/∂covariance = ½(force·forceᵀ − Λ̃).
+    pub stiffness: DMatrix<f64>,
+}
+
+impl Influence {
+    /// At time `j`, from the law predicted there and the message from its future.
+    pub fn new(chain: &GeneralChain, j: usize, predicted: &Law, message: &Form, at: &DVector<f64>) -> Option<Self> {
+        let mut all = message.clone();
+        chain.seen(j).for_each(|seen| all.see(seen, at));
+        let dim = chain.dim();
+        let gradient = &all.pull - &all.precision * (&predicted.0 - at);
+        let lu = (DMatrix::identity(dim, dim) + &all.precision * &predicted.1).lu();
+        let stiffness = lu.solve(&all.precision)?;
+        Some(Self { force: lu.solve(&gradient)?, stiffness: 0.5 * (&stiffness + stiffness.transpose()) })
+    }
+
+    /// The law of the state given everything.
+    pub fn smoothed(&self, (mean, covariance): &Law) -> Law {
+        (mean + covariance * &self.force, covariance - covariance * &self.stiffness * covariance)
+    }
+}

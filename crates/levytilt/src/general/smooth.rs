@@ -1,0 +1,208 @@
+//! Draw whole paths that count equally: variances backward through the particles, then states forward.
+//!
+//! Backward, a path that knows its future variances knows the exact message from there; a particle of time j continues it in
+//! proportion to its weight times the integral of its law against that message. A few Metropolis–Hastings moves from the
+//! ancestor of the particle drawn before replace the sum over all particles (Bunch and Godsill 2013).
+
+use super::chain::GeneralChain;
+use super::filter::{FilterOptions, Filtered, combine, filter};
+use super::form::{Form, Space};
+use super::guide::Guide;
+use super::pass::{Law, miss};
+use crate::posterior::{Evidence, normalise, systematic};
+use crate::{Result, StreamRng, stream};
+use nalgebra::{DMatrix, DVector};
+use rand::{Rng, RngExt};
+use rand_distr::{Distribution, StandardNormal};
+use rayon::prelude::*;
+
+/// Moves per time.
+const MOVES: usize = 6;
+
+/// A path drawn from the posterior.
+#[derive(Debug, Clone)]
+pub struct DrawnPath {
+    /// State per time, state fastest.
+    pub states: Vec<f64>,
+    /// Jump per step and source, source fastest.
+    pub jumps: Vec<f64>,
+    /// Number of the variance node per step and source, source fastest.
+    pub nodes: Vec<u16>,
+}
+
+/// Evidence and paths.
+#[derive(Debug)]
+pub struct Smoothed {
+    /// Log evidence from independent filters.
+    pub evidence: Evidence,
+    /// Paths of equal weight.
+    pub paths: Vec<DrawnPath>,
+    /// How many filters count: (Σ Z)²/Σ Z² of their evidences.
+    pub effective_filters: f64,
+}
+
+/// Run independent filters and draw `paths` paths from them, from each as many as its evidence says.
+///
+/// # Errors
+/// A law of the states that cannot be computed.
+pub fn smooth(chain: &GeneralChain, guide: &Guide, paths: usize, options: &FilterOptions) -> Result<Smoothed> {
+    let mut chooser = stream(options.seed, u64::MAX);
+    let (filters, offset) = (options.filters, chooser.random::<f64>());
+    let seeds: Vec<u64> = (0..filters).map(|_| chooser.next_u64()).collect();
+    // Paths are drawn while the particles of a filter are at hand, as many as could be wanted of it in the end.
+    let each = (2 * paths).div_ceil(filters).min(paths);
+    let run = |number: usize| {
+        let filtered = filter(chain, guide, options, number as u64);
+        let drawn = draw_paths(chain, guide, &filtered, each, seeds[number]);
+        ((filtered.log_evidence, filtered.resamplings), drawn)
+    };
+    let found: Vec<((f64, usize), Vec<DrawnPath>)> = (0..filters).into_par_iter().map(run).collect();
+    let evidences: Vec<(f64, usize)> = found.iter().map(|(evidence, _)| *evidence).collect();
+    let shares = normalise(&evidences.iter().map(|(log, _)| *log).collect::<Vec<_>>()).1;
+    let mut used = vec![0; filters];
+    let mut chosen = Vec::with_capacity(paths);
+    for number in systematic(&shares, paths, offset) {
+        let drawn = &found[number].1;
+        chosen.push(drawn[used[number] % drawn.len()].clone());
+        used[number] += 1;
+    }
+    let effective_filters = 1.0 / shares.iter().map(|share| share * share).sum::<f64>();
+    Ok(Smoothed { evidence: combine(&evidences), paths: chosen, effective_filters })
+}
+
+/// `count` paths through the particles of one filter.
+fn draw_paths(chain: &GeneralChain, guide: &Guide, filtered: &Filtered, count: usize, seed: u64) -> Vec<DrawnPath> {
+    let cumulated: Vec<Vec<f64>> = filtered.clouds.iter().map(|cloud| cumulate(&cloud.log_weights)).collect();
+    let last = chain.len() - 1;
+    let ends = &filtered.clouds[last];
+    let logs: Vec<f64> = ends.log_weights.iter().zip(&ends.outlook).map(|(w, outlook)| w - outlook).collect();
+    let starts = systematic(&normalise(&logs).1, count, stream(seed, u64::MAX).random());
+    starts
+        .into_iter()
+        .enumerate()
+        .map(|(path, end)| {
+            let mut rng = stream(seed, path as u64);
+            let (nodes, messages, first) = backward_nodes(chain, guide, filtered, &cumulated, end, &mut rng);
+            forward_states(chain, guide, nodes, &messages, first, &mut rng)
+        })
+        .collect()
+}
+
+/// Sums of the normalised weights.
+fn cumulate(log_weights: &[f64]) -> Vec<f64> {
+    let mut sum = 0.0;
+    normalise(log_weights)
+        .1
+        .into_iter()
+        .map(|w| {
+            sum += w;
+            sum
+        })
+        .collect()
+}
+
+/// The nodes of all steps, the exact messages from the future of a path with these variances, and the law at the first time.
+fn backward_nodes<'a>(
+    chain: &GeneralChain,
+    guide: &Guide,
+    filtered: &'a Filtered,
+    cumulated: &[Vec<f64>],
+    end: usize,
+    rng: &mut StreamRng,
+) -> (Vec<u16>, Vec<Form>, &'a Law) {
+    let sources = chain.model.sources.len();
+    let last = chain.len() - 1;
+    let mut nodes = vec![0; last * sources];
+    let mut messages = vec![Form::flat(chain.dim())];
+    let mut space = Space::default();
+    let mut particle = end;
+    for j in (1..=last).rev() {
+        let cloud = &filtered.clouds[j];
+        let own = &cloud.nodes[particle * sources..(particle + 1) * sources];
+        nodes[(j - 1) * sources..j * sources].copy_from_slice(own);
+        let mut message = messages[messages.len() - 1].clone();
+        chain.seen(j).for_each(|seen| message.see(seen, &guide.at[j]));
+        for (r, source) in chain.model.sources.iter().enumerate() {
+            message.pull_back(&source.direction, chain.nodes(r, j).variances()[own[r] as usize]);
+        }
+        let message = message.before(&chain.flow(j).slope, &miss(chain, j, &guide.at));
+        let before = &filtered.clouds[j - 1];
+        let mut value = |i: usize| {
+            let (mean, covariance) = &before.laws[i];
+            let away = mean - &guide.at[j - 1];
+            // Any direction will do: only the integral is asked for.
+            let along = message.meet(away.as_slice(), covariance.as_slice(), away.as_slice(), &mut space);
+            along.log - before.outlook[i]
+        };
+        particle = cloud.parents[particle] as usize;
+        let mut now = value(particle);
+        for _ in 0..MOVES {
+            let sums = &cumulated[j - 1];
+            let proposed = sums.partition_point(|sum| *sum < rng.random::<f64>()).min(sums.len() - 1);
+            let ratio = rng.random::<f64>().ln();
+            if proposed != particle {
+                let there = value(proposed);
+                if ratio < there - now {
+                    (particle, now) = (proposed, there);
+                }
+            }
+        }
+        messages.push(message);
+    }
+    messages.reverse();
+    (nodes, messages, &filtered.clouds[0].laws[particle])
+}
+
+/// States and jumps of a path with these variances, forward along its messages.
+fn forward_states(
+    chain: &GeneralChain,
+    guide: &Guide,
+    nodes: Vec<u16>,
+    messages: &[Form],
+    first: &Law,
+    rng: &mut StreamRng,
+) -> DrawnPath {
+    let sources = &chain.model.sources;
+    let mut z = draw_first(&messages[0], first, &guide.at[0], rng);
+    let mut states = z.as_slice().to_vec();
+    let mut jumps = Vec::with_capacity(nodes.len());
+    for j in 1..chain.len() {
+        z = &chain.flow(j).slope * z + &chain.flow(j).offset;
+        let own = &nodes[(j - 1) * sources.len()..j * sources.len()];
+        let variance = |r: usize| chain.nodes(r, j).variances()[own[r] as usize];
+        let mut message = messages[j].clone();
+        chain.seen(j).for_each(|seen| message.see(seen, &guide.at[j]));
+        let mut stages = vec![message.clone()];
+        for r in (1..sources.len()).rev() {
+            message.pull_back(&sources[r].direction, variance(r));
+            stages.push(message.clone());
+        }
+        for (r, stage) in stages.iter().rev().enumerate() {
+            let b = &sources[r].direction;
+            let stiff = &stage.precision * b;
+            let force = b.dot(&stage.pull) - stiff.dot(&(&z - &guide.at[j]));
+            let shrunk = variance(r) / (1.0 + variance(r) * b.dot(&stiff).max(0.0));
+            let noise: f64 = StandardNormal.sample(rng);
+            let jump = shrunk * force + shrunk.sqrt() * noise;
+            z.axpy(jump, b, 1.0);
+            jumps.push(jump);
+        }
+        states.extend_from_slice(z.as_slice());
+    }
+    DrawnPath { states, jumps, nodes }
+}
+
+/// A draw of N(m, P)·e^{message}: covariance P(I + ΛP)⁻¹.
+fn draw_first(message: &Form, (mean, covariance): &Law, at: &DVector<f64>, rng: &mut StreamRng) -> DVector<f64> {
+    let dim = mean.len();
+    let away = mean - at;
+    let gradient = &message.pull - &message.precision * away;
+    let system = DMatrix::identity(dim, dim) + covariance * &message.precision;
+    let spread = system.lu().solve(covariance).unwrap_or_else(|| covariance.clone());
+    let eigen = (0.5 * (&spread + spread.transpose())).symmetric_eigen();
+    let noise = DVector::from_fn(dim, |i, _| {
+        let z: f64 = StandardNormal.sample(rng);
+        z * eigen.eigenvalues[i].max(0.0).sqrt()
+    });
+    mean + spread * gradient + eigen.eigenvectors * noise
+}

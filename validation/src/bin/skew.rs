@@ -1,0 +1,139 @@
+//! Measure skewed noise: nodes of skewed stable laws against the law, recovery of the skew from simulated records, and the
+//! gain over the symmetric family on a real one.
+//!
+//! `skew` prints the nodes, `skew recover COUNT` fits COUNT records per family, `skew FILE.csv COLUMN ROWS` compares families on
+//! the first rows of a column.
+
+use levytilt::drift::{DriftFamily, Ou};
+use levytilt::fit::{Fit, FitOptions, Spec, fit};
+use levytilt::law::{Parametrization, StableLaw};
+use levytilt::noise::{Family, Noise, SkewedStable};
+use levytilt::series::TimeGrid;
+use levytilt::{Model, Result, Start, simulate};
+use std::error::Error;
+use std::time::Instant;
+
+fn main() -> std::result::Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => nodes()?,
+        ["recover", count] => recover(count.parse()?)?,
+        [file, column, rows] => compare(file, column, rows.parse()?)?,
+        _ => return Err("usage: skew | skew recover COUNT | skew FILE.csv COLUMN ROWS".into()),
+    }
+    Ok(())
+}
+
+const CASES: [(f64, f64); 12] = [
+    (0.5, 0.3),
+    (0.6, 0.5),
+    (0.77, 0.47),
+    (0.77, 1.0),
+    (0.85, -0.9),
+    (1.0, 0.5),
+    (1.0, -1.0),
+    (1.2, 0.9),
+    (1.5, -0.4),
+    (1.5, 1.0),
+    (1.8, 0.7),
+    (1.95, -1.0),
+];
+
+fn nodes() -> Result<()> {
+    println!("| α | skew | nodes | density in the bulk | distribution | heavy tails to 10⁶ scales | seconds |");
+    println!("|---|---|---|---|---|---|---|");
+    for (alpha, skew) in CASES {
+        let begin = Instant::now();
+        let nodes = SkewedStable::new(alpha, 1.0, skew)?.nodes(1.0)?;
+        let seconds = begin.elapsed().as_secs_f64();
+        let law = StableLaw::skewed(alpha, skew, 1.0, 0.0, Parametrization::S1)?;
+        let error = |x: f64| ((nodes.log_density_value(x) - law.log_pdf(x)).exp() - 1.0).abs();
+        let (low, high) = (law.quantile(0.0005)?, law.upper_quantile(0.0005)?);
+        let (mut bulk, mut distribution, mut tails) = (0.0f64, 0.0f64, 0.0f64);
+        for i in 0..=300 {
+            let part = f64::from(i) / 300.0;
+            let p = 0.0005 + 0.999 * part;
+            let x = law.quantile(p)?;
+            bulk = bulk.max(error(x)).max(error(low + (high - low) * part));
+            distribution = distribution.max((nodes.cdf(x) - p).abs());
+            for (side, edge) in [(-1.0, -low), (1.0, high)] {
+                if 1.0 + side * skew > 1e-9 && edge < 1e6 {
+                    let edge = edge.max(1.0);
+                    tails = tails.max(error(side * edge * (1e6 / edge).powf(part)));
+                }
+            }
+        }
+        println!(
+            "| {alpha} | {skew} | {} | {bulk:.1e} | {distribution:.1e} | {tails:.1e} | {seconds:.2} |",
+            nodes.len()
+        );
+    }
+    Ok(())
+}
+
+const TRUTHS: [(&str, &[f64]); 5] = [
+    ("skewed-stable", &[1.5, 1.0, 0.6]),
+    ("skewed-tempered-stable", &[1.3, 1.0, 0.5, 0.8]),
+    ("skewed-variance-gamma", &[1.0, 0.3, -0.8]),
+    ("skewed-nig", &[1.0, 0.8, 0.6]),
+    ("skewed-compound-poisson", &[2.0, 0.5, 0.8]),
+];
+
+fn spec(family: &str) -> Spec {
+    Spec::new(DriftFamily::named("ou").expect("a drift"), Family::named(family).expect("a family"))
+}
+
+/// Records of 500 values of dx = (1 − x)/2 dt + dL, seen every half unit with error 0.1.
+fn recover(count: u64) -> Result<()> {
+    println!("| noise | true skew | mean error in standard errors | within 90% intervals | failed | seconds per fit |");
+    println!("|---|---|---|---|---|---|");
+    for (family, values) in TRUTHS {
+        let truth = values[values.len() - 1];
+        let (mut scores, mut failed) = (Vec::new(), 0);
+        let begin = Instant::now();
+        for seed in 0..count {
+            let noise = Family::named(family).expect("a family").build(values)?;
+            let model = Model::new(Box::new(Ou::new(0.5, 1.0)?), noise, 0.1, Start::Fixed(1.0))?;
+            let times: Vec<f64> = (0..500).map(|j| 0.5 * f64::from(j)).collect();
+            let grid = TimeGrid::new(&times, None)?;
+            let column = simulate(&model, &times, seed)?.column(0);
+            let options = FitOptions { paths: 50, seed, ..FitOptions::default() };
+            match fit(&spec(family), &grid, &[&column], &options) {
+                Ok(found) => scores.extend(score(&found, truth)),
+                Err(_) => failed += 1,
+            }
+        }
+        let mean = scores.iter().sum::<f64>() / scores.len() as f64;
+        let within = scores.iter().filter(|z| z.abs() < 1.645).count();
+        let seconds = begin.elapsed().as_secs_f64() / count as f64;
+        println!("| {family} | {truth} | {mean:.2} | {within} of {} | {failed} | {seconds:.1} |", scores.len());
+    }
+    Ok(())
+}
+
+/// Error of the skew in standard errors.
+fn score(found: &Fit, truth: f64) -> Option<f64> {
+    let skew = found.parameters.iter().find(|p| ["skew", "jump_mean"].contains(&p.name.as_str()))?;
+    Some((skew.value - truth) / skew.std_error?)
+}
+
+fn compare(file: &str, column: &str, rows: usize) -> std::result::Result<(), Box<dyn Error>> {
+    let text = std::fs::read_to_string(file)?;
+    let mut lines = text.lines();
+    let header: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
+    let place = header.iter().position(|name| *name == column).ok_or("no such column")?;
+    let value = |line: &str| line.split(',').nth(place).and_then(|field| field.parse().ok()).unwrap_or(f64::NAN);
+    let values: Vec<f64> = lines.take(rows).map(value).collect();
+    let times: Vec<f64> = (0..values.len()).map(|j| j as f64).collect();
+    let grid = TimeGrid::new(&times, None)?;
+    println!("| noise | log evidence | parameters | seconds |\n|---|---|---|---|");
+    for family in ["stable", "skewed-stable", "nig", "skewed-nig"] {
+        let begin = Instant::now();
+        let options = FitOptions { paths: 50, ..FitOptions::default() };
+        let found = fit(&spec(family), &grid, &[&values], &options)?;
+        let estimates: Vec<String> = found.parameters.iter().map(|p| format!("{} {:.4}", p.name, p.value)).collect();
+        let seconds = begin.elapsed().as_secs_f64();
+        println!("| {family} | {:.2} | {} | {seconds:.1} |", found.evidence.log_evidence, estimates.join(", "));
+    }
+    Ok(())
+}
