@@ -108,11 +108,11 @@ impl Walker<'_> {
             log_likelihood: 0.0,
             kl: 0.0,
         };
-        for j in 0..n {
+        for (j, tilt) in tilts.iter().enumerate() {
             if j > 0 {
                 let (_, dt) = self.step(j);
                 x = self.motion(j, x, None).0;
-                x = self.jumps(&tilts[j], (j, dt), x, &mut tape, rng)?;
+                x = self.jumps(tilt, (j, dt), x, &mut tape, rng)?;
                 if !x.is_finite() {
                     let why = format!("the state at time {} is not finite; use shorter steps", self.chain.times()[j]);
                     return Err(Error::Numerical { what: "posterior path", why });
