@@ -87,7 +87,7 @@ class Model:
         progress: True for a bar, False for none, or a function of (iteration, maximum, ELBO, its standard error). Further
         options, such as init or iterations, are those of ``levytilt fit``.
         """
-        refuse_unknown("fit", options, ["solve", "model", "drift"], ["config"])
+        refuse_unknown("fit", options, ["solve", "paper", "model", "drift"], ["config"])
         if error_column and (column or columns):
             column, columns = None, [column] if column else list(columns or [])
             columns.append(error_column)

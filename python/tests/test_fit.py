@@ -230,3 +230,13 @@ def test_update_takes_in_rows_and_residuals_are_kept(tmp_path):
     assert bool(jump["alarm"][0]) and jump["jump_probability"][0] > 0.99
     assert fit.forecast(horizon=1.0).times[0] > 120.0
     assert fit.forecast(horizon=1.0).mean()[-1] > values[-1] + 400.0
+
+
+def test_the_published_method_has_its_keywords():
+    times = np.linspace(0.0, 1.0, 30)
+    known = {"alpha": 1.5, "scale": 1.0, "tau": 0.1, "observation_std": 0.2, "x0": 0.0}
+    model = lt.Model(noise="truncated-stable", **known)
+    fit = model.fit(times, np.sin(times), method="paper", paths=10, iterations=1, kl="series", gradient="published")
+    assert (fit.summary["method"], fit.summary["posterior"]) == ("paper", "variational")
+    with pytest.raises(lt.InputError, match="kl"):
+        model.fit(times, np.sin(times), kl="series")

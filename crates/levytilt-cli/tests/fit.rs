@@ -223,6 +223,10 @@ fn bad_records_end_with_a_result_or_a_reason() {
     at.refused("fit plain.csv --init sweep", &["--init", "--method neural"]);
     at.refused("fit plain.csv --method sweep --iterations 9", &["--iterations", "--method neural"]);
     at.refused("fit plain.csv --alongside", &["--alongside", "--method neural"]);
+    at.refused("fit plain.csv --kl series", &["--kl", "--method paper"]);
+    at.refused("fit plain.csv --method paper --kl sum", &["--kl", "sum"]);
+    at.refused("fit plain.csv --method paper --noise stable", &["--noise stable", "truncated-stable"]);
+    at.refused("fit plain.csv --method paper --alpha 1.5 --observation-std 0.1", &["scale", "must be given"]);
     at.refused("fit plain.csv --components 2", &["--components", "--method neural"]);
     at.refused("fit plain.csv --method neural --components 0", &["--components 0", "at least one"]);
     at.refused("fit plain.csv --noise auto --alpha 1.5", &["alpha", "family"]);
@@ -329,6 +333,22 @@ fn a_neural_potential_is_trained_and_kept() {
         assert!(at.read(&format!("{init}-networks/settings.toml")).contains("iterations = 3"));
         no_nan(&at, &format!("{init}-networks"));
     }
+}
+
+/// The published method from end to end: variational paths, a bound below the evidence, parameters of the drift learned.
+#[test]
+fn the_published_method_fits_a_record() {
+    let at = simulated();
+    let flags = "fit sim/data.csv --mu 1 --alpha 1.5 --scale 2 --observation-std 0.1 --tau 0.1 --x0 0 --method paper";
+    at.ok(&format!("{flags} --paths 16 --iterations 2 --out run"));
+    let summary = at.json("run/summary.json");
+    assert_eq!((&summary["method"], &summary["posterior"]), (&"paper".into(), &"variational".into()));
+    assert_eq!(summary["noise"], "truncated-stable");
+    assert!(summary["elbo"].as_f64().unwrap() < summary["log_evidence"].as_f64().unwrap());
+    assert!(summary["parameters"]["theta"]["estimate"].as_f64().unwrap() > 0.0);
+    assert!(at.path("run/model.safetensors").exists());
+    at.write("paper.toml", "[paper]\nlearning_rate = 2.0\n");
+    at.refused(&format!("{flags} --config paper.toml"), &["learning_rate = 2", "0 to 1"]);
 }
 
 /// Several bumps per time are kept with the networks, and go on with them.

@@ -216,6 +216,10 @@ fn identity_every_flag_of_fit_does_something() {
         ),
         (format!("{quick} --drift neural --noise gaussian --scale 3"), "--width 4|--depth 1"),
         (format!("{quick} {free} --method neural --iterations 2"), "--alongside|--components 2"),
+        (
+            format!("{quick} --method paper --iterations 2 --alpha 1.5 --scale 2 --observation-std 0.1 --tau 0.1"),
+            "--kl monte-carlo|--gradient published|--motion euler",
+        ),
     ];
     let tried: Vec<(&str, &str)> = tried.iter().map(|(base, flags)| (base.as_str(), *flags)).collect();
     tour(&at, "fit", &tried, &others);

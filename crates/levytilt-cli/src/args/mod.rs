@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use levytilt_run::failure::bad;
 use levytilt_run::report;
 use levytilt_run::settings::{DataSettings, DriftSettings, GridSettings, Init, Method, ModelSettings, Named, Settings};
-use levytilt_run::settings::{SimulateSettings, SolveSettings, method_parser, parse_parameter};
+use levytilt_run::settings::{PaperSettings, SimulateSettings, SolveSettings, method_parser, parse_parameter};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -190,7 +190,7 @@ pub struct FitArgs {
     /// Initialisation of method neural: cold, sweep, or the directory of a run [default: cold]
     #[arg(long, value_name = "WHERE", help_heading = "Solver")]
     pub init: Option<Init>,
-    /// Maximum number of iterations of method neural [default: 3000]
+    /// Maximum number of iterations of methods neural and paper [default: 3000]
     #[arg(long, value_name = "N", help_heading = "Solver")]
     pub iterations: Option<usize>,
     /// Mixture components per time in the message of method neural; more than one for sparse data [default: 1]
@@ -208,6 +208,9 @@ pub struct FitArgs {
     /// List moves between observations larger than X, beyond the drift, as jumps [default: the noise model's own jumps]
     #[arg(long, value_name = "X", help_heading = "Data")]
     pub jump_above: Option<f64>,
+    /// Choices of method paper.
+    #[command(flatten)]
+    pub paper: PaperSettings,
     /// Posterior paths and threads.
     #[command(flatten)]
     pub effort: EffortArgs,
@@ -478,6 +481,6 @@ impl FitArgs {
             threads,
             ..self.solve.clone()
         };
-        Settings { solve, ..self.record.settings() }
+        Settings { solve, paper: self.paper.clone(), ..self.record.settings() }
     }
 }

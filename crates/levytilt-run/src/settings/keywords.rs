@@ -6,19 +6,20 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{
-    DataSettings, DriftName, DriftSettings, GridSettings, ModelSettings, Settings, SimulateSettings, SolveSettings,
-    parameters,
+    DataSettings, DriftName, DriftSettings, GridSettings, ModelSettings, PaperSettings, Settings, SimulateSettings,
+    SolveSettings, parameters,
 };
 use crate::failure::{bad, brief};
 
 /// The sections that hold keywords: their names, their keys, and how a key and its value are tried.
-const SECTIONS: [Section; 6] = [
+const SECTIONS: [Section; 7] = [
     ("data", keys_of::<DataSettings>, tried::<DataSettings>),
     ("model", || keys_in(parameters::Section::Model), tried::<ModelSettings>),
     ("drift", || keys_in(parameters::Section::Drift), tried::<DriftSettings>),
     ("grid", keys_of::<GridSettings>, tried::<GridSettings>),
     ("simulate", keys_of::<SimulateSettings>, tried::<SimulateSettings>),
     ("solve", keys_of::<SolveSettings>, tried::<SolveSettings>),
+    ("paper", keys_of::<PaperSettings>, tried::<PaperSettings>),
 ];
 
 type Section = (&'static str, fn() -> Vec<String>, Try);

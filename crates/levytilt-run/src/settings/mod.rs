@@ -16,6 +16,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use levytilt::ErrorKind;
 use levytilt::drift::Formula;
 use levytilt::noise::FAMILIES;
+use levytilt_paper::published::{Gradient, Kl, Motion, PaperOptions};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -58,6 +59,9 @@ pub struct Settings {
     /// How to compute.
     #[serde(skip_serializing_if = "is_empty")]
     pub solve: SolveSettings,
+    /// The published method.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub paper: PaperSettings,
 }
 
 /// Whether a section says nothing, and so need not be saved.
@@ -213,6 +217,76 @@ pub struct SolveSettings {
     /// Threads, 0 = all cores
     #[arg(skip)]
     pub threads: Option<usize>,
+}
+
+/// `[paper]`: choices of method paper
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, Args)]
+#[serde(default, deny_unknown_fields)]
+pub struct PaperSettings {
+    /// Divergence of method paper: quadrature, series or monte-carlo [default: quadrature]
+    #[arg(long, value_name = "NAME", help_heading = "Solver", value_parser = named::<Kl>)]
+    pub kl: Option<Kl>,
+    /// Gradient of method paper: unbiased, or published (pathwise only) [default: unbiased]
+    #[arg(long, value_name = "NAME", help_heading = "Solver", value_parser = named::<Gradient>)]
+    pub gradient: Option<Gradient>,
+    /// Drift between jumps of method paper: flow or euler [default: flow]
+    #[arg(long, value_name = "NAME", help_heading = "Solver", value_parser = named::<Motion>)]
+    pub motion: Option<Motion>,
+    /// Draws of a Monte Carlo divergence
+    #[arg(skip)]
+    pub draws: Option<usize>,
+    /// Learning rate of the networks
+    #[arg(skip)]
+    pub learning_rate: Option<f64>,
+    /// Learning rate of the encoder of time
+    #[arg(skip)]
+    pub encoder_rate: Option<f64>,
+    /// Learning rate of the drift's parameters
+    #[arg(skip)]
+    pub drift_rate: Option<f64>,
+    /// Quantile of the layerwise rescaling, 0 for none
+    #[arg(skip)]
+    pub rescale: Option<f64>,
+    /// Weight of the penalty on the networks' parameters
+    #[arg(skip)]
+    pub ridge: Option<f64>,
+}
+
+impl PaperSettings {
+    /// The choices with their defaults; paths and seed are those of the fit.
+    ///
+    /// # Errors
+    /// A rate, quantile or weight outside its range.
+    pub fn options(&self, iterations: Option<usize>) -> Result<PaperOptions> {
+        let usual = PaperOptions::default();
+        let within = |name: &str, given: Option<f64>, usual: f64, most: f64| match given {
+            Some(value) if !(0.0..=most).contains(&value) => {
+                Err(bad(format!("[paper] {name} = {value}: give a number from 0 to {most}")))
+            }
+            given => Ok(given.unwrap_or(usual)),
+        };
+        if self.draws.is_some_and(|draws| draws < 2) {
+            return Err(bad("[paper] draws: give at least 2"));
+        }
+        Ok(PaperOptions {
+            iterations: iterations.unwrap_or(usual.iterations),
+            kl: self.kl.unwrap_or(usual.kl),
+            gradient: self.gradient.unwrap_or(usual.gradient),
+            motion: self.motion.unwrap_or(usual.motion),
+            draws: self.draws.unwrap_or(usual.draws),
+            rate: within("learning_rate", self.learning_rate, usual.rate, 1.0)?,
+            encoder_rate: within("encoder_rate", self.encoder_rate, usual.encoder_rate, 1.0)?,
+            drift_rate: within("drift_rate", self.drift_rate, usual.drift_rate, 1.0)?,
+            rescale: within("rescale", self.rescale, usual.rescale, 1.0)?,
+            ridge: within("ridge", self.ridge, usual.ridge, 1e3)?,
+            ..usual
+        })
+    }
+}
+
+/// A choice by its name in a settings file.
+fn named<T: serde::de::DeserializeOwned>(name: &str) -> std::result::Result<T, String> {
+    serde_json::from_value(serde_json::Value::String(name.into())).map_err(|error| error.to_string())
 }
 
 /// How time runs.

@@ -46,10 +46,10 @@ pub(super) fn find_for(
             let Beginning { model, parameters } = begin(spec, grid, columns, options.priors)?;
             Ok(found(finder.learn(&model, &parameters, (grid, columns), learn)?))
         }
-        None if learn.method == Method::Neural => Err(Error::Shape {
-            what: "method neural",
+        None if [Method::Neural, Method::Paper].contains(&learn.method) => Err(Error::Shape {
+            what: "method neural or paper",
             got: "no networks".into(),
-            expected: "a call through levytilt_paper::fit_neural, which trains them".into(),
+            expected: "a call through levytilt_paper, which trains them".into(),
         }),
         _ => find(spec, grid, columns, options.priors, learn),
     }

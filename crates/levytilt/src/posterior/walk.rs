@@ -31,16 +31,20 @@ struct Block {
 
 /// Paths drawn elsewhere: states and jumps by time and path, the random streams and the log weights by path.
 #[derive(Debug)]
-pub(crate) struct Made {
+pub struct Made {
+    /// Random streams.
     pub rngs: Vec<StreamRng>,
+    /// Log weights.
     pub sums: Vec<LogSum>,
+    /// States.
     pub states: Vec<f64>,
+    /// Whether the step that ends there was a jump.
     pub jumps: Vec<bool>,
 }
 
 impl Paths {
     /// Paths of a one-dimensional chain, drawn in blocks of [`BLOCK`] in order.
-    pub(crate) fn from_blocks(times: usize, blocks: Vec<Made>) -> Self {
+    pub fn from_blocks(times: usize, blocks: Vec<Made>) -> Self {
         let block = |made: Made| Block { rngs: made.rngs, sums: made.sums, states: made.states, jumps: made.jumps };
         Self { dim: 1, times, blocks: blocks.into_iter().map(block).collect() }
     }

@@ -43,7 +43,7 @@ pub fn expect(chain: &Chain, before: Option<Potentials>, method: Method, options
     let asked = |method| Choice { method, why: "as requested".into() };
     match method {
         // Networks are trained once the parameters are known; sweeps find the parameters.
-        Method::Sweep | Method::Neural => by_sweeps(chain, before, options, asked(method)),
+        Method::Sweep | Method::Neural | Method::Paper => by_sweeps(chain, before, options, asked(method)),
         Method::GaussianSum => by_sum(chain, options, asked(method)),
         Method::Grid => by_grid(chain, options, asked(method)),
         Method::Auto => choose(chain, before, options),

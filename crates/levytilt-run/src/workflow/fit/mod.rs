@@ -12,6 +12,7 @@ use levytilt::registry::{OBSERVATION_STD, X0, X0_STD};
 use levytilt::series::Observations;
 use levytilt::solve::{LearnOptions, ParameterPosterior};
 use levytilt_paper::potential::{FrameKind, NeuralPotentialSpec};
+use levytilt_paper::published::{PaperOptions, fit_paper};
 use levytilt_paper::training::{TrainOptions, Trained};
 use levytilt_paper::{NeuralFit, NeuralOptions, fit_neural};
 use std::time::Instant;
@@ -23,7 +24,7 @@ use crate::failure::bad;
 use crate::one_or_many::OneOrMany;
 use crate::settings::build_model::{latent_times, open_model};
 use crate::settings::season;
-use crate::settings::{DriftName, Init, Method, NoiseName, Settings, SolveSettings};
+use crate::settings::{DriftName, Init, Method, NoiseName, PaperSettings, Settings, SolveSettings};
 use crate::table::Table;
 use crate::table::time::Calendar;
 use crate::workflow::exact::locate;
@@ -73,14 +74,19 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         Some(Method::Neural) => Some(neural_options(solve)?),
         _ => None,
     };
+    let paper: Option<PaperOptions> = match solve.method {
+        Some(Method::Paper) => Some(settings.paper.options(solve.iterations)?),
+        _ => None,
+    };
     let started = Instant::now();
     let compute = || {
         let series = Observations::new(table.times.clone(), table.columns.clone(), table.names.clone())?;
         let grid = latent_times(&settings, series.times())?;
         let columns: Vec<&[f64]> = (0..series.dim()).map(|i| series.column(i)).collect();
-        let one = |spec: &Spec| match &neural {
-            Some(neural) => fit_neural(spec, (&grid, &columns), &options, neural),
-            None => Ok(NeuralFit { fit: fit(spec, &grid, &columns, &options)?, trained: None }),
+        let one = |spec: &Spec| match (&neural, &paper) {
+            (Some(neural), _) => fit_neural(spec, (&grid, &columns), &options, neural),
+            (_, Some(paper)) => fit_paper(spec, (&grid, &columns), &options, &NeuralPotentialSpec::default(), paper),
+            (None, None) => Ok(NeuralFit { fit: fit(spec, &grid, &columns, &options)?, trained: None }),
         };
         let found = match settings.noise() {
             // Skewed families are learned on the exact evidence only.
@@ -225,12 +231,20 @@ fn networks_of(solve: &SolveSettings) -> Result<Option<Trained>> {
 /// Write defaults into the settings, so that what is saved is what was computed, and refuse what cannot be done.
 fn settle(settings: &mut Settings) -> Result<()> {
     settings.model.drift.get_or_insert(DriftName::OU);
+    let method = *settings.solve.method.get_or_insert(Method::Auto);
+    if method == Method::Paper {
+        settle_paper(settings)?;
+    } else if settings.paper != PaperSettings::default() {
+        return Err(bad("--kl, --gradient, --motion and [paper] are for --method paper; give that, or leave them out"));
+    }
     settings.model.noise.get_or_insert(NoiseName::STABLE);
     let solve = &mut settings.solve;
-    if *solve.method.get_or_insert(Method::Auto) != Method::Neural {
+    if solve.iterations.is_some() && ![Method::Neural, Method::Paper].contains(&method) {
+        return Err(bad("--iterations is for --method neural and paper; give one too, or leave --iterations out"));
+    }
+    if method != Method::Neural {
         let given = [
             (solve.init.is_some(), "--init"),
-            (solve.iterations.is_some(), "--iterations"),
             (solve.components.is_some(), "--components"),
             (solve.alongside.is_some(), "--alongside"),
         ];
@@ -254,6 +268,31 @@ fn settle(settings: &mut Settings) -> Result<()> {
     solve.threads = None;
     Ok(())
 }
+
+/// The noise of method paper: truncated stable, at the published tau unless another is given.
+fn settle_paper(settings: &mut Settings) -> Result<()> {
+    const NOISE: &str = "truncated-stable";
+    if settings.model.noise.is_none() {
+        settings.model.noise = NoiseName::named(NOISE);
+    }
+    match settings.model.noise {
+        Some(noise) if noise.as_str() != NOISE => Err(bad(format!(
+            "--noise {noise}: method paper has {NOISE} noise; give --noise {NOISE}, leave --noise out, or use another \
+             method"
+        ))),
+        _ => {
+            if settings.model.values.get(TAU).is_none() {
+                settings.model.values.set(TAU, Some(PUBLISHED_TAU));
+            }
+            Ok(())
+        }
+    }
+}
+
+/// The smallest mixing radius of the paper.
+const PUBLISHED_TAU: f64 = 0.01;
+/// Its parameter.
+const TAU: &str = "tau";
 
 /// Mean and standard deviation of the start of every dimension.
 fn starts(fit: &Fit) -> (Vec<f64>, Vec<Option<f64>>) {

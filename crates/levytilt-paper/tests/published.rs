@@ -1,0 +1,139 @@
+//! Hold the published method to finite differences, to the exact evidence, and to exact thinning.
+
+use levytilt::drift::DriftFamily;
+use levytilt::drift::{NoDrift, Ou};
+use levytilt::fit::{FitOptions, PosteriorKind, Spec};
+use levytilt::noise::{Family, TruncatedStable};
+use levytilt::potential::Quadratic;
+use levytilt::series::TimeGrid;
+use levytilt::{Chain, Model, Start, exact, simulate, stream};
+use levytilt_paper::continuous::{JumpMeasure, TiltedProcess};
+use levytilt_paper::potential::NeuralPotentialSpec;
+use levytilt_paper::published::{Gradient, Kl, Motion, PaperOptions, RateTable, fit_paper, published_gradient};
+use rand::RngExt;
+
+fn model(theta: f64) -> Model {
+    let noise = TruncatedStable::new(1.5, 1.0, 0.05, 1.0).unwrap();
+    Model::new(Box::new(Ou::new(theta, 0.5).unwrap()), Box::new(noise), 0.2, Start::Fixed(0.0)).unwrap()
+}
+
+fn record() -> (Vec<f64>, Vec<f64>) {
+    let times: Vec<f64> = (0..=8).map(|j| f64::from(j) * 0.05).collect();
+    let values = simulate(&model(2.0), &times, 3).unwrap().observations;
+    (times, values)
+}
+
+fn potentials(values: &[f64]) -> Vec<[f64; 2]> {
+    (0..values.len()).map(|j| [1.0 + 0.2 * j as f64, values[j]]).collect()
+}
+
+fn bound(theta: f64, at: &[[f64; 2]], options: &PaperOptions) -> levytilt_paper::published::PublishedGradient {
+    let ((times, values), model) = (record(), model(theta));
+    let grid = TimeGrid::new(&times, Some(times.len() - 1)).unwrap();
+    published_gradient(&Chain::new(&model, &grid, &[&values]).unwrap(), at, options, 5).unwrap()
+}
+
+/// The three ways agree on the ELBO of the same potentials: series and quadrature to rounding, Monte Carlo within six
+/// standard errors; and the bound stays below the exact evidence of the same chain.
+#[test]
+fn statistics_the_elbo_stays_below_the_exact_evidence() {
+    let ((times, values), model) = (record(), model(2.0));
+    let grid = TimeGrid::new(&times, Some(times.len() - 1)).unwrap();
+    let evidence = exact::smooth(&model, &grid, &values, &exact::Options::default()).unwrap().log_evidence;
+    let at = potentials(&values);
+    let with = |kl: Kl| bound(2.0, &at, &PaperOptions { paths: 4000, kl, draws: 200, ..PaperOptions::default() }).bound;
+    let [quadrature, series, drawn] = [Kl::Quadrature, Kl::Series, Kl::MonteCarlo].map(with);
+    assert!((quadrature.elbo - series.elbo).abs() < 1e-6 * quadrature.elbo.abs(), "{quadrature:?} {series:?}");
+    assert!((quadrature.elbo - drawn.elbo).abs() < 6.0 * quadrature.std_error.hypot(drawn.std_error), "{drawn:?}");
+    assert!(quadrature.elbo < evidence + 3.0 * quadrature.std_error, "{quadrature:?} {evidence}");
+    assert!(evidence - quadrature.elbo < 60.0, "{quadrature:?} {evidence}");
+    let euler = bound(2.0, &at, &PaperOptions { paths: 4000, motion: Motion::Euler, ..PaperOptions::default() }).bound;
+    assert!((euler.elbo - quadrature.elbo).abs() < 2.0 + 6.0 * quadrature.std_error, "{euler:?} {quadrature:?}");
+}
+
+/// 300 random (a, δ): the table against the series, where that keeps its digits.
+#[test]
+fn identity_quadrature_and_series_agree() {
+    let mut rng = stream(9, 0);
+    let mut compared = 0;
+    for _ in 0..300 {
+        let alpha = 1.05 + 0.9 * rng.random::<f64>();
+        let measure = JumpMeasure::mixture(alpha, 1.0, 0.01, 1.0).unwrap();
+        let (a, delta) = ((6.0 * rng.random::<f64>() - 3.0).exp(), 4.0 * rng.random::<f64>() - 2.0);
+        let found = RateTable::new(&measure, a).at(delta).unwrap();
+        let tilted = measure.tilted(Quadratic::new(a, delta).unwrap(), 0.0);
+        if let Ok(series) = tilted.series() {
+            compared += 1;
+            assert!((found.divergence - series.divergence_rate).abs() < 1e-8 * (series.rate + series.divergence_rate));
+        }
+    }
+    assert!(compared > 100, "{compared}");
+}
+
+/// Algorithm 2 over one step of 40 parts against exact thinning, 4000 paths each: two-sample Kolmogorov–Smirnov statistic of
+/// the end state below 2.23√(2/n), which the same law exceeds once in 10⁴ seeds.
+#[test]
+fn statistics_paths_of_algorithm_2_have_the_law_of_exact_thinning() {
+    let (n, steps) = (4000, 40);
+    let measure = JumpMeasure::mixture(1.5, 1.0, 0.05, 1.0).unwrap();
+    let times: Vec<f64> = (0..=steps).map(|j| 0.005 * j as f64).collect();
+    let potential = Quadratic::new(1.5, 0.8).unwrap();
+    let drift = NoDrift::new(1).unwrap();
+    let process = TiltedProcess::new(&drift, measure).unwrap();
+    let mut thinned: Vec<f64> = (0..n)
+        .map(|k| {
+            let path = process.path(0.0, &times, &vec![potential; steps], &mut stream(1, k)).unwrap();
+            path.states[steps]
+        })
+        .collect();
+    let noise = TruncatedStable::new(1.5, 1.0, 0.05, 1.0).unwrap();
+    let model = Model::new(Box::new(drift), Box::new(noise), 0.2, Start::Fixed(0.0)).unwrap();
+    let grid = TimeGrid::new(&times, Some(times.len() - 1)).unwrap();
+    let values = vec![f64::NAN; times.len()];
+    let chain = Chain::new(&model, &grid, &[&values]).unwrap();
+    let at = vec![[1.5, 0.8]; times.len()];
+    let options = PaperOptions { paths: n as usize, ..PaperOptions::default() };
+    let paths = levytilt_paper::published::states(&chain, &at, &options, 2).unwrap();
+    let mut drawn: Vec<f64> = paths.iter().map(|path| path[steps]).collect();
+    thinned.sort_by(f64::total_cmp);
+    drawn.sort_by(f64::total_cmp);
+    let below = |sorted: &[f64], x: f64| sorted.partition_point(|&s| s <= x) as f64 / sorted.len() as f64;
+    let gap = thinned.iter().chain(&drawn).map(|&x| (below(&thinned, x) - below(&drawn, x)).abs()).fold(0.0, f64::max);
+    assert!(gap < 2.23 * (2.0 / n as f64).sqrt(), "{gap}");
+}
+
+/// A whole fit: the ELBO rises, the posterior is called what it is, and the same seed gives the same result; a free scale is
+/// refused.
+#[test]
+fn identity_a_fit_trains_and_repeats() {
+    let times: Vec<f64> = (0..=40).map(|j| f64::from(j) * 0.02).collect();
+    let values = simulate(&model(2.0), &times, 4).unwrap().observations;
+    let grid = TimeGrid::new(&times, Some(times.len() - 1)).unwrap();
+    let given = [("alpha", 1.5), ("scale", 1.0), ("tau", 0.05), ("observation_std", 0.2), ("mu", 0.5)];
+    let spec = Spec {
+        given: given.map(|(name, value)| (name.to_string(), value)).into_iter().collect(),
+        x0: Some(0.0),
+        ..Spec::new(DriftFamily::named("ou").unwrap(), Family::named("truncated-stable").unwrap())
+    };
+    let sizes =
+        NeuralPotentialSpec { references: 10, features: 8, width: 16, depth: 2, sharpness: 20.0, ..Default::default() };
+    for gradient in [Gradient::Unbiased, Gradient::Published] {
+        let paper =
+            PaperOptions { iterations: 20, rate: 3e-3, encoder_rate: 3e-3, gradient, ..PaperOptions::default() };
+        let options = FitOptions { paths: 32, ..FitOptions::default() };
+        let run = || fit_paper(&spec, (&grid, &[&values]), &options, &sizes, &paper).unwrap();
+        let (first, second) = (run(), run());
+        let trace = &first.trained.as_ref().unwrap().trace;
+        let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+        assert!(mean(&trace[15..]) > mean(&trace[..5]), "{gradient:?} {trace:?}");
+        assert_eq!(first.fit.posterior, PosteriorKind::Variational);
+        assert!(
+            first.fit.summary.elbo < first.fit.evidence.log_evidence + 3.0 * first.fit.summary.elbo_std_error + 1.0
+        );
+        assert!(first.fit.parameter("theta").unwrap().value > 0.0 && !first.fit.parameter("theta").unwrap().fixed);
+        assert_eq!(first.fit.summary.elbo.to_bits(), second.fit.summary.elbo.to_bits());
+    }
+    let free = Spec { given: spec.given.iter().filter(|(name, _)| *name != "scale").cloned().collect(), ..spec };
+    let error = fit_paper(&free, (&grid, &[&values]), &FitOptions::default(), &sizes, &PaperOptions::default());
+    assert!(error.unwrap_err().to_string().contains("scale"));
+}
