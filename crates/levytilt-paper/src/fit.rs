@@ -7,7 +7,7 @@ use levytilt::posterior::{Potentials, WeightSummary};
 use levytilt::progress::{self, Progress};
 use levytilt::series::TimeGrid;
 use levytilt::solve::{LearnOptions, Learned, Method, Parameter};
-use levytilt::{Chain, Model, Result};
+use levytilt::{Chain, Result, StateSpace};
 
 /// Sizes and training of the networks; paths and seed are those of the fit.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -74,7 +74,7 @@ impl PotentialFinder for Networks<'_> {
 
     fn learn(
         &mut self,
-        model: &Model,
+        model: &StateSpace,
         parameters: &[Parameter],
         data: (&TimeGrid, &[&[f64]]),
         options: &LearnOptions,

@@ -8,13 +8,13 @@ use levytilt::noise::Stable;
 use levytilt::posterior::{Potentials, WeightSummary, walk};
 use levytilt::potential::{GaussianSum, Potential, Quadratic};
 use levytilt::series::TimeGrid;
-use levytilt::{Chain, Dimension, Model, Start};
+use levytilt::{Chain, Dimension, Start, StateSpace};
 use levytilt_paper::training::bound_gradient;
 use nalgebra::{DMatrix, DVector};
 
 const PATHS: usize = 100_000;
 
-fn model(drift: Box<dyn Drift>) -> Model {
+fn model(drift: Box<dyn Drift>) -> StateSpace {
     let dimensions = (0..drift.dim())
         .map(|_| Dimension {
             noise: Box::new(Stable::new(1.5, 1.0).unwrap()),
@@ -23,7 +23,7 @@ fn model(drift: Box<dyn Drift>) -> Model {
             start: Start::Gaussian { mean: 0.2, std: 0.5 },
         })
         .collect();
-    Model::multivariate(drift, dimensions).unwrap()
+    StateSpace::multivariate(drift, dimensions).unwrap()
 }
 
 /// By dimension and time: bumps (ln π, a, c), the second and third wider than the first and to its sides.
@@ -48,7 +48,7 @@ fn potentials(bumps: &[Vec<Vec<[f64; 3]>>]) -> Potentials {
 }
 
 /// The bound with its standard error, from so many paths.
-fn bound(model: &Model, grid: &TimeGrid, columns: &[&[f64]], potentials: &Potentials, paths: usize) -> (f64, f64) {
+fn bound(model: &StateSpace, grid: &TimeGrid, columns: &[&[f64]], potentials: &Potentials, paths: usize) -> (f64, f64) {
     let chain = Chain::new(model, grid, columns).unwrap();
     let summary = WeightSummary::new(&walk(&chain, potentials, paths, 2).log_weights());
     (summary.elbo, summary.elbo_std_error)
@@ -175,7 +175,7 @@ fn statistics_slopes_in_networks_of_two_bumps_are_those_of_the_bound() {
 const SHORT: [f64; 5] = [0.1, f64::NAN, 0.9, 0.3, -0.2];
 
 /// An OU process seen four times.
-fn short_record() -> (Model, TimeGrid) {
+fn short_record() -> (StateSpace, TimeGrid) {
     let grid = TimeGrid::new(&[0.0, 0.1, 0.2, 0.4, 0.5], Some(1)).unwrap();
     (model(Box::new(Ou::new(1.5, 0.7).unwrap())), grid)
 }

@@ -5,7 +5,7 @@ use levytilt::noise::Stable;
 use levytilt::posterior::{WeightSummary, walk};
 use levytilt::series::TimeGrid;
 use levytilt::solve::{LearnOptions, SweepOptions, learn, parameters, robust_start, sweep};
-use levytilt::{Chain, Model, Start, exact, simulate};
+use levytilt::{Chain, Start, StateSpace, exact, simulate};
 use levytilt_paper::potential::{FrameKind, NeuralPotentialSpec};
 use levytilt_paper::training::{
     Checkpoint, Keeper, Rule, TrainOptions, Trained, Trainer, kept, learn_alongside, train,
@@ -13,9 +13,9 @@ use levytilt_paper::training::{
 use std::cell::RefCell;
 use std::rc::Rc;
 
-fn model() -> Model {
+fn model() -> StateSpace {
     let (drift, noise) = (Ou::new(3.0, 1.0).unwrap(), Stable::new(1.5, 2.0).unwrap());
-    Model::new(Box::new(drift), Box::new(noise), 0.1, Start::Fixed(0.0)).unwrap()
+    StateSpace::new(Box::new(drift), Box::new(noise), 0.1, Start::Fixed(0.0)).unwrap()
 }
 
 fn on_chain<T>(seed: u64, work: impl FnOnce(&Chain) -> T) -> T {
@@ -153,7 +153,7 @@ fn statistics_parameters_are_learned_along_with_the_networks() {
     let grid = TimeGrid::new(&times, Some(150)).unwrap();
     let start = || {
         let (drift, noise) = (Ou::new(1.0, 0.0).unwrap(), Stable::new(1.5, 1.0).unwrap());
-        Model::new(Box::new(drift), Box::new(noise), 0.1, Start::Fixed(0.0)).unwrap()
+        StateSpace::new(Box::new(drift), Box::new(noise), 0.1, Start::Fixed(0.0)).unwrap()
     };
     let mut free = parameters(&start());
     [2, 4].into_iter().for_each(|k| free[k].fixed = true);
@@ -178,7 +178,7 @@ fn statistics_parameters_are_learned_along_with_the_networks() {
 #[test]
 fn statistics_two_bumps_say_more_than_one_where_data_are_sparse() {
     let (drift, noise) = (DoubleWell::new(1.0, 1.0).unwrap(), Stable::new(1.5, 2.0).unwrap());
-    let model = Model::new(Box::new(drift), Box::new(noise), 0.1, Start::Fixed(0.0)).unwrap();
+    let model = StateSpace::new(Box::new(drift), Box::new(noise), 0.1, Start::Fixed(0.0)).unwrap();
     let times: Vec<f64> = (0..=120).map(|j| f64::from(j) * 0.05).collect();
     let mut values = simulate(&model, &times, 1).unwrap().observations;
     values.iter_mut().enumerate().filter(|(j, _)| j % 12 != 0).for_each(|(_, value)| *value = f64::NAN);

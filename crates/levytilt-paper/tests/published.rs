@@ -6,15 +6,15 @@ use levytilt::fit::{FitOptions, PosteriorKind, Spec};
 use levytilt::noise::{Family, TruncatedStable};
 use levytilt::potential::Quadratic;
 use levytilt::series::TimeGrid;
-use levytilt::{Chain, Model, Start, exact, simulate, stream};
+use levytilt::{Chain, Start, StateSpace, exact, simulate, stream};
 use levytilt_paper::continuous::{JumpMeasure, TiltedProcess};
 use levytilt_paper::potential::NeuralPotentialSpec;
 use levytilt_paper::published::{Gradient, Kl, Motion, PaperOptions, RateTable, fit_paper, published_gradient};
 use rand::RngExt;
 
-fn model(theta: f64) -> Model {
+fn model(theta: f64) -> StateSpace {
     let noise = TruncatedStable::new(1.5, 1.0, 0.05, 1.0).unwrap();
-    Model::new(Box::new(Ou::new(theta, 0.5).unwrap()), Box::new(noise), 0.2, Start::Fixed(0.0)).unwrap()
+    StateSpace::new(Box::new(Ou::new(theta, 0.5).unwrap()), Box::new(noise), 0.2, Start::Fixed(0.0)).unwrap()
 }
 
 fn record() -> (Vec<f64>, Vec<f64>) {
@@ -87,7 +87,7 @@ fn statistics_paths_of_algorithm_2_have_the_law_of_exact_thinning() {
         })
         .collect();
     let noise = TruncatedStable::new(1.5, 1.0, 0.05, 1.0).unwrap();
-    let model = Model::new(Box::new(drift), Box::new(noise), 0.2, Start::Fixed(0.0)).unwrap();
+    let model = StateSpace::new(Box::new(drift), Box::new(noise), 0.2, Start::Fixed(0.0)).unwrap();
     let grid = TimeGrid::new(&times, Some(times.len() - 1)).unwrap();
     let values = vec![f64::NAN; times.len()];
     let chain = Chain::new(&model, &grid, &[&values]).unwrap();

@@ -13,7 +13,7 @@ use levytilt::posterior::{Potentials, walk};
 use levytilt::potential::{Potential, Quadratic};
 use levytilt::series::TimeGrid;
 use levytilt::tilt::{LogSum, TiltTable, TiltedStep};
-use levytilt::{Chain, Model, Start, StreamRng, simulate, stream};
+use levytilt::{Chain, Start, StateSpace, StreamRng, simulate, stream};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -74,7 +74,7 @@ fn exp_loop() -> f64 {
 
 /// Model and data: OU with θ = 3, μ = 1, stable noise of scale 2.
 struct Problem {
-    model: Model,
+    model: StateSpace,
     grid: TimeGrid,
     truth: Vec<f64>,
 }
@@ -83,7 +83,7 @@ impl Problem {
     fn new(alpha: f64) -> Self {
         let drift = Box::new(Ou::new(3.0, 1.0).expect("valid parameters"));
         let noise = Box::new(Stable::new(alpha, 2.0).expect("valid parameters"));
-        let model = Model::new(drift, noise, 0.1, Start::Fixed(0.0)).expect("valid model");
+        let model = StateSpace::new(drift, noise, 0.1, Start::Fixed(0.0)).expect("valid model");
         let times: Vec<f64> = (0..=STEPS).map(|j| j as f64 * SPAN / STEPS as f64).collect();
         let truth = simulate(&model, &times, 1).expect("finite path").path;
         let grid = TimeGrid::new(&times, Some(STEPS)).expect("valid times");

@@ -8,7 +8,7 @@ use levytilt::fit::{FitOptions, Spec, fit};
 use levytilt::noise::Family;
 use levytilt::series::TimeGrid;
 use levytilt::solve::{LearnOptions, Method};
-use levytilt::{Model, Start, simulate};
+use levytilt::{Start, StateSpace, simulate};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -75,7 +75,8 @@ fn row(record: &Record) -> String {
     let drift = DriftFamily::named(record.drift.0).expect("a drift");
     let noise = Family::named(record.noise.0).expect("a noise");
     let build = (drift.build(&record.drift.1), noise.build(&record.noise.1));
-    let model = Model::new(build.0.expect("valid"), build.1.expect("valid"), 0.1, Start::Fixed(0.0)).expect("valid");
+    let model =
+        StateSpace::new(build.0.expect("valid"), build.1.expect("valid"), 0.1, Start::Fixed(0.0)).expect("valid");
     let values = simulate(&model, &record.times, 7).expect("finite path").observations;
     let seen: Vec<usize> = (0..values.len()).step_by(record.every).collect();
     let pick = |from: &[f64]| seen.iter().map(|&j| from[j]).collect::<Vec<f64>>();

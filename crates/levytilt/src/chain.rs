@@ -3,7 +3,7 @@
 use crate::drift::Drift;
 use crate::noise::{NodeCache, Nodes};
 use crate::series::TimeGrid;
-use crate::{Error, ErrorLaw, Model, Result, Start};
+use crate::{Error, ErrorLaw, Result, Start, StateSpace};
 use std::sync::Arc;
 
 /// A model on a grid with its data: x_j = flow(x_{j−1}) + J_j for j ≥ 1, and x_0 from its start.
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// every sum over steps in this crate runs over j = 0, 1, …, steps.
 #[derive(Debug)]
 pub struct Chain<'a> {
-    model: &'a Model,
+    model: &'a StateSpace,
     grid: &'a TimeGrid,
     lengths: Vec<f64>,
     /// Per dimension and time: nodes of the step that ends there.
@@ -35,7 +35,7 @@ impl<'a> Chain<'a> {
     }
 
     /// Lay out a model; `columns` holds one value per observation row for each dimension, NaN where missing.
-    pub fn new(model: &'a Model, grid: &'a TimeGrid, columns: &[&[f64]]) -> Result<Self> {
+    pub fn new(model: &'a StateSpace, grid: &'a TimeGrid, columns: &[&[f64]]) -> Result<Self> {
         if columns.len() != model.dim() {
             return Err(Error::Shape {
                 what: "observations",
@@ -84,7 +84,7 @@ impl<'a> Chain<'a> {
     }
 
     /// The model.
-    pub fn model(&self) -> &Model {
+    pub fn model(&self) -> &StateSpace {
         self.model
     }
 

@@ -3,7 +3,7 @@
 
 use crate::posterior::{Marginal, systematic, weighted_marginal};
 use crate::solve::{ParameterLaw, parameters, rebuild};
-use crate::{Error, Model, Result, StreamRng, stream};
+use crate::{Error, Result, StateSpace, StreamRng, stream};
 use rand::{Rng, RngExt};
 use rayon::prelude::*;
 
@@ -79,7 +79,12 @@ const MOST_DRAWS: usize = 100;
 ///
 /// # Errors
 /// Times that are not ahead or not increasing; no end states; a state too large for an `f64`.
-pub fn forecast(model: &Model, ends: (&[f64], &[f64]), times: &[f64], options: &ForecastOptions) -> Result<Forecast> {
+pub fn forecast(
+    model: &StateSpace,
+    ends: (&[f64], &[f64]),
+    times: &[f64],
+    options: &ForecastOptions,
+) -> Result<Forecast> {
     follow(std::slice::from_ref(model), ends, times, options)
 }
 
@@ -125,7 +130,7 @@ pub struct WeightedDraws<'a> {
 /// # Errors
 /// As for [`forecast`]; no draws, or draws of another size than their places and weights; a draw that is no model.
 pub fn forecast_resampled(
-    model: &Model,
+    model: &StateSpace,
     drawn: WeightedDraws,
     ends: (&[f64], &[f64]),
     times: &[f64],
@@ -149,13 +154,13 @@ pub fn forecast_resampled(
         places.iter().zip(&draws[draw]).for_each(|(&place, &value)| values[place] = value);
         rebuild(model, &values)
     };
-    let models = chosen.into_iter().map(model_of).collect::<Result<Vec<Model>>>()?;
+    let models = chosen.into_iter().map(model_of).collect::<Result<Vec<StateSpace>>>()?;
     follow(&models, ends, times, options)
 }
 
 /// Paths that follow the `models`, at least one and alike but for their parameters, in turn.
 fn follow(
-    models: &[Model],
+    models: &[StateSpace],
     (ends, weights): (&[f64], &[f64]),
     times: &[f64],
     options: &ForecastOptions,
@@ -182,7 +187,7 @@ fn follow(
 }
 
 /// Add observation noise to the states of a path, as for values yet to be seen.
-fn observe(model: &Model, states: &mut [f64], rng: &mut StreamRng) {
+fn observe(model: &StateSpace, states: &mut [f64], rng: &mut StreamRng) {
     for state in states.chunks_exact_mut(model.dim()) {
         for (x, dimension) in state.iter_mut().zip(&model.dimensions) {
             *x += dimension.draw_error(None, rng);
@@ -217,7 +222,7 @@ fn series(place: &str, problem: String) -> Error {
 }
 
 fn one_path(
-    model: &Model,
+    model: &StateSpace,
     start: &[f64],
     times: &[f64],
     options: &ForecastOptions,

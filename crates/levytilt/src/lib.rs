@@ -4,22 +4,24 @@
 //! crate: **noise is a vector of variances, the posterior is a message from the future, a step is a Kalman update with a
 //! random gain.**
 //!
-//! Simulate a jumping path, see it with errors, and compute its evidence and posterior without approximation:
+//! Four names are enough for most: a [`Series`], a [`Model`], its [`Fit`] and a [`Forecast`].
 //!
 //! ```
-//! use levytilt::{Model, Start, drift::Ou, exact::{Options, smooth}, noise::Stable, series::TimeGrid, simulate};
+//! use levytilt::{Horizon, Model, Series, drift::Ou, noise::Stable};
 //!
-//! let model = Model::new(Box::new(Ou::new(3.0, 1.0)?), Box::new(Stable::new(1.5, 2.0)?), 0.1, Start::Fixed(0.0))?;
-//! let times: Vec<f64> = (0..=200).map(|j| 0.01 * f64::from(j)).collect();
-//! let seen = simulate(&model, &times, 1)?.observations;
-//! let found = smooth(&model, &TimeGrid::new(&times, None)?, &seen, &Options::default())?;
-//! println!("log evidence {:.3}, last state {:.2} ± {:.2}", found.log_evidence, found.mean[200], found.sd[200]);
+//! # let times: Vec<f64> = (0..60).map(|j| 0.1 * f64::from(j)).collect();
+//! # let values: Vec<f64> = (0..60).map(|j| (0.7 * f64::from(j)).sin() + if j > 40 { 3.0 } else { 0.0 }).collect();
+//! let fit = Model::new(Ou::learned(), Stable::learned()).hold("observation_std", 0.1).fit(&Series::new(&times, &values)?)?;
+//! let ahead = fit.forecast(Horizon::Span(2.5))?;
+//! println!("log evidence {:.2}, median ahead {:.2}", fit.evidence.log_evidence, ahead.marginal(0, 0, &[0.5]).quantiles[0]);
 //! # Ok::<(), levytilt::Error>(())
 //! ```
 //!
+//! The rest is for those who look inside. A [`StateSpace`] is a model with a value for every parameter:
+//!
 //! | module | what it is for |
 //! |---|---|
-//! | [`noise`], [`drift`] | what a [`Model`] is made of |
+//! | [`noise`], [`drift`] | what a [`StateSpace`] is made of |
 //! | [`series`] | times, missing values, the grid of latent times |
 //! | [`exact`] | evidence and posterior in one dimension, without approximation |
 //! | [`solve`], [`posterior`] | posterior paths in any dimension, parameters learned from them |
@@ -37,7 +39,7 @@ mod error_law;
 pub mod exact;
 pub mod fit;
 pub mod forecast;
-pub mod front;
+mod front;
 pub mod general;
 pub mod law;
 mod model;
@@ -57,7 +59,8 @@ pub mod tilt;
 pub use chain::Chain;
 pub use error::{Error, Result};
 pub use error_law::{ErrorKind, ErrorLaw, Errors};
-pub use model::{Dimension, Model, Start};
+pub use front::{Estimate, Fit, Forecast, Horizon, Model, Series};
+pub use model::{Dimension, Start, StateSpace};
 pub use rng::{StreamRng, stream};
 pub use simulate::{Simulated, simulate};
 pub use solve::progress;

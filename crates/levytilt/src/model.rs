@@ -84,15 +84,15 @@ impl Dimension {
 
 /// A model with all its parameters.
 #[derive(Debug)]
-pub struct Model {
+pub struct StateSpace {
     /// Motion without noise.
     pub drift: Box<dyn Drift>,
     /// The dimensions, as many as the drift has.
     pub dimensions: Vec<Dimension>,
 }
 
-impl Model {
-    /// A one-dimensional model, checked as in [`Model::multivariate`].
+impl StateSpace {
+    /// A one-dimensional model, checked as in [`StateSpace::multivariate`].
     pub fn new(drift: Box<dyn Drift>, noise: Box<dyn Noise>, observation_std: f64, start: Start) -> Result<Self> {
         Self::multivariate(drift, vec![Dimension { noise, observation_std, errors: Errors::default(), start }])
     }

@@ -2,7 +2,7 @@
 
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::model::{Model, Start};
+use crate::model::{Start, StateSpace};
 use crate::rng::{StreamRng, stream};
 use crate::series::check_times;
 use crate::{Error, Result};
@@ -30,7 +30,7 @@ impl Simulated {
 /// The path of dimension i comes from stream 2i of `seed` and its observation errors from stream 2i + 1, so that the
 /// same seed gives the same path whatever the observation error is. A state too large for an `f64` (possible for α far
 /// below 1) is an [`Error::Numerical`] that names its time.
-pub fn simulate(model: &Model, times: &[f64], seed: u64) -> Result<Simulated> {
+pub fn simulate(model: &StateSpace, times: &[f64], seed: u64) -> Result<Simulated> {
     check_times(times)?;
     let dim = model.dim();
     let mut rngs: Vec<StreamRng> = (0..dim).map(|i| stream(seed, 2 * i as u64)).collect();
@@ -53,7 +53,7 @@ fn draw_start(start: Start, rng: &mut StreamRng) -> f64 {
 }
 
 /// One step of length `dt` from the state `from` at `time`.
-fn step(model: &Model, time: f64, dt: f64, from: &[f64], to: &mut [f64], rngs: &mut [StreamRng]) -> Result<()> {
+fn step(model: &StateSpace, time: f64, dt: f64, from: &[f64], to: &mut [f64], rngs: &mut [StreamRng]) -> Result<()> {
     model.drift.check_step(dt)?;
     model.drift.flow(time, dt, from, to);
     for ((to, dimension), rng) in to.iter_mut().zip(&model.dimensions).zip(rngs) {
@@ -69,7 +69,7 @@ fn step(model: &Model, time: f64, dt: f64, from: &[f64], to: &mut [f64], rngs: &
     Err(Error::Numerical { what: "simulation", why })
 }
 
-fn observe(model: &Model, path: &[f64], seed: u64) -> Vec<f64> {
+fn observe(model: &StateSpace, path: &[f64], seed: u64) -> Vec<f64> {
     let mut rngs: Vec<StreamRng> = (0..model.dim()).map(|i| stream(seed, 2 * i as u64 + 1)).collect();
     let error = |k: usize| {
         let (dimension, rng) = (&model.dimensions[k % model.dim()], &mut rngs[k % model.dim()]);
@@ -90,9 +90,9 @@ mod tests {
     use crate::noise::Stable;
     use crate::{Dimension, Errors};
 
-    fn ou_stable(start: Start) -> Model {
+    fn ou_stable(start: Start) -> StateSpace {
         let (drift, noise) = (Ou::new(3.0, 1.0).unwrap(), Stable::new(1.5, 2.0).unwrap());
-        Model::new(Box::new(drift), Box::new(noise), 0.1, start).unwrap()
+        StateSpace::new(Box::new(drift), Box::new(noise), 0.1, start).unwrap()
     }
 
     #[test]
@@ -116,7 +116,7 @@ mod tests {
             errors: Errors::default(),
             start: Start::Fixed(0.0),
         };
-        let two = Model::multivariate(Box::new(drift), vec![dimension(0.1), dimension(0.3)]).unwrap();
+        let two = StateSpace::multivariate(Box::new(drift), vec![dimension(0.1), dimension(0.3)]).unwrap();
         let times = [0.0, 0.1, 0.4, 0.5];
         let both = simulate(&two, &times, 1).unwrap();
         assert_eq!(both.column(0), simulate(&one, &times, 1).unwrap().observations);
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn a_state_beyond_floating_point_is_an_error() {
         // At index 0.04 a step in a thousand is larger than 10^75 scales; a scale of 1e250 takes it beyond an f64.
-        let model = Model::new(
+        let model = StateSpace::new(
             Box::new(NoDrift::new(1).unwrap()),
             Box::new(Stable::new(0.04, 1e250).unwrap()),
             0.1,

@@ -4,13 +4,13 @@ use levytilt::drift::{DoubleWell, Drift, Ou};
 use levytilt::noise::Stable;
 use levytilt::series::TimeGrid;
 use levytilt::solve::{LearnOptions, Learned, Method, SweepOptions, learn, parameters};
-use levytilt::{Model, Start, simulate};
+use levytilt::{Start, StateSpace, simulate};
 
 /// Learn the first parameter of the drift from every n-th of 100 steps.
 fn learned(drift: fn(f64) -> Box<dyn Drift>, every: usize, method: Method) -> Learned {
     let model = |first: f64| {
         let noise = Box::new(Stable::new(1.5, 1.0).unwrap());
-        Model::new(drift(first), noise, 0.1, Start::Fixed(0.0)).unwrap()
+        StateSpace::new(drift(first), noise, 0.1, Start::Fixed(0.0)).unwrap()
     };
     let times: Vec<f64> = (0..=100).map(|j| 0.05 * f64::from(j)).collect();
     let seen = simulate(&model(4.0), &times, 2).unwrap().observations;

@@ -4,7 +4,7 @@ use levytilt::drift::{DoubleWell, Drift, Ou};
 use levytilt::exact::{Options, log_evidence, smooth};
 use levytilt::noise::{Family, Noise, PlusBrownian};
 use levytilt::series::TimeGrid;
-use levytilt::{Model, Start, stream};
+use levytilt::{Start, StateSpace, stream};
 use rand_distr::{Distribution, StandardNormal};
 
 const STEPS: usize = 200;
@@ -58,7 +58,7 @@ fn halving_the_spacing_changes_nothing() {
             let dense = simulate(drift.as_ref(), noise.as_ref(), &times, 0.1);
             let values: Vec<f64> = noise.parameters().iter().map(|(_, value)| *value).collect();
             let noise = noise.with_parameters(&values).unwrap();
-            let model = Model::new(drift, noise, 0.1, Start::Fixed(0.5)).unwrap();
+            let model = StateSpace::new(drift, noise, 0.1, Start::Fixed(0.5)).unwrap();
             for every in [1, 10] {
                 let values: Vec<f64> =
                     dense.iter().enumerate().map(|(i, &y)| if i % every == 0 { y } else { f64::NAN }).collect();

@@ -4,10 +4,10 @@ use levytilt::drift::Ou;
 use levytilt::noise::{Gaussian, Noise, Stable};
 use levytilt::series::TimeGrid;
 use levytilt::solve::{LearnOptions, Learned, SweepOptions, learn, parameters};
-use levytilt::{Model, Start, simulate};
+use levytilt::{Start, StateSpace, simulate};
 
-fn model(theta: f64, mu: f64, noise: impl Noise + 'static) -> Model {
-    Model::new(Box::new(Ou::new(theta, mu).unwrap()), Box::new(noise), 0.1, Start::Fixed(0.0)).unwrap()
+fn model(theta: f64, mu: f64, noise: impl Noise + 'static) -> StateSpace {
+    StateSpace::new(Box::new(Ou::new(theta, mu).unwrap()), Box::new(noise), 0.1, Start::Fixed(0.0)).unwrap()
 }
 
 fn stable(scale: f64) -> Stable {
@@ -15,7 +15,7 @@ fn stable(scale: f64) -> Stable {
 }
 
 /// Drift and noise of `start`, learned from data of θ = 1.4, μ = −14; the error of observation is known.
-fn learned(start: Model, seed: u64) -> Learned {
+fn learned(start: StateSpace, seed: u64) -> Learned {
     let times: Vec<f64> = (0..=600).map(|j| j as f64 * 0.01).collect();
     let values = simulate(&model(1.4, -14.0, stable(1.5)), &times, seed).unwrap().observations;
     let mut free = parameters(&start);

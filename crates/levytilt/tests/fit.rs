@@ -7,7 +7,7 @@ use levytilt::fit::{Fit, FitOptions, PosteriorKind, Spec, fit, parameter_posteri
 use levytilt::forecast::{ForecastOptions, Target, forecast};
 use levytilt::noise::Family;
 use levytilt::series::TimeGrid;
-use levytilt::{Model, Result, Start, simulate};
+use levytilt::{Result, Start, StateSpace, simulate};
 
 fn spec(drift: &str, noise: &str) -> Spec {
     Spec::new(DriftFamily::named(drift).unwrap(), Family::named(noise).unwrap())
@@ -21,7 +21,7 @@ fn even_times(steps: usize, dt: f64) -> Vec<f64> {
 fn ou_data(noise: &str, values: &[f64], times: &[f64], seed: u64) -> Vec<f64> {
     let drift = DriftFamily::named("ou").unwrap().build(&[3.0, 1.0]).unwrap();
     let noise = Family::named(noise).unwrap().build(values).unwrap();
-    simulate(&Model::new(drift, noise, 0.1, Start::Fixed(0.0)).unwrap(), times, seed).unwrap().observations
+    simulate(&StateSpace::new(drift, noise, 0.1, Start::Fixed(0.0)).unwrap(), times, seed).unwrap().observations
 }
 
 fn all_finite(fit: &Fit) {

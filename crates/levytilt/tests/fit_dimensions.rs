@@ -5,7 +5,7 @@ use levytilt::exact;
 use levytilt::fit::{Fit, FitOptions, Spec, fit};
 use levytilt::noise::{Family, Gaussian};
 use levytilt::series::TimeGrid;
-use levytilt::{Dimension, Model, Start, simulate};
+use levytilt::{Dimension, Start, StateSpace, simulate};
 use nalgebra::{DMatrix, DVector};
 
 fn spec(drift: &str, noise: &str) -> Spec {
@@ -55,7 +55,7 @@ fn identity_strangers_are_learned_as_if_alone() {
     assert!((both.evidence.log_evidence - exact).abs() < 4.0 * both.evidence.std_error, "{:?} {exact}", both.evidence);
 }
 
-fn coupled_model() -> Model {
+fn coupled_model() -> StateSpace {
     let matrix = DMatrix::from_row_slice(2, 2, &[-2.0, 3.0, 0.0, -1.0]);
     let drift = Linear::new(matrix, DVector::from_vec(vec![1.0, 0.0])).unwrap();
     let dimension = |scale| Dimension {
@@ -64,7 +64,7 @@ fn coupled_model() -> Model {
         errors: levytilt::Errors::default(),
         start: Start::Fixed(0.0),
     };
-    Model::multivariate(Box::new(drift), vec![dimension(0.5), dimension(1.0)]).unwrap()
+    StateSpace::multivariate(Box::new(drift), vec![dimension(0.5), dimension(1.0)]).unwrap()
 }
 
 /// The coupled model fitted to 500 steps of itself, with the error of observation given or not.

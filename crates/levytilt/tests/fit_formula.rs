@@ -4,12 +4,12 @@ use levytilt::drift::{DriftFamily, Formula};
 use levytilt::fit::{Fit, FitOptions, Spec, fit};
 use levytilt::noise::Family;
 use levytilt::series::TimeGrid;
-use levytilt::{Model, Start, simulate};
+use levytilt::{Start, StateSpace, simulate};
 
 fn record(drift: &str, values: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let drift = DriftFamily::named(drift).unwrap().build(values).unwrap();
     let noise = Family::named("stable").unwrap().build(&[1.6, 0.7]).unwrap();
-    let model = Model::new(drift, noise, 0.1, Start::Fixed(0.5)).unwrap();
+    let model = StateSpace::new(drift, noise, 0.1, Start::Fixed(0.5)).unwrap();
     let times: Vec<f64> = (0..=250).map(|k| 0.1 * f64::from(k)).collect();
     let series = simulate(&model, &times, 5).unwrap();
     (times, series.observations)

@@ -4,11 +4,11 @@ use levytilt::drift::Ou;
 use levytilt::forecast::{ForecastOptions, Target, WeightedDraws, forecast, forecast_drawn, forecast_resampled};
 use levytilt::noise::{Gaussian, Stable};
 use levytilt::solve::ParameterLaw;
-use levytilt::{Model, Start};
+use levytilt::{Start, StateSpace};
 
-fn model() -> Model {
+fn model() -> StateSpace {
     let (drift, noise) = (Ou::new(3.0, 1.0).unwrap(), Stable::new(1.5, 2.0).unwrap());
-    Model::new(Box::new(drift), Box::new(noise), 0.1, Start::Fixed(0.0)).unwrap()
+    StateSpace::new(Box::new(drift), Box::new(noise), 0.1, Start::Fixed(0.0)).unwrap()
 }
 
 const OPTIONS: ForecastOptions =
@@ -67,7 +67,7 @@ fn identity_drawn_parameters_do_not_depend_on_threads_and_nothing_to_draw_change
 #[test]
 fn statistics_drawn_parameters_add_their_variance() {
     let (drift, noise) = (Ou::new(3.0, 1.0).unwrap(), Gaussian::new(2.0).unwrap());
-    let model = Model::new(Box::new(drift), Box::new(noise), 0.1, Start::Fixed(0.0)).unwrap();
+    let model = StateSpace::new(Box::new(drift), Box::new(noise), 0.1, Start::Fixed(0.0)).unwrap();
     let law = ParameterLaw::new(&model, &[MU], &[1.0], &[]).unwrap();
     let variance = |ahead: levytilt::forecast::Forecast| ahead.marginal(0, 0, &[]).sd.powi(2);
     let own = 4.0 * 0.01 / (1.0 - f64::exp(-0.06));
@@ -81,7 +81,7 @@ fn statistics_drawn_parameters_add_their_variance() {
 fn drawn_parameters_that_lead_too_far_are_named() {
     let drift = levytilt::drift::Linear::line(0.1, 0.0).unwrap();
     let noise = Box::new(Gaussian::new(2.0).unwrap());
-    let model = Model::new(Box::new(drift), noise, 0.1, Start::Fixed(0.0)).unwrap();
+    let model = StateSpace::new(Box::new(drift), noise, 0.1, Start::Fixed(0.0)).unwrap();
     let law = ParameterLaw::new(&model, &[0], &[1e6], &[]).unwrap();
     let error = forecast_drawn(&law, (&[1.0], &[1.0]), &[15.0], &OPTIONS).unwrap_err().to_string();
     assert!(error.contains("drawn") && error.contains("estimates"), "{error}");
@@ -93,7 +93,7 @@ fn drawn_parameters_that_lead_too_far_are_named() {
 #[test]
 fn statistics_observations_are_states_and_their_noise() {
     let noise = Stable::new(1.5, 2.0).unwrap();
-    let model = Model::new(Box::new(Ou::new(3.0, 1.0).unwrap()), Box::new(noise), 0.5, Start::Fixed(0.0)).unwrap();
+    let model = StateSpace::new(Box::new(Ou::new(3.0, 1.0).unwrap()), Box::new(noise), 0.5, Start::Fixed(0.0)).unwrap();
     let ask =
         |target| forecast(&model, (&[0.0], &[1.0]), &[10.1, 10.2], &ForecastOptions { target, ..OPTIONS }).unwrap();
     let (states, seen) = (ask(Target::States), ask(Target::Observations));
@@ -109,7 +109,7 @@ fn statistics_observations_are_states_and_their_noise() {
 /// never taken.
 #[test]
 fn identity_resampled_parameters_are_those_with_weight() {
-    let (model, ends, times): (Model, _, _) = (model(), (&[0.0][..], &[1.0][..]), [10.1]);
+    let (model, ends, times): (StateSpace, _, _) = (model(), (&[0.0][..], &[1.0][..]), [10.1]);
     let plain = forecast(&model, ends, &times, &OPTIONS).unwrap();
     let draws = [vec![1.0], vec![1e6], vec![1.0]];
     let drawn = WeightedDraws { places: &[MU], draws: &draws, weights: &[0.25, 0.0, 0.75] };

@@ -7,7 +7,7 @@ use levytilt::posterior::{WeightSummary, walk};
 use levytilt::potential::Potential;
 use levytilt::series::TimeGrid;
 use levytilt::solve::{GaussianSumOptions, gaussian_sum};
-use levytilt::{Chain, Dimension, Model, Start, simulate};
+use levytilt::{Chain, Dimension, Start, StateSpace, simulate};
 
 const STEPS: usize = 300;
 
@@ -20,14 +20,14 @@ fn ou() -> Box<dyn Drift> {
 }
 
 /// Values of a simulated path at every `every`-th time, missing elsewhere.
-fn sparse(model: &Model, every: usize, seed: u64) -> Vec<f64> {
+fn sparse(model: &StateSpace, every: usize, seed: u64) -> Vec<f64> {
     let seen = simulate(model, &times(), seed).unwrap().observations;
     seen.iter().enumerate().map(|(j, &y)| if j % every == 0 { y } else { f64::NAN }).collect()
 }
 
 /// Exact evidence minus the bound of the filter's paths.
 fn gap(drift: Box<dyn Drift>, noise: Box<dyn Noise>, every: usize, seed: u64) -> f64 {
-    let model = Model::new(drift, noise, 0.1, Start::Gaussian { mean: 0.0, std: 0.5 }).unwrap();
+    let model = StateSpace::new(drift, noise, 0.1, Start::Gaussian { mean: 0.0, std: 0.5 }).unwrap();
     let values = sparse(&model, every, seed);
     let grid = TimeGrid::new(&times(), Some(STEPS)).unwrap();
     let exact = exact::log_evidence(&model, &grid, &values, &exact::Options::default()).unwrap();
@@ -39,7 +39,7 @@ fn gap(drift: Box<dyn Drift>, noise: Box<dyn Noise>, every: usize, seed: u64) ->
 #[test]
 fn identity_gaussian_noise_needs_one_bump_and_gives_the_kalman_evidence() {
     for start in [Start::Fixed(0.0), Start::Gaussian { mean: 0.3, std: 0.5 }] {
-        let model = Model::new(ou(), Box::new(Gaussian::new(1.5).unwrap()), 0.1, start).unwrap();
+        let model = StateSpace::new(ou(), Box::new(Gaussian::new(1.5).unwrap()), 0.1, start).unwrap();
         let values = sparse(&model, 7, 4);
         let grid = TimeGrid::new(&times(), Some(STEPS)).unwrap();
         let chain = Chain::new(&model, &grid, &[&values]).unwrap();
@@ -80,7 +80,7 @@ fn statistics_sparse_jumps_with_an_atom_are_close_to_exact() {
 #[test]
 fn statistics_dimensions_add_up() {
     let noise = || Box::new(Stable::new(1.6, 2.0).unwrap());
-    let one = Model::new(ou(), noise(), 0.1, Start::Fixed(0.0)).unwrap();
+    let one = StateSpace::new(ou(), noise(), 0.1, Start::Fixed(0.0)).unwrap();
     let columns = [sparse(&one, 10, 6), sparse(&one, 10, 7)];
     let grid = TimeGrid::new(&times(), Some(STEPS)).unwrap();
     let exact: f64 =
@@ -88,7 +88,7 @@ fn statistics_dimensions_add_up() {
     let errors = levytilt::Errors::default;
     let dimension = || Dimension { noise: noise(), observation_std: 0.1, errors: errors(), start: Start::Fixed(0.0) };
     let drift = Box::new(Ou::diagonal(vec![3.0; 2], vec![1.0; 2]).unwrap());
-    let both = Model::multivariate(drift, vec![dimension(), dimension()]).unwrap();
+    let both = StateSpace::multivariate(drift, vec![dimension(), dimension()]).unwrap();
     let chain = Chain::new(&both, &grid, &[&columns[0], &columns[1]]).unwrap();
     let potentials = gaussian_sum(&chain, &GaussianSumOptions::default()).unwrap();
     let bound = WeightSummary::new(&walk(&chain, &potentials, 200, 1).log_weights()).elbo;
@@ -97,7 +97,7 @@ fn statistics_dimensions_add_up() {
 
 #[test]
 fn identity_options_are_checked() {
-    let model = Model::new(ou(), Box::new(Gaussian::new(1.0).unwrap()), 0.1, Start::Fixed(0.0)).unwrap();
+    let model = StateSpace::new(ou(), Box::new(Gaussian::new(1.0).unwrap()), 0.1, Start::Fixed(0.0)).unwrap();
     let grid = TimeGrid::new(&times(), Some(STEPS)).unwrap();
     let values = sparse(&model, 7, 4);
     let chain = Chain::new(&model, &grid, &[&values]).unwrap();

@@ -6,7 +6,7 @@ use levytilt::noise::{CompoundPoisson, Gaussian, Nodes, Noise, Stable};
 use levytilt::posterior::{Paths, WeightSummary, jump_law, marginals};
 use levytilt::series::TimeGrid;
 use levytilt::solve::grid;
-use levytilt::{Chain, Model, Start, simulate};
+use levytilt::{Chain, Start, StateSpace, simulate};
 
 const PATHS: usize = 4000;
 const GAUSSIAN: Start = Start::Gaussian { mean: 0.3, std: 0.5 };
@@ -20,7 +20,7 @@ fn stable(alpha: f64) -> Box<dyn Noise> {
 }
 
 /// Times that are not even, an observation at all of them but every `every`-th kept alone.
-fn data(model: &Model, steps: usize, every: usize, seed: u64) -> (TimeGrid, Vec<f64>) {
+fn data(model: &StateSpace, steps: usize, every: usize, seed: u64) -> (TimeGrid, Vec<f64>) {
     let times: Vec<f64> = (0..=steps).map(|j| 0.01 * j as f64 + 0.003 * ((j % 7) as f64 / 7.0)).collect();
     let mut values = simulate(model, &times, seed).unwrap().observations;
     (0..=steps).filter(|j| j % every != 0).for_each(|j| values[j] = f64::NAN);
@@ -32,7 +32,7 @@ fn data(model: &Model, steps: usize, every: usize, seed: u64) -> (TimeGrid, Vec<
 #[test]
 fn statistics_linear_gaussian_paths_have_the_moments_of_kalman() {
     for start in [Start::Fixed(0.2), GAUSSIAN] {
-        let model = Model::new(ou(), Box::new(Gaussian::new(1.5).unwrap()), 0.1, start).unwrap();
+        let model = StateSpace::new(ou(), Box::new(Gaussian::new(1.5).unwrap()), 0.1, start).unwrap();
         let (times, mut values) = data(&model, 200, 1, 4);
         values[50..80].fill(f64::NAN);
         values[190..].fill(f64::NAN);
@@ -84,7 +84,7 @@ fn assert_quantiles(paths: &Paths, exact: &exact::Smoothed, levels: &[f64]) {
 #[test]
 fn statistics_sparse_double_well_has_the_exact_marginals() {
     let drift = Box::new(DoubleWell::new(4.0, 1.0).unwrap());
-    let model = Model::new(drift, stable(1.5), 0.1, Start::Fixed(0.5)).unwrap();
+    let model = StateSpace::new(drift, stable(1.5), 0.1, Start::Fixed(0.5)).unwrap();
     let (times, mut values) = data(&model, 220, 20, 11);
     values[201..].fill(f64::NAN);
     let options = Options { quantiles: vec![0.01, 0.1, 0.5, 0.8, 0.97], ..Options::default() };
@@ -106,7 +106,7 @@ fn statistics_sparse_double_well_has_the_exact_marginals() {
 #[test]
 fn statistics_atoms_and_jumps_of_compound_poisson_noise() {
     let noise = || Box::new(CompoundPoisson::new(3.0, 1.0).unwrap());
-    let model = Model::new(ou(), noise(), 0.1, GAUSSIAN).unwrap();
+    let model = StateSpace::new(ou(), noise(), 0.1, GAUSSIAN).unwrap();
     let (times, values) = data(&model, 150, 2, 5);
     let options = Options { quantiles: vec![0.1, 0.5, 0.9], ..Options::default() };
     let exact = exact::smooth(&model, &times, &values, &options).unwrap();
@@ -163,7 +163,7 @@ fn assert_jumps(paths: &Paths, chain: &Chain) {
 
 #[test]
 fn statistics_jump_flags_have_the_law_of_the_node_given_the_increment() {
-    let model = Model::new(ou(), stable(1.4), 0.1, Start::Fixed(0.0)).unwrap();
+    let model = StateSpace::new(ou(), stable(1.4), 0.1, Start::Fixed(0.0)).unwrap();
     let (times, values) = data(&model, 200, 1, 6);
     let found = grid(&model, &times, &values, &Options::default(), PATHS, 4).unwrap();
     assert_jumps(&found.paths, &Chain::new(&model, &times, &[&values]).unwrap());
@@ -173,7 +173,7 @@ fn statistics_jump_flags_have_the_law_of_the_node_given_the_increment() {
 /// evidence: 5 standard errors, false alarm 1e-6.
 #[test]
 fn statistics_weights_correct_a_narrow_domain() {
-    let model = Model::new(ou(), stable(1.3), 0.1, Start::Fixed(0.0)).unwrap();
+    let model = StateSpace::new(ou(), stable(1.3), 0.1, Start::Fixed(0.0)).unwrap();
     let (times, values) = data(&model, 60, 20, 3);
     let right = exact::log_evidence(&model, &times, &values, &Options::default()).unwrap();
     let span = values.iter().filter(|y| !y.is_nan()).fold((0.0f64, 0.0f64), |(lo, hi), y| (lo.min(*y), hi.max(*y)));
@@ -189,7 +189,7 @@ fn statistics_weights_correct_a_narrow_domain() {
 
 #[test]
 fn identity_paths_do_not_depend_on_threads() {
-    let model = Model::new(ou(), stable(1.5), 0.1, GAUSSIAN).unwrap();
+    let model = StateSpace::new(ou(), stable(1.5), 0.1, GAUSSIAN).unwrap();
     let (times, values) = data(&model, 60, 3, 8);
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -207,7 +207,7 @@ fn identity_paths_do_not_depend_on_threads() {
 
 #[test]
 fn identity_jump_law_of_a_known_jump() {
-    let model = Model::new(ou(), stable(1.6), 0.1, Start::Fixed(1.0)).unwrap();
+    let model = StateSpace::new(ou(), stable(1.6), 0.1, Start::Fixed(1.0)).unwrap();
     let times: Vec<f64> = (0..=100).map(|j| 0.01 * f64::from(j)).collect();
     let values: Vec<f64> =
         (0..=100).map(|j| if j < 60 { 1.0 } else { 1.0 + 8.0 * (-0.03 * f64::from(j - 60)).exp() }).collect();
@@ -231,7 +231,7 @@ fn identity_jump_law_of_a_known_jump() {
 
 #[test]
 fn errors_name_what_is_wrong() {
-    let model = Model::new(ou(), stable(1.5), 0.1, Start::Fixed(0.0)).unwrap();
+    let model = StateSpace::new(ou(), stable(1.5), 0.1, Start::Fixed(0.0)).unwrap();
     let (times, values) = data(&model, 10, 1, 1);
     let none = grid(&model, &times, &values, &Options::default(), 0, 1).unwrap_err();
     assert!(none.to_string().contains("paths = 0"), "{none}");

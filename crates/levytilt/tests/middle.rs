@@ -4,11 +4,11 @@ use levytilt::drift::Ou;
 use levytilt::noise::{Gaussian, Noise, Stable};
 use levytilt::series::TimeGrid;
 use levytilt::solve::{LearnOptions, Parameter, Prior, learn, parameters};
-use levytilt::{Model, Start, exact, simulate};
+use levytilt::{Start, StateSpace, exact, simulate};
 
-fn model(noise: &dyn Noise, [theta, mu]: [f64; 2]) -> Model {
+fn model(noise: &dyn Noise, [theta, mu]: [f64; 2]) -> StateSpace {
     let noise = noise.with_parameters(&noise.parameters().iter().map(|p| p.1).collect::<Vec<f64>>()).unwrap();
-    Model::new(Box::new(Ou::new(theta, mu).unwrap()), noise, 0.1, Start::Fixed(0.0)).unwrap()
+    StateSpace::new(Box::new(Ou::new(theta, mu).unwrap()), noise, 0.1, Start::Fixed(0.0)).unwrap()
 }
 
 /// Shift of rate and level, and mean less maximum of their posterior by sums over a grid of exact evidences, both in

@@ -8,7 +8,7 @@ use levytilt::law::{Parametrization, StableLaw};
 use levytilt::noise::{Family, Noise, SkewedStable};
 use levytilt::series::TimeGrid;
 use levytilt::solve::Method;
-use levytilt::{Model, Start, stream};
+use levytilt::{Start, StateSpace, stream};
 use rand_distr::{Distribution, StandardNormal};
 use std::f64::consts::PI;
 
@@ -198,7 +198,7 @@ fn golden_exact_grid_agrees_with_a_fourier_filter() {
         let mut values = vec![f64::NAN];
         values.extend(seen);
         let drift = Box::new(Ou::new(theta, mu).unwrap());
-        let model = Model::new(drift, noise, sigma, Start::Fixed(x0)).unwrap();
+        let model = StateSpace::new(drift, noise, sigma, Start::Fixed(x0)).unwrap();
         let got = log_evidence(&model, &grid, &values, &Options::default()).unwrap();
         assert!((got - want).abs() < 0.05, "{name}: grid {got}, Fourier {want}");
     }
@@ -226,7 +226,7 @@ fn identity_without_skew_the_evidence_is_that_of_the_symmetric_family() {
         let (grid, seen) = record(skewed.as_ref(), (0.8, 0.5), 0.4, 0.2, 40);
         let evidence = |noise: Box<dyn Noise>| {
             let start = Start::Gaussian { mean: 0.5, std: 1.0 };
-            let model = Model::new(Box::new(Ou::new(0.8, 0.5).unwrap()), noise, 0.2, start).unwrap();
+            let model = StateSpace::new(Box::new(Ou::new(0.8, 0.5).unwrap()), noise, 0.2, start).unwrap();
             log_evidence(&model, &grid, &seen, &Options::default()).unwrap()
         };
         let symmetric = build(name.trim_start_matches("skewed-"), &values[..values.len() - 1]);

@@ -8,7 +8,7 @@ use levytilt::series::TimeGrid;
 use levytilt::solve::{
     GaussianSumOptions, LearnOptions, SweepOptions, gaussian_sum, learn, parameters, robust_start, sweep,
 };
-use levytilt::{Chain, Dimension, Model, Start, simulate};
+use levytilt::{Chain, Dimension, Start, StateSpace, simulate};
 
 const STEPS: usize = 400;
 
@@ -24,8 +24,8 @@ fn double_well() -> Box<dyn Drift> {
     Box::new(DoubleWell::new(1.0, 1.0).unwrap())
 }
 
-fn model(drift: Box<dyn Drift>, noise: Box<dyn Noise>, start: Start) -> Model {
-    Model::new(drift, noise, 0.1, start).unwrap()
+fn model(drift: Box<dyn Drift>, noise: Box<dyn Noise>, start: Start) -> StateSpace {
+    StateSpace::new(drift, noise, 0.1, start).unwrap()
 }
 
 /// Gaussian noise and a linear drift: the robust start is the exact posterior, so every path has the same weight.
@@ -132,7 +132,7 @@ fn statistics_uncoupled_dimensions_add_up() {
             start: Start::Fixed(0.0),
         })
         .collect();
-    let model = Model::multivariate(drift, dimensions).unwrap();
+    let model = StateSpace::multivariate(drift, dimensions).unwrap();
     let columns: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
     let chain = Chain::new(&model, &grid, &columns).unwrap();
     let swept = sweep(&chain, robust_start(&chain).unwrap(), &SweepOptions::default()).unwrap();
@@ -150,7 +150,7 @@ fn statistics_learning_finds_the_truth() {
     let times: Vec<f64> = (0..=1000).map(|j| j as f64 * 0.01).collect();
     let values = simulate(&truth, &times, 11).unwrap().observations;
     let grid = TimeGrid::new(&times, Some(1000)).unwrap();
-    let start = Model::new(
+    let start = StateSpace::new(
         Box::new(Ou::new(1.0, 0.0).unwrap()),
         Box::new(Stable::new(1.7, 1.0).unwrap()),
         0.2,

@@ -5,13 +5,13 @@ use levytilt::noise::Stable;
 use levytilt::progress::{Progress, watched};
 use levytilt::series::TimeGrid;
 use levytilt::solve::{LearnOptions, Learned, SweepOptions, learn, parameters};
-use levytilt::{Model, Start, simulate};
+use levytilt::{Start, StateSpace, simulate};
 use std::{cell::RefCell, ops::ControlFlow, rc::Rc};
 
 fn learned(last: usize) -> (Learned, Vec<(usize, Vec<f64>)>) {
     let model = |theta: f64| {
         let (drift, noise) = (Ou::new(theta, 1.0).unwrap(), Stable::new(1.6, 1.5).unwrap());
-        Model::new(Box::new(drift), Box::new(noise), 0.1, Start::Fixed(0.0)).unwrap()
+        StateSpace::new(Box::new(drift), Box::new(noise), 0.1, Start::Fixed(0.0)).unwrap()
     };
     let times: Vec<f64> = (0..=60).map(|j| 0.01 * f64::from(j)).collect();
     let seen = simulate(&model(3.0), &times, 1).unwrap().observations;

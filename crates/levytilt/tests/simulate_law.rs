@@ -2,7 +2,7 @@
 
 use levytilt::drift::Ou;
 use levytilt::noise::Stable;
-use levytilt::{Model, Start, simulate};
+use levytilt::{Start, StateSpace, simulate};
 
 const THETA: f64 = 3.0;
 const MU: f64 = 1.0;
@@ -55,7 +55,7 @@ fn ends_of_ou_paths_are_stable() {
     for steps in [1, 10] {
         let times: Vec<f64> = (0..=steps).map(|k| k as f64 * TIME / steps as f64).collect();
         let (drift, noise) = (Ou::new(THETA, MU).unwrap(), Stable::new(ALPHA, ETA).unwrap());
-        let model = Model::new(Box::new(drift), Box::new(noise), 0.1, Start::Fixed(START)).unwrap();
+        let model = StateSpace::new(Box::new(drift), Box::new(noise), 0.1, Start::Fixed(START)).unwrap();
         let location = MU + (START - MU) * (-THETA * TIME).exp();
         let scale = end_scale(steps);
         let mut ends: Vec<f64> = (0..PATHS as u64)

@@ -9,7 +9,7 @@ use levytilt::potential::Quadratic;
 use levytilt::series::TimeGrid;
 use levytilt::solve::{SweepOptions, robust_start, sweep};
 use levytilt::tilt::TiltedStep;
-use levytilt::{Chain, Model, Result, Start, simulate, stream};
+use levytilt::{Chain, Result, Start, StateSpace, simulate, stream};
 use levytilt_paper::continuous::{Brownian, Generator, JumpMeasure, JumpSize, TiltedMeasure};
 
 fn main() -> Result<()> {
@@ -220,7 +220,7 @@ fn diffusion_gap(alpha: f64, truncated: bool, seed: u64) -> Result<[f64; 2]> {
         false => Box::new(Stable::new(alpha, 2.0)?),
     };
     let noise = PlusBrownian::new(jumps, 0.5)?;
-    let model = Model::new(Box::new(Ou::new(3.0, 1.0)?), Box::new(noise), 0.1, Start::Fixed(0.0))?;
+    let model = StateSpace::new(Box::new(Ou::new(3.0, 1.0)?), Box::new(noise), 0.1, Start::Fixed(0.0))?;
     let times: Vec<f64> = (0..=1000).map(|j| f64::from(j) * 0.01).collect();
     let values = simulate(&model, &times, seed)?.observations;
     let grid = TimeGrid::new(&times, Some(1000))?;

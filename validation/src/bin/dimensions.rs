@@ -7,7 +7,7 @@ use levytilt::exact;
 use levytilt::fit::{Fit, FitOptions, NetworkSize, Spec, fit};
 use levytilt::noise::{Family, Stable};
 use levytilt::series::TimeGrid;
-use levytilt::{Dimension, Model, Result, Start, simulate};
+use levytilt::{Dimension, Result, Start, StateSpace, simulate};
 use levytilt_validation::memory::memory;
 use nalgebra::{DMatrix, DVector};
 use std::time::Instant;
@@ -49,7 +49,7 @@ fn stable() -> &'static Family {
     Family::named("stable").unwrap_or(&levytilt::noise::FAMILIES[0])
 }
 
-fn columns(model: &Model, grid: &TimeGrid, seed: u64) -> Result<Vec<Vec<f64>>> {
+fn columns(model: &StateSpace, grid: &TimeGrid, seed: u64) -> Result<Vec<Vec<f64>>> {
     let seen = simulate(model, grid.times(), seed)?;
     Ok((0..model.dim()).map(|i| seen.column(i)).collect())
 }
@@ -99,7 +99,7 @@ fn cost(grid: &TimeGrid) -> Result<()> {
 }
 
 /// A ring of ten: each is pulled to its neighbour, with heavy-tailed noise.
-fn ring(dim: usize) -> Result<Model> {
+fn ring(dim: usize) -> Result<StateSpace> {
     let matrix = DMatrix::from_fn(dim, dim, |i, j| match (dim + j - i) % dim {
         0 => -3.0,
         1 => 2.0,
@@ -114,7 +114,7 @@ fn ring(dim: usize) -> Result<Model> {
             start: Start::Fixed(0.0),
         });
     }
-    Model::multivariate(Box::new(Linear::new(matrix, DVector::zeros(dim))?), dimensions)
+    StateSpace::multivariate(Box::new(Linear::new(matrix, DVector::zeros(dim))?), dimensions)
 }
 
 /// A network of width 32 for the ring, and what it costs.
@@ -141,7 +141,7 @@ fn network(grid: &TimeGrid) -> Result<()> {
 }
 
 /// Root mean square error of the drift over the root mean square of the true one.
-fn drift_error(found: &Fit, truth: &Model, seen: &[Vec<f64>]) -> f64 {
+fn drift_error(found: &Fit, truth: &StateSpace, seen: &[Vec<f64>]) -> f64 {
     let (dim, dt) = (seen.len(), 1e-4);
     let velocity = |drift: &dyn Drift, x: &[f64]| -> Vec<f64> {
         let mut out = vec![0.0; dim];

@@ -8,7 +8,7 @@ use levytilt::drift::DriftFamily;
 use levytilt::fit::{Fit, FitOptions, Spec, fit};
 use levytilt::noise::Family;
 use levytilt::series::TimeGrid;
-use levytilt::{ErrorKind, Model, Start, drift::Ou, noise::Stable, simulate, stream};
+use levytilt::{ErrorKind, Start, StateSpace, drift::Ou, noise::Stable, simulate, stream};
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 
@@ -67,7 +67,7 @@ fn main() -> Result<()> {
     let argument = |k: usize, usual: usize| std::env::args().nth(k).map_or(Ok(usual), |text| text.parse());
     let (records, steps) = (argument(1, 10)?, argument(2, 1000)?);
     let (drift, noise) = (Ou::new(3.0, 1.0)?, Stable::new(1.5, 2.0)?);
-    let model = Model::new(Box::new(drift), Box::new(noise), OBSERVATION_STD, Start::Fixed(0.0))?;
+    let model = StateSpace::new(Box::new(drift), Box::new(noise), OBSERVATION_STD, Start::Fixed(0.0))?;
     let times: Vec<f64> = (0..=steps).map(|j| STEP * j as f64).collect();
     let grid = TimeGrid::new(&times, Some(steps))?;
     let rows = ["clean, gaussian", "2% gross, gaussian", "2% gross, student", "2% gross, outliers"];

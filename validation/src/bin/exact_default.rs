@@ -6,7 +6,7 @@ use levytilt::fit::{Fit, FitOptions, Spec, fit};
 use levytilt::noise::Family;
 use levytilt::series::TimeGrid;
 use levytilt::solve::{LearnOptions, Method, parameters, rebuild};
-use levytilt::{Model, Result, Start, drift, simulate};
+use levytilt::{Result, Start, StateSpace, drift, simulate};
 use std::time::Instant;
 
 fn main() -> Result<()> {
@@ -46,13 +46,13 @@ const FAMILIES: [(&str, &[f64]); 7] = [
     ("gaussian", &[2.0]),
 ];
 
-fn model(kind: &str, family: &str, values: &[f64]) -> Result<Model> {
+fn model(kind: &str, family: &str, values: &[f64]) -> Result<StateSpace> {
     let drift: Box<dyn drift::Drift> = match kind {
         "ou" => Box::new(drift::Ou::new(3.0, 1.0)?),
         _ => Box::new(drift::DoubleWell::new(4.0, 2.0)?),
     };
     let noise = Family::named(family).expect("a family").build(values)?;
-    Model::new(drift, noise, 0.1, Start::Fixed(0.0))
+    StateSpace::new(drift, noise, 0.1, Start::Fixed(0.0))
 }
 
 fn spec(kind: &str, family: &str) -> Spec {
@@ -60,7 +60,7 @@ fn spec(kind: &str, family: &str) -> Spec {
 }
 
 /// A record of `steps` steps of 0.01, one time in `every` observed.
-fn record(model: &Model, steps: usize, every: usize, seed: u64) -> Result<(TimeGrid, Vec<f64>)> {
+fn record(model: &StateSpace, steps: usize, every: usize, seed: u64) -> Result<(TimeGrid, Vec<f64>)> {
     let times: Vec<f64> = (0..=steps).map(|j| 0.01 * j as f64).collect();
     let mut seen = simulate(model, &times, seed)?.observations;
     seen.iter_mut().enumerate().filter(|(j, _)| j % every != 0).for_each(|(_, y)| *y = f64::NAN);

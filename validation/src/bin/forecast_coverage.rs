@@ -9,7 +9,7 @@ use levytilt::fit::{FitOptions, Spec, fit};
 use levytilt::forecast::{ForecastOptions, Target};
 use levytilt::noise::Family;
 use levytilt::series::TimeGrid;
-use levytilt::{Model, Start, simulate};
+use levytilt::{Start, StateSpace, simulate};
 
 /// Times fitted, and times forecast.
 const SEEN: usize = 201;
@@ -42,7 +42,7 @@ fn record(std: f64, seed: u64) -> Result<[f64; 2]> {
     let (Some(drift), Some(noise)) = (DriftFamily::named("ou"), Family::named("stable")) else {
         anyhow::bail!("the registry has no ou or no stable");
     };
-    let model = Model::new(drift.build(&[1.0, 1.0])?, noise.build(&[1.7, 1.0])?, std, Start::Fixed(1.0))?;
+    let model = StateSpace::new(drift.build(&[1.0, 1.0])?, noise.build(&[1.7, 1.0])?, std, Start::Fixed(1.0))?;
     let times: Vec<f64> = (0..SEEN + AHEAD).map(|k| k as f64 * STEP).collect();
     let values = simulate(&model, &times, seed)?.observations;
     let grid = TimeGrid::new(&times[..SEEN], Some(1))?;

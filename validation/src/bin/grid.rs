@@ -8,7 +8,7 @@ use levytilt::drift::{DoubleWell, Drift, Ou};
 use levytilt::noise::Stable;
 use levytilt::posterior::{WeightSummary, marginals};
 use levytilt::series::TimeGrid;
-use levytilt::{Model, Result, Start, exact, simulate, solve};
+use levytilt::{Result, Start, StateSpace, exact, simulate, solve};
 use std::time::Instant;
 
 const STEPS: usize = 1000;
@@ -35,7 +35,7 @@ fn row(name: &str, alpha: f64, every: usize, count: usize) -> Result<()> {
         "ou" => Box::new(Ou::new(3.0, 1.0)?),
         _ => Box::new(DoubleWell::new(1.0, 1.0)?),
     };
-    let model = Model::new(drift, Box::new(Stable::new(alpha, 2.0)?), 0.1, Start::Fixed(0.0))?;
+    let model = StateSpace::new(drift, Box::new(Stable::new(alpha, 2.0)?), 0.1, Start::Fixed(0.0))?;
     let times: Vec<f64> = (0..=STEPS).map(|j| j as f64 * 0.01).collect();
     let mut values = simulate(&model, &times, 1)?.observations;
     (0..=STEPS).filter(|j| j % every != 0).for_each(|j| values[j] = f64::NAN);

@@ -12,7 +12,7 @@ use levytilt::potential::{Potential, Quadratic};
 use levytilt::series::TimeGrid;
 use levytilt::solve::robust_start;
 use levytilt::tilt::TiltedStep;
-use levytilt::{Chain, Model, Result, Start, exact, stream};
+use levytilt::{Chain, Result, Start, StateSpace, exact, stream};
 use levytilt_paper::continuous::JumpSize;
 use rand_distr::{Distribution, StandardNormal};
 use std::f64::consts::PI;
@@ -61,7 +61,7 @@ fn case(alpha: f64, slope: f64, seed: u64) -> Result<[f64; 3]> {
     chain.values = chain.simulate(&noise, seed);
     let evidence = chain.log_evidence();
     // Start as if γ were 1: the robust smoother takes large steps for jumps, which they are.
-    let model = Model::new(Box::new(Ou::new(3.0, 1.0)?), Box::new(noise), SIGHT, Start::Fixed(0.0))?;
+    let model = StateSpace::new(Box::new(Ou::new(3.0, 1.0)?), Box::new(noise), SIGHT, Start::Fixed(0.0))?;
     let times: Vec<f64> = (0..=STEPS).map(|j| j as f64 * DT).collect();
     let grid = TimeGrid::new(&times, None)?;
     let start = robust_start(&Chain::new(&model, &grid, &[&chain.values])?)?;

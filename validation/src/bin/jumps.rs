@@ -6,7 +6,7 @@ use levytilt::fit::{FitOptions, Spec, fit};
 use levytilt::noise::{Family, Stable};
 use levytilt::residuals::Residuals;
 use levytilt::series::TimeGrid;
-use levytilt::{Model, Result, Start, simulate};
+use levytilt::{Result, Start, StateSpace, simulate};
 use rayon::prelude::*;
 use std::time::Instant;
 
@@ -37,8 +37,8 @@ fn main() -> Result<()> {
 /// Jumps listed, with their probability and whether they are true; how many of the probable ones are; and true jumps in all.
 type Listed = (Vec<(f64, bool)>, usize, usize);
 
-fn truth(alpha: f64, error: f64) -> Result<Model> {
-    Model::new(Box::new(Ou::new(3.0, 1.0)?), Box::new(Stable::new(alpha, SCALE)?), error, Start::Fixed(0.0))
+fn truth(alpha: f64, error: f64) -> Result<StateSpace> {
+    StateSpace::new(Box::new(Ou::new(3.0, 1.0)?), Box::new(Stable::new(alpha, SCALE)?), error, Start::Fixed(0.0))
 }
 
 fn times(rows: usize) -> Vec<f64> {

@@ -7,7 +7,7 @@ use levytilt::drift::DoubleWell;
 use levytilt::exact::{Options, log_evidence};
 use levytilt::noise::{Gaussian, Noise, Stable};
 use levytilt::series::TimeGrid;
-use levytilt::{Model, Result, Start};
+use levytilt::{Result, Start, StateSpace};
 
 /// Times in kyr relative to 1950 and 4.7 − ln Ca, glacial part, forward in time, as in the demo.
 fn record() -> (Vec<f64>, Vec<f64>) {
@@ -25,7 +25,7 @@ fn record() -> (Vec<f64>, Vec<f64>) {
 /// Log evidence of a double well; parameters are theta1, theta2, observation_std, then those of the noise.
 fn evidence(p: &[f64], noise: Box<dyn Noise>, grid: &TimeGrid, values: &[f64]) -> Result<f64> {
     let start = Start::Gaussian { mean: values[0], std: 10.0 * p[2] };
-    let model = Model::new(Box::new(DoubleWell::new(p[0], p[1])?), noise, p[2], start)?;
+    let model = StateSpace::new(Box::new(DoubleWell::new(p[0], p[1])?), noise, p[2], start)?;
     log_evidence(&model, grid, values, &Options::default())
 }
 

@@ -6,7 +6,7 @@ use levytilt::drift::{NoDrift, Ou};
 use levytilt::noise::TruncatedStable;
 use levytilt::potential::Quadratic;
 use levytilt::series::TimeGrid;
-use levytilt::{Chain, Model, Start, exact, simulate, stream};
+use levytilt::{Chain, Start, StateSpace, exact, simulate, stream};
 use levytilt_paper::continuous::{JumpMeasure, TiltedProcess};
 use levytilt_paper::potential::NeuralPotentialSpec;
 use levytilt_paper::published::{Gradient, PaperOptions, PaperTrainer, RateTable, states};
@@ -85,7 +85,7 @@ fn law(count: usize) -> Result<()> {
         thinned.push(path.states[steps]);
     }
     let noise = TruncatedStable::new(1.5, 1.0, 0.05, 1.0)?;
-    let model = Model::new(Box::new(drift), Box::new(noise), 0.2, Start::Fixed(0.0))?;
+    let model = StateSpace::new(Box::new(drift), Box::new(noise), 0.2, Start::Fixed(0.0))?;
     let grid = TimeGrid::new(&times, Some(steps))?;
     let values = vec![f64::NAN; times.len()];
     let chain = Chain::new(&model, &grid, &[&values])?;
@@ -104,7 +104,7 @@ fn law(count: usize) -> Result<()> {
 /// Train at true parameters and print the ELBO beside the exact evidence, with seconds per iteration.
 fn elbo(alpha: f64, steps: usize, options: &PaperOptions) -> Result<()> {
     let noise = TruncatedStable::new(alpha, 1.0, 0.01, 1.0)?;
-    let model = Model::new(Box::new(Ou::new(3.0, 1.0)?), Box::new(noise), 0.1, Start::Fixed(0.0))?;
+    let model = StateSpace::new(Box::new(Ou::new(3.0, 1.0)?), Box::new(noise), 0.1, Start::Fixed(0.0))?;
     let times: Vec<f64> = (0..=steps).map(|j| 10.0 * j as f64 / steps as f64).collect();
     let values = simulate(&model, &times, 1)?.observations;
     let grid = TimeGrid::new(&times, None)?;

@@ -9,7 +9,7 @@ use levytilt::fit::{Fit, FitOptions, Spec, fit};
 use levytilt::law::{Parametrization, StableLaw};
 use levytilt::noise::{Family, Noise, SkewedStable};
 use levytilt::series::TimeGrid;
-use levytilt::{Model, Result, Start, simulate};
+use levytilt::{Result, Start, StateSpace, simulate};
 use std::error::Error;
 use std::time::Instant;
 
@@ -93,7 +93,7 @@ fn recover(count: u64) -> Result<()> {
         let begin = Instant::now();
         for seed in 0..count {
             let noise = Family::named(family).expect("a family").build(values)?;
-            let model = Model::new(Box::new(Ou::new(0.5, 1.0)?), noise, 0.1, Start::Fixed(1.0))?;
+            let model = StateSpace::new(Box::new(Ou::new(0.5, 1.0)?), noise, 0.1, Start::Fixed(1.0))?;
             let times: Vec<f64> = (0..500).map(|j| 0.5 * f64::from(j)).collect();
             let grid = TimeGrid::new(&times, None)?;
             let column = simulate(&model, &times, seed)?.column(0);

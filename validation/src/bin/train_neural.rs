@@ -7,7 +7,7 @@ use levytilt::noise::Stable;
 use levytilt::posterior::{WeightSummary, walk};
 use levytilt::series::TimeGrid;
 use levytilt::solve::{SweepOptions, robust_start, sweep};
-use levytilt::{Chain, Model, Result, Start, exact, simulate};
+use levytilt::{Chain, Result, Start, StateSpace, exact, simulate};
 use levytilt_paper::potential::{FrameKind, NeuralPotentialSpec};
 use levytilt_paper::training::{TrainOptions, Trainer};
 use std::time::Instant;
@@ -73,7 +73,7 @@ fn main() -> Result<()> {
         ..usual
     };
     let noise = Stable::new(arguments.number("alpha", 1.5), 2.0)?;
-    let model = Model::new(drift, Box::new(noise), 0.1, Start::Fixed(0.0))?;
+    let model = StateSpace::new(drift, Box::new(noise), 0.1, Start::Fixed(0.0))?;
     let times: Vec<f64> = (0..=1000).map(|j| f64::from(j) * 0.01).collect();
     let mut values = simulate(&model, &times, arguments.number("data", 1.0) as u64)?.observations;
     let every = arguments.number("every", 1.0) as usize;

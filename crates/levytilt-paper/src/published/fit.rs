@@ -13,7 +13,7 @@ use levytilt::progress::{self, Progress};
 use levytilt::series::TimeGrid;
 use levytilt::solve::{Choice, LearnOptions, Learned, Method, Parameter, rebuild};
 use levytilt::tilt::LogSum;
-use levytilt::{Chain, Error, Model, Result, stream};
+use levytilt::{Chain, Error, Result, StateSpace, stream};
 
 /// Fit `spec` by the published method ([`Method::Paper`]): one dimension, truncated stable noise with given parameters,
 /// a drift whose parameters are given or learned jointly with the networks. Paths are those of Algorithm 2, counted
@@ -102,7 +102,12 @@ struct Published<'a> {
 
 impl Published<'_> {
     /// All iterations; `free` are the scales and slots of the drift's parameters that are learned.
-    fn train(&mut self, mut model: Model, data: (&TimeGrid, &[&[f64]]), parameters: &[Parameter]) -> Result<Model> {
+    fn train(
+        &mut self,
+        mut model: StateSpace,
+        data: (&TimeGrid, &[&[f64]]),
+        parameters: &[Parameter],
+    ) -> Result<StateSpace> {
         let mut values: Vec<f64> = parameters.iter().map(|p| p.value).collect();
         let drift = model.drift.parameter_count();
         let mut last = (f64::NAN, f64::NAN);
@@ -150,7 +155,7 @@ impl PotentialFinder for Published<'_> {
 
     fn learn(
         &mut self,
-        model: &Model,
+        model: &StateSpace,
         parameters: &[Parameter],
         data: (&TimeGrid, &[&[f64]]),
         _: &LearnOptions,

@@ -6,7 +6,7 @@ use super::trained::Trained;
 use crate::potential::NeuralPotentialSpec;
 use levytilt::series::TimeGrid;
 use levytilt::solve::{Choice, LearnOptions, Learned, Method, Parameter, SweepOptions, follow, learn_by};
-use levytilt::{Chain, Model, Result};
+use levytilt::{Chain, Result, StateSpace};
 use std::cell::RefCell;
 
 /// Most iterations at the initial parameters, which are only a guess.
@@ -20,7 +20,7 @@ const BETWEEN: usize = 30;
 /// Sweeps find the same parameters, or better ones, in a fraction of the time ([`levytilt::solve::learn`]): this is the
 /// published method.
 pub fn learn_alongside(
-    model: &Model,
+    model: &StateSpace,
     parameters: &[Parameter],
     data: (&TimeGrid, &[&[f64]]),
     options: &LearnOptions,

@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-use levytilt::Model;
+use levytilt::StateSpace;
 use levytilt::drift::Neural;
 use levytilt::exact::filter::FilterState;
 use levytilt::fit::Fit;
@@ -168,7 +168,7 @@ impl LearnedParameters {
 
     /// Their places among the parameters of `model`, which are called `all`, but for the weights of a network that come
     /// first.
-    pub fn places(&self, model: &Model, all: &[String]) -> Result<Vec<usize>> {
+    pub fn places(&self, model: &StateSpace, all: &[String]) -> Result<Vec<usize>> {
         let before = solve::parameters(model).len().saturating_sub(all.len());
         let place = |name: &String| match all.iter().position(|known| known == name) {
             Some(place) => Ok(before + place),
@@ -184,7 +184,7 @@ impl LearnedParameters {
     }
 
     /// Their Gaussian law around `model`, of the parameters at `places`.
-    pub fn law<'a>(&self, model: &'a Model, places: &[usize]) -> Result<ParameterLaw<'a>> {
+    pub fn law<'a>(&self, model: &'a StateSpace, places: &[usize]) -> Result<ParameterLaw<'a>> {
         let law = ParameterLaw::new(model, places, &self.covariance, &self.shift);
         let count = places.len();
         law.ok_or_else(|| {

@@ -1,6 +1,6 @@
 //! Carry the uncertainty of parameters over to a curve that depends on them (delta method).
 
-use levytilt::Model;
+use levytilt::StateSpace;
 use levytilt::fit::Fit;
 use levytilt::solve::rebuild;
 
@@ -16,7 +16,7 @@ pub struct Curve {
 
 impl Curve {
     /// The curve that `of` gives for the model found, with a band from the covariance of the parameters.
-    pub fn new(fit: &Fit, of: impl Fn(&Model) -> Vec<f64>) -> Self {
+    pub fn new(fit: &Fit, of: impl Fn(&StateSpace) -> Vec<f64>) -> Self {
         let middle = of(&fit.model);
         let errors = errors(fit, &of, middle.len());
         let shifted =
@@ -27,7 +27,7 @@ impl Curve {
 }
 
 /// Standard error of the curve at every place; none for a network, whose weights have no covariance.
-fn errors(fit: &Fit, of: &impl Fn(&Model) -> Vec<f64>, count: usize) -> Option<Vec<f64>> {
+fn errors(fit: &Fit, of: &impl Fn(&StateSpace) -> Vec<f64>, count: usize) -> Option<Vec<f64>> {
     let free: Vec<usize> = (0..fit.parameters.len()).filter(|&k| !fit.parameters[k].fixed).collect();
     if fit.network.is_some() || fit.covariance.is_empty() {
         return None;
@@ -43,7 +43,7 @@ fn errors(fit: &Fit, of: &impl Fn(&Model) -> Vec<f64>, count: usize) -> Option<V
 }
 
 /// Derivative of the curve in parameter `k` on its free scale, by a central difference of a twentieth of its error.
-fn slope(fit: &Fit, of: &impl Fn(&Model) -> Vec<f64>, k: usize, error: f64) -> Option<Vec<f64>> {
+fn slope(fit: &Fit, of: &impl Fn(&StateSpace) -> Vec<f64>, k: usize, error: f64) -> Option<Vec<f64>> {
     let transform = fit.transforms()[k];
     let (free, step) = (transform.forward(fit.parameters[k].value), 0.05 * error);
     let curve = |free: f64| {

@@ -1,6 +1,6 @@
 //! Show the law of motion over the states that were visited, its potential, and where the state was.
 
-use levytilt::Model;
+use levytilt::StateSpace;
 use levytilt::drift::Formula;
 
 use super::compact::short;
@@ -61,7 +61,7 @@ impl Range {
 }
 
 /// f along dimension `i`, the other dimensions at their middles.
-fn rates(model: &Model, i: usize, middles: &[f64], xs: &[f64], step: f64) -> Vec<f64> {
+fn rates(model: &StateSpace, i: usize, middles: &[f64], xs: &[f64], step: f64) -> Vec<f64> {
     // Short against everything that moves, long against rounding.
     let short = 1e-4 * step;
     let mut state = middles.to_vec();

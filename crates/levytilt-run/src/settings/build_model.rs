@@ -7,7 +7,7 @@ use levytilt::noise::{FAMILIES, Family, Noise, PlusBrownian};
 use levytilt::parameter::ParameterEntry;
 use levytilt::registry::{BROWNIAN, OBSERVATION_STD, X0, X0_STD};
 use levytilt::series::TimeGrid;
-use levytilt::{ErrorKind, Errors, Model, Start};
+use levytilt::{ErrorKind, Errors, Start, StateSpace};
 
 use crate::failure::bad;
 use crate::settings::parameters::Section as Table;
@@ -17,7 +17,7 @@ use crate::settings::{Clock, DriftName, DriftSettings, ModelSettings, Named, Noi
 #[derive(Debug)]
 pub struct Built {
     /// The model.
-    pub model: Model,
+    pub model: StateSpace,
     /// Parameters of drift, noise and observation.
     pub parameters: Vec<(String, f64)>,
 }
@@ -38,7 +38,7 @@ pub fn build(settings: &Settings, command: &str) -> Result<Built> {
     };
     let noise = with_brownian(family.build(&values(&sections[1]))?, settings.model.values.get(BROWNIAN))?;
     let errors = Errors::of(settings.errors().build(&values(&sections[2]))?);
-    let model = Model::new(drift, noise, value(OBSERVATION_STD), start(&settings.model))?.with_errors(&errors);
+    let model = StateSpace::new(drift, noise, value(OBSERVATION_STD), start(&settings.model))?.with_errors(&errors);
     Ok(Built { model, parameters })
 }
 
@@ -84,13 +84,18 @@ fn drift_of(settings: &Settings, command: &str) -> Result<(&'static DriftFamily,
 
 /// The model that `settings` describe in full for `command`, in the dimensions called `names`; `network` is its drift if
 /// that is one.
-pub fn closed_model(settings: &Settings, names: &[String], network: Option<Neural>, command: &str) -> Result<Model> {
+pub fn closed_model(
+    settings: &Settings,
+    names: &[String],
+    network: Option<Neural>,
+    command: &str,
+) -> Result<StateSpace> {
     match (names, network) {
         ([_], None) => Ok(build(settings, command)?.model),
         (_, None) => Ok(open_model(settings, names, command)?.model()?),
         (_, Some(network)) => {
             let model = open_model(settings, names, command)?.model()?;
-            Ok(Model::multivariate(Box::new(network), model.dimensions)?)
+            Ok(StateSpace::multivariate(Box::new(network), model.dimensions)?)
         }
     }
 }

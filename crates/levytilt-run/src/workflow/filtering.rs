@@ -2,7 +2,7 @@
 //! from.
 
 use anyhow::Result;
-use levytilt::Model;
+use levytilt::StateSpace;
 use levytilt::drift::Neural;
 use levytilt::exact::filter::{Filter, Seen};
 use levytilt::residuals::{Period, Residuals};
@@ -33,7 +33,7 @@ pub struct Filtered {
 ///
 /// # Errors
 /// Columns that act on each other: they have no filter of their own.
-pub fn column_models(settings: &Settings, names: &[String], network: Option<Neural>) -> Result<Vec<Model>> {
+pub fn column_models(settings: &Settings, names: &[String], network: Option<Neural>) -> Result<Vec<StateSpace>> {
     if names.len() == 1 {
         return Ok(vec![closed_model(settings, names, network, "forecast")?]);
     }

@@ -1,7 +1,7 @@
 //! Take new rows into a fitted run without fitting again: how surprising each was, and where the filters are then.
 
 use anyhow::Result;
-use levytilt::Model;
+use levytilt::StateSpace;
 use levytilt::exact::filter::{Filter, FilterState, Seen};
 use levytilt::forecast::{ForecastOptions, Target, forecast};
 use serde::Serialize;
@@ -67,7 +67,7 @@ pub struct Summary {
 pub struct Update<'a> {
     state: State,
     record: FilterRecord,
-    models: &'a [Model],
+    models: &'a [StateSpace],
     filters: Vec<Filter<'a>>,
     calendar: Calendar,
     alarm: f64,
@@ -82,7 +82,7 @@ impl<'a> Update<'a> {
     ///
     /// # Errors
     /// A run without a filter.
-    pub fn new(state: State, models: &'a [Model], alarm: f64) -> Result<Self> {
+    pub fn new(state: State, models: &'a [StateSpace], alarm: f64) -> Result<Self> {
         if !(0.0..=1.0).contains(&alarm) {
             return Err(bad(format!("--alarm {alarm}: expected a probability between 0 and 1")));
         }

@@ -8,7 +8,7 @@ use super::problem::Problem;
 use super::score::{Judged, Score, evidence, score};
 use super::windows::{Windows, narrowest};
 use crate::series::TimeGrid;
-use crate::{Error, Model, Result};
+use crate::{Error, Result, StateSpace};
 
 /// Cells per standard deviation of what past or future alone say, while learning and for the answer. The interpolation
 /// then errs by 0.6·(1/3.5)¹² ≈ 2e-7 and 2e-9 of one step.
@@ -56,13 +56,13 @@ pub(crate) struct Answer {
 
 impl<'a> Follower<'a> {
     /// Models like `model` for the values of `grid`.
-    pub fn new(model: &Model, grid: &'a TimeGrid, values: &'a [f64]) -> Result<Self> {
+    pub fn new(model: &StateSpace, grid: &'a TimeGrid, values: &'a [f64]) -> Result<Self> {
         let gathered = if index(model).is_some() { Gathered::new(grid, values)? } else { None };
         Ok(Self { grid, values, gathered })
     }
 
     /// Log evidence and slope in all parameters, as accurate as learning needs.
-    pub fn score(&self, model: &Model, memory: &mut Memory) -> Result<Score> {
+    pub fn score(&self, model: &StateSpace, memory: &mut Memory) -> Result<Score> {
         let Some((gathered, index)) = self.gathered.as_ref().zip(index(model)) else {
             let problem = Problem::new(model, self.grid, self.values)?;
             return learn(&problem, memory, score, |score| &score.judged);
@@ -74,7 +74,7 @@ impl<'a> Follower<'a> {
     }
 
     /// The log evidence alone.
-    pub fn log_evidence(&self, model: &Model, memory: &mut Memory) -> Result<f64> {
+    pub fn log_evidence(&self, model: &StateSpace, memory: &mut Memory) -> Result<f64> {
         let run = |problem: &Problem, memory: &mut Memory| {
             learn(problem, memory, evidence, |(_, judged)| judged).map(|(log_evidence, _)| log_evidence)
         };
@@ -85,7 +85,7 @@ impl<'a> Follower<'a> {
     }
 
     /// Cells of all times that learning works on at `model`: what a pass costs.
-    pub fn cells(&self, model: &Model) -> Result<usize> {
+    pub fn cells(&self, model: &StateSpace) -> Result<usize> {
         let count = |problem: &Problem| {
             let windows = Windows::new(problem.values.len());
             Ok(layout(problem, narrowest(problem)? / LEARNING, &windows)?.total())

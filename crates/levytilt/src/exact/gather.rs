@@ -9,7 +9,7 @@ use super::problem::Problem;
 use crate::drift::Drift;
 use crate::series::TimeGrid;
 use crate::series::length_key;
-use crate::{Model, Result};
+use crate::{Result, StateSpace};
 use std::collections::BTreeMap;
 
 /// Families whose increments over adjoining steps add up to one over both.
@@ -48,7 +48,7 @@ pub(crate) struct LengthSlope {
 }
 
 /// α of a model whose steps can be gathered; none if they cannot.
-pub(crate) fn index(model: &Model) -> Option<f64> {
+pub(crate) fn index(model: &StateSpace) -> Option<f64> {
     let dimension = model.only_dimension().ok()?;
     let (drift, family) = (model.drift.as_ref(), dimension.noise.family());
     let alpha = dimension.noise.parameters().iter().find(|(name, _)| *name == "alpha").map_or(2.0, |(_, alpha)| *alpha);
@@ -85,7 +85,7 @@ impl Gathered {
     }
 
     /// The reduced problem of a model with this `index`.
-    pub fn problem<'a>(&'a self, model: &'a Model, index: f64) -> Result<Problem<'a>> {
+    pub fn problem<'a>(&'a self, model: &'a StateSpace, index: f64) -> Result<Problem<'a>> {
         let mut problem = Problem::of_rows(model, &self.grid, &self.values, &self.rows)?;
         let drift = model.drift.as_ref();
         problem.lengths = self

@@ -38,7 +38,7 @@ mod windows;
 
 use crate::error::{check, positive};
 use crate::series::TimeGrid;
-use crate::{Error, Model, Result, Start};
+use crate::{Error, Result, Start, StateSpace};
 use problem::Problem;
 use serde::{Deserialize, Serialize};
 
@@ -94,7 +94,7 @@ pub struct Smoothed {
 /// # Errors
 /// Values that do not fit the grid, are infinite, beyond ±1e150 or all missing; options outside their domain; a grid
 /// larger than `max_cells`; data to which the model gives essentially zero probability.
-pub fn smooth(model: &Model, grid: &TimeGrid, values: &[f64], options: &Options) -> Result<Smoothed> {
+pub fn smooth(model: &StateSpace, grid: &TimeGrid, values: &[f64], options: &Options) -> Result<Smoothed> {
     let problem = Problem::new(model, grid, values)?;
     let solve::Solution { run, spacing, domain, cells, notes, .. } = solve::solve(&problem, options, true)?;
     let by_level = |l: usize| run.quantiles.iter().map(|levels| levels[l]).collect();
@@ -112,7 +112,7 @@ pub fn smooth(model: &Model, grid: &TimeGrid, values: &[f64], options: &Options)
 }
 
 /// ln p(values) alone, cheaper than [`smooth`]; same arguments, value and errors.
-pub fn log_evidence(model: &Model, grid: &TimeGrid, values: &[f64], options: &Options) -> Result<f64> {
+pub fn log_evidence(model: &StateSpace, grid: &TimeGrid, values: &[f64], options: &Options) -> Result<f64> {
     let problem = Problem::new(model, grid, values)?;
     Ok(solve::solve(&problem, options, false)?.run.log_evidence)
 }

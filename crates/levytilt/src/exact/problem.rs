@@ -1,12 +1,12 @@
 //! Bring model, times and values together and say where they contradict each other.
 
 use crate::series::{TimeGrid, check_values};
-use crate::{Dimension, Error, ErrorLaw, Model, Result, Start};
+use crate::{Dimension, Error, ErrorLaw, Result, Start, StateSpace};
 
 /// A model with the times and values it has to explain.
 #[derive(Debug)]
 pub(crate) struct Problem<'a> {
-    pub model: &'a Model,
+    pub model: &'a StateSpace,
     /// The model's only dimension.
     pub dimension: &'a Dimension,
     pub grid: &'a TimeGrid,
@@ -24,13 +24,13 @@ pub(crate) struct Problem<'a> {
 
 impl<'a> Problem<'a> {
     /// Check that the values fit the times and that one of them is observed.
-    pub fn new(model: &'a Model, grid: &'a TimeGrid, values: &[f64]) -> Result<Self> {
+    pub fn new(model: &'a StateSpace, grid: &'a TimeGrid, values: &[f64]) -> Result<Self> {
         let rows: Vec<Option<usize>> = (0..grid.len()).map(|j| grid.observation(j)).collect();
         Self::of_rows(model, grid, values, &rows)
     }
 
     /// The same where the known errors of the times are those of these rows of the series.
-    pub fn of_rows(model: &'a Model, grid: &'a TimeGrid, values: &[f64], rows: &[Option<usize>]) -> Result<Self> {
+    pub fn of_rows(model: &'a StateSpace, grid: &'a TimeGrid, values: &[f64], rows: &[Option<usize>]) -> Result<Self> {
         let dimension = model.only_dimension()?;
         let spread = grid.spread(values)?;
         check_values("values", values)?;

@@ -88,7 +88,7 @@ fn fit_one(spec: &Spec, (grid, values): (&TimeGrid, &[f64]), options: &FitOption
     solve(learned, (grid, values), options, seed)
 }
 
-fn given(model: crate::Model, parameters: Vec<Parameter>) -> ExactLearned {
+fn given(model: crate::StateSpace, parameters: Vec<Parameter>) -> ExactLearned {
     let unknown = vec![f64::NAN; parameters.len()];
     ExactLearned {
         model,

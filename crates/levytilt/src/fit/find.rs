@@ -8,12 +8,12 @@ use crate::posterior::{BLOCK, Potentials};
 use crate::progress::unwatched;
 use crate::series::TimeGrid;
 use crate::solve::{Choice, Expected, LearnOptions, Learned, Parameter, expect, learn};
-use crate::{Chain, Model, Result};
+use crate::{Chain, Result, StateSpace};
 use rayon::prelude::*;
 
 /// Parameters and potentials; the paths they were found with are not kept.
 pub(super) struct Found {
-    pub model: Model,
+    pub model: StateSpace,
     pub estimates: Vec<Estimate>,
     /// Covariance of the estimates that are not fixed, on their free scales, row after row; empty if unknown.
     pub covariance: Vec<f64>,

@@ -9,7 +9,7 @@ use crate::series::{Scales, TimeGrid};
 use crate::solve::{
     LearnOptions, Learned, LearnedNetwork, Method, NetworkOptions, Parameter, SweepOptions, learn_network,
 };
-use crate::{Model, Result};
+use crate::{Result, StateSpace};
 
 /// Paths that are plenty while learning: regression wants transitions, not paths.
 const PATHS: usize = 64;
@@ -41,7 +41,7 @@ pub(super) fn find_network(
     let weights = network.parameter_count();
     let network = FittedNetwork { drift: network, regularisation };
     let Some(learned) = learned else {
-        let model = Model { drift: Box::new(network.drift.clone()), ..found.model };
+        let model = StateSpace { drift: Box::new(network.drift.clone()), ..found.model };
         return Ok(Found { model, network: Some(network), ..found });
     };
     let estimates: Vec<Estimate> = estimates(&learned).split_off(weights);

@@ -6,7 +6,7 @@ use super::{FitOptions, Spec};
 use crate::posterior::Potentials;
 use crate::series::TimeGrid;
 use crate::solve::{LearnOptions, Learned, Method, Parameter};
-use crate::{Chain, Error, Model, Result};
+use crate::{Chain, Error, Result, StateSpace};
 
 /// A search for potentials in place of those of the library.
 pub trait PotentialFinder {
@@ -16,7 +16,7 @@ pub trait PotentialFinder {
     /// Learn what is free in `parameters`, whose values are the start.
     fn learn(
         &mut self,
-        model: &Model,
+        model: &StateSpace,
         parameters: &[Parameter],
         data: (&TimeGrid, &[&[f64]]),
         options: &LearnOptions,

@@ -28,7 +28,7 @@ use crate::posterior::{
 };
 use crate::series::{TimeGrid, check_values};
 use crate::solve::{Choice, LearnOptions, Method, Regularisation, SweepOptions};
-use crate::{Chain, Dimension, Error, ErrorKind, Model, Result, Start, stream};
+use crate::{Chain, Dimension, Error, ErrorKind, Result, Start, StateSpace, stream};
 use find::Found;
 use finder::find_for;
 use judge::{Judgement, judge};
@@ -92,7 +92,7 @@ pub struct FittedNetwork {
 #[derive(Debug)]
 pub struct Fit {
     /// The model with the values found.
-    pub model: Model,
+    pub model: StateSpace,
     /// Its parameters.
     pub parameters: Vec<Estimate>,
     /// Covariance of the parameters that are not fixed, on their free scales ([`crate::solve::parameters`]), row after

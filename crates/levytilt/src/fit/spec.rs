@@ -5,7 +5,7 @@ use crate::model::{OBSERVATION_STD, X0, X0_STD};
 use crate::noise::{BROWNIAN, Family, Noise, PlusBrownian};
 use crate::parameter::{ParameterEntry, Transform};
 use crate::registry::{self, OTHERS, Part};
-use crate::{Dimension, Error, ErrorKind, Errors, Model, Result, Start};
+use crate::{Dimension, Error, ErrorKind, Errors, Result, Start, StateSpace};
 use std::sync::Arc;
 
 /// A kind of model. Parameters given a value are held fixed; the others are learned.
@@ -123,7 +123,7 @@ impl Spec {
     ///
     /// # Errors
     /// A parameter that is missing, unknown or outside its domain.
-    pub fn model(&self) -> Result<Model> {
+    pub fn model(&self) -> Result<StateSpace> {
         self.check_names()?;
         let missing = |name: String| Error::Parameter {
             name,
@@ -212,7 +212,7 @@ impl Spec {
     }
 
     /// The model with a value for every parameter.
-    pub(super) fn assemble(&self, value: impl Fn(&Place) -> f64, starts: Vec<Start>) -> Result<Model> {
+    pub(super) fn assemble(&self, value: impl Fn(&Place) -> f64, starts: Vec<Start>) -> Result<StateSpace> {
         let drift = self.build_drift(&self.drift_places().iter().map(&value).collect::<Vec<_>>())?;
         let dimension = |(i, start): (usize, Start)| {
             let value = |entry: &'static ParameterEntry| value(&Place::new(entry, i));
@@ -223,7 +223,7 @@ impl Spec {
             Ok(Dimension { noise: self.with_brownian(noise, i)?, observation_std, errors, start })
         };
         let dimensions = starts.into_iter().enumerate().map(dimension).collect::<Result<Vec<_>>>()?;
-        Model::multivariate(drift, dimensions)
+        StateSpace::multivariate(drift, dimensions)
     }
 
     /// The parameters of the drift.

@@ -7,13 +7,13 @@ use crate::drift::Place;
 use crate::model::OBSERVATION_STD;
 use crate::series::{Scales, TimeGrid};
 use crate::solve::{Parameter, Prior, parameters};
-use crate::{ErrorKind, Errors, Model, Result, Start};
+use crate::{ErrorKind, Errors, Result, Start, StateSpace};
 use std::sync::Arc;
 
 /// A model to start from, and what may be learned of it.
 #[derive(Debug)]
 pub(super) struct Beginning {
-    pub model: Model,
+    pub model: StateSpace,
     pub parameters: Vec<Parameter>,
 }
 

@@ -7,7 +7,7 @@
 
 use crate::chain::only_exact;
 use crate::noise::{Family, Nodes};
-use crate::{Error, Model, Result, StreamRng};
+use crate::{Error, Result, StateSpace, StreamRng};
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ const ROUNDS: usize = 3;
 
 /// Fills in paths of a one-dimensional model in steps of one length.
 pub struct Bridge<'a> {
-    model: &'a Model,
+    model: &'a StateSpace,
     step: f64,
     /// Nodes by number of steps.
     nodes: BTreeMap<usize, Nodes>,
@@ -34,7 +34,7 @@ impl<'a> Bridge<'a> {
     ///
     /// # Errors
     /// A model of several dimensions; skewed noise; a step that is not positive.
-    pub fn new(model: &'a Model, step: f64) -> Result<Self> {
+    pub fn new(model: &'a StateSpace, step: f64) -> Result<Self> {
         let dimension = model.only_dimension()?;
         if Family::named(dimension.noise.family()).is_some_and(Family::is_skewed) {
             return Err(only_exact(dimension.noise.family(), ""));
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn identity_the_ends_are_met_through_the_drift() {
-        let model = Model::new(
+        let model = StateSpace::new(
             Box::new(Ou::new(5.0, 1.0).unwrap()),
             Box::new(Stable::new(1.3, 1.0).unwrap()),
             0.1,
@@ -180,7 +180,7 @@ mod tests {
     fn statistics_a_gaussian_bridge_is_brownian() {
         // Ten steps from 0 to 1 with unit variance per time: after four, mean 0.4 and variance 0.24. 4000 draws, four
         // standard errors.
-        let model = Model::new(
+        let model = StateSpace::new(
             Box::new(NoDrift::new(1).unwrap()),
             Box::new(Gaussian::new(1.0).unwrap()),
             0.1,
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn statistics_a_large_jump_is_one_jump_at_any_time() {
         // α = 1.2 and a sum of a thousand scales: all of it in one step, each of five equally likely.
-        let model = Model::new(
+        let model = StateSpace::new(
             Box::new(NoDrift::new(1).unwrap()),
             Box::new(Stable::new(1.2, 1.0).unwrap()),
             0.1,

@@ -9,7 +9,7 @@ use super::parameters::{Parameter, rebuild};
 use crate::exact::follow::{Follower, Memory};
 use crate::posterior::{normalise, pareto_k};
 use crate::series::TimeGrid;
-use crate::{Error, Model, Result, stream};
+use crate::{Error, Result, StateSpace, stream};
 use nalgebra::{DMatrix, DVector};
 use rand_distr::{ChiSquared, Distribution, StandardNormal};
 use rayon::prelude::*;
@@ -49,7 +49,7 @@ impl ParameterPosterior {
     /// Several dimensions; no free parameter; a covariance of another size or not positive definite; a model that cannot be
     /// computed at more than a tenth of the draws.
     pub fn new(
-        model: &Model,
+        model: &StateSpace,
         parameters: &[Parameter],
         (covariance, shift): (&[f64], &[f64]),
         (grid, values): (&TimeGrid, &[f64]),

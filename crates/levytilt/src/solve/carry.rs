@@ -4,10 +4,10 @@
 use super::robust::from_natural;
 use crate::posterior::Potentials;
 use crate::potential::Potential;
-use crate::{Chain, Model, Result};
+use crate::{Chain, Result, StateSpace};
 
 /// Standard deviation of the observation noise per dimension.
-pub(super) fn observation_stds(model: &Model) -> Vec<f64> {
+pub(super) fn observation_stds(model: &StateSpace) -> Vec<f64> {
     model.dimensions.iter().map(|dimension| dimension.observation_std).collect()
 }
 

@@ -9,21 +9,21 @@ use crate::exact::{Options, log_evidence};
 use crate::noise::{Gaussian, Stable};
 use crate::series::TimeGrid;
 use crate::solve::{parameters, rebuild};
-use crate::{Chain, ErrorLaw, Errors, Model, Start, simulate};
+use crate::{Chain, ErrorLaw, Errors, Start, StateSpace, simulate};
 use std::f64::consts::PI;
 
 const OUTLIERS: ErrorLaw = ErrorLaw::Outliers { probability: 0.05, size: 20.0 };
 
-fn random_walk(errors: Errors) -> Model {
+fn random_walk(errors: Errors) -> StateSpace {
     let (drift, noise) = (NoDrift::new(1).unwrap(), Gaussian::new(0.5).unwrap());
     let start = Start::Gaussian { mean: 0.0, std: 1.0 };
-    Model::new(Box::new(drift), Box::new(noise), 0.2, start).unwrap().with_errors(&errors)
+    StateSpace::new(Box::new(drift), Box::new(noise), 0.2, start).unwrap().with_errors(&errors)
 }
 
-fn jumping(errors: Errors) -> (Model, TimeGrid, Vec<f64>) {
+fn jumping(errors: Errors) -> (StateSpace, TimeGrid, Vec<f64>) {
     let (drift, noise) = (Ou::new(3.0, 1.0).unwrap(), Stable::new(1.5, 2.0).unwrap());
     let start = Start::Gaussian { mean: 0.2, std: 0.5 };
-    let model = Model::new(Box::new(drift), Box::new(noise), 0.1, start).unwrap().with_errors(&errors);
+    let model = StateSpace::new(Box::new(drift), Box::new(noise), 0.1, start).unwrap().with_errors(&errors);
     let times: Vec<f64> = (0..=120).map(|j| 0.01 * f64::from(j)).collect();
     let made = simulate(&model, &times, 5).unwrap();
     let mut seen = made.observations;

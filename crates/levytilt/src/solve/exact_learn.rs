@@ -8,7 +8,7 @@ use super::parameters::{Parameter, Transform, rebuild};
 use crate::exact::follow::{Follower, Memory};
 use crate::progress::{self, Progress};
 use crate::series::TimeGrid;
-use crate::{Error, Model, Result};
+use crate::{Error, Result, StateSpace};
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 use rayon::prelude::*;
 
@@ -29,7 +29,7 @@ const APART: f64 = 0.5;
 /// Parameters learned on the exact evidence.
 #[derive(Debug)]
 pub(crate) struct ExactLearned {
-    pub model: Model,
+    pub model: StateSpace,
     pub parameters: Vec<Parameter>,
     /// Standard errors, NaN for fixed parameters; from the observed information, prior included.
     pub std_errors: Vec<f64>,
@@ -54,7 +54,7 @@ struct Point {
 
 /// What is learned from.
 struct Search<'a> {
-    model: &'a Model,
+    model: &'a StateSpace,
     parameters: &'a [Parameter],
     /// Places of the parameters that move.
     moving: Vec<usize>,
@@ -69,7 +69,7 @@ struct Search<'a> {
 
 /// Learn the parameters that are not fixed, from the values that `parameters` has, in at most `most` steps.
 pub(crate) fn learn_exact(
-    model: &Model,
+    model: &StateSpace,
     parameters: &[Parameter],
     (grid, values): (&TimeGrid, &[f64]),
     most: usize,
@@ -105,7 +105,7 @@ fn unskewed(parameters: &[Parameter]) -> Vec<Parameter> {
 
 /// Climb from the values that `parameters` has, by way of ever longer parts of the series.
 fn rise<'a>(
-    model: &'a Model,
+    model: &'a StateSpace,
     parameters: &'a [Parameter],
     (grid, values): (&'a TimeGrid, &'a [f64]),
     most: usize,
@@ -149,7 +149,7 @@ fn observed(values: &[f64]) -> usize {
 
 impl<'a> Search<'a> {
     fn new(
-        model: &'a Model,
+        model: &'a StateSpace,
         parameters: &'a [Parameter],
         grid: &'a TimeGrid,
         values: &'a [f64],

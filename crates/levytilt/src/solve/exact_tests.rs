@@ -7,7 +7,7 @@ use crate::exact::{Options, log_evidence};
 use crate::noise::Family;
 use crate::series::TimeGrid;
 use crate::solve::{parameters, rebuild};
-use crate::{Model, Start, simulate};
+use crate::{Start, StateSpace, simulate};
 
 const FAMILIES: [(&str, &[f64]); 9] = [
     ("stable", &[1.1, 2.0]),
@@ -30,9 +30,9 @@ fn drifts() -> [Box<dyn Drift>; 3] {
 }
 
 /// A model with data, one time in `every` observed.
-fn case(drift: Box<dyn Drift>, (family, values): (&str, &[f64]), every: usize) -> (Model, TimeGrid, Vec<f64>) {
+fn case(drift: Box<dyn Drift>, (family, values): (&str, &[f64]), every: usize) -> (StateSpace, TimeGrid, Vec<f64>) {
     let noise = Family::named(family).unwrap().build(values).unwrap();
-    let model = Model::new(drift, noise, 0.1, Start::Gaussian { mean: 0.2, std: 0.5 }).unwrap();
+    let model = StateSpace::new(drift, noise, 0.1, Start::Gaussian { mean: 0.2, std: 0.5 }).unwrap();
     let times: Vec<f64> = (0..=150).map(|j| 0.01 * f64::from(j)).collect();
     let mut seen = simulate(&model, &times, 3).unwrap().observations;
     let kept = |j: usize| j.is_multiple_of(every) || j == 7 % every;

@@ -6,7 +6,7 @@ use crate::exact::sample::sample;
 use crate::exact::{Options, solve};
 use crate::posterior::Paths;
 use crate::series::TimeGrid;
-use crate::{Chain, Model, Result};
+use crate::{Chain, Result, StateSpace};
 
 /// Paths of the exact posterior.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub struct GridPosterior {
 /// # Errors
 /// Those of [`smooth`](crate::exact::smooth); no path asked for; a path that heavy tails carry out of the range of numbers.
 pub fn grid(
-    model: &Model,
+    model: &StateSpace,
     grid: &TimeGrid,
     values: &[f64],
     options: &Options,

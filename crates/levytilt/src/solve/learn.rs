@@ -14,7 +14,7 @@ use crate::noise::Family;
 use crate::posterior::{Potentials, WeightSummary};
 use crate::progress::{self, Progress};
 use crate::series::TimeGrid;
-use crate::{Chain, Model, Result, stream};
+use crate::{Chain, Result, StateSpace, stream};
 use rand::Rng;
 
 /// How to learn.
@@ -42,7 +42,7 @@ impl Default for LearnOptions {
 #[derive(Debug)]
 pub struct Learned {
     /// The model with the parameters found.
-    pub model: Model,
+    pub model: StateSpace,
     /// All parameters with their values.
     pub parameters: Vec<Parameter>,
     /// Standard errors, NaN for fixed parameters; from the observed information, prior included.
@@ -85,7 +85,7 @@ struct Task<'a> {
 
 /// A state of the search. The paths behind the score are not kept: two sets of them may not fit into memory.
 struct Place {
-    model: Model,
+    model: StateSpace,
     values: Vec<f64>,
     choice: Choice,
     potentials: Potentials,
@@ -107,7 +107,7 @@ impl Place {
 /// Learn the free parameters of a model; `parameters` (see [`super::parameters`]) says which are fixed and which have
 /// priors, and its values are the start.
 pub fn learn(
-    model: Model,
+    model: StateSpace,
     parameters: &[Parameter],
     grid: &TimeGrid,
     columns: &[&[f64]],
@@ -121,7 +121,7 @@ pub fn learn(
 
 /// [`learn`] with potentials that are nearly right from the start, if there are any, and without [`Learned::shift`].
 pub fn learn_from(
-    model: Model,
+    model: StateSpace,
     parameters: &[Parameter],
     (grid, columns): (&TimeGrid, &[&[f64]]),
     options: &LearnOptions,
@@ -143,7 +143,7 @@ pub fn learn_from(
 /// [`learn`] with another way to get posterior paths.
 pub fn learn_by(
     expect: &Expect,
-    model: &Model,
+    model: &StateSpace,
     parameters: &[Parameter],
     (grid, columns): (&TimeGrid, &[&[f64]]),
     options: &LearnOptions,
@@ -188,7 +188,7 @@ const PART: usize = 5_000;
 
 impl Task<'_> {
     /// Climb from these values, average, and say how well they are known.
-    fn learn(&self, model: &Model, values: Vec<f64>, before: Option<&Potentials>) -> Result<Learned> {
+    fn learn(&self, model: &StateSpace, values: Vec<f64>, before: Option<&Potentials>) -> Result<Learned> {
         let (stds, model) = (observation_stds(model), rebuild(model, &values)?);
         let first = self.begin(model, values, before.map(|before| (before, &stds[..])))?;
         let mut search = Search { place: first, iterations: 0, damping: 0.0, stopped: false, warnings: Vec::new() };
@@ -222,7 +222,7 @@ impl Task<'_> {
     }
 
     /// The first place.
-    fn begin(&self, model: Model, values: Vec<f64>, before: Option<(&Potentials, &[f64])>) -> Result<Place> {
+    fn begin(&self, model: StateSpace, values: Vec<f64>, before: Option<(&Potentials, &[f64])>) -> Result<Place> {
         let at = |method| self.place(rebuild(&model, &values)?, values.clone(), method, before, &self.early());
         if self.options.method != Method::Auto {
             return at(self.options.method);
@@ -255,7 +255,7 @@ impl Task<'_> {
     }
 
     /// The values that the first part of the data alone gives.
-    fn learn_part(&self, model: &Model) -> Result<Vec<f64>> {
+    fn learn_part(&self, model: &StateSpace) -> Result<Vec<f64>> {
         let values: Vec<f64> = self.parameters.iter().map(|p| p.value).collect();
         let grid = self.grid.head(PART);
         let columns: Vec<&[f64]> = self.columns.iter().map(|column| &column[..grid.rows()]).collect();
@@ -271,7 +271,7 @@ impl Task<'_> {
     /// The place at these values; `before` are potentials of a place nearby and the observation standard deviations there.
     fn place(
         &self,
-        model: Model,
+        model: StateSpace,
         values: Vec<f64>,
         method: Method,
         before: Option<(&Potentials, &[f64])>,

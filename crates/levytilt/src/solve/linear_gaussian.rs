@@ -8,7 +8,7 @@ use super::parameters::{parameters, rebuild};
 use super::score::Score;
 use crate::exact::kalman::{self, Smoothed, Step};
 use crate::noise::NodeCache;
-use crate::{Chain, Model, Result};
+use crate::{Chain, Result, StateSpace};
 use nalgebra::{DMatrix, DVector};
 
 /// Whether the posterior of the chain is Gaussian: one dimension, a flow linear in the state, one variance per step.
@@ -40,7 +40,7 @@ pub(super) fn score(chain: &Chain) -> Result<Score> {
 /// E Σ_j ∂ ln p(x_j | x_{j−1}) + E Σ_j ∂ ln p(y_j | x_j) of `model` on the times and values of `chain`, and the
 /// complete-data information: Gauss–Newton for the drift, and ln S and ln σ as the coordinates of variances, so that it
 /// is never negative.
-fn slope_and_complete(chain: &Chain, model: &Model) -> Result<(DVector<f64>, DMatrix<f64>)> {
+fn slope_and_complete(chain: &Chain, model: &StateSpace) -> Result<(DVector<f64>, DMatrix<f64>)> {
     let drift_size = model.drift.parameter_count();
     let dimension = &model.dimensions[0];
     let mut cache = NodeCache::new(dimension.noise.as_ref());
@@ -91,7 +91,7 @@ struct Lines {
 }
 
 impl Lines {
-    fn new(chain: &Chain, model: &Model, j: usize) -> Self {
+    fn new(chain: &Chain, model: &StateSpace, j: usize) -> Self {
         let at = |x: f64| {
             let (mut out, mut by_state) = ([0.0], [0.0]);
             let mut by_parameter = vec![0.0; model.drift.parameter_count()];

@@ -3,7 +3,7 @@
 
 use super::learn::Learned;
 use super::parameters::{Transform, parameters, rebuild};
-use crate::{Error, Model, Result, StreamRng, stream};
+use crate::{Error, Result, StateSpace, StreamRng, stream};
 use nalgebra::{DMatrix, DVector};
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -15,7 +15,7 @@ const MOST_REFUSED: usize = 100;
 /// A Gaussian beside the parameters of a model, on the scales on which they are free ([`parameters`]).
 #[derive(Debug)]
 pub struct ParameterLaw<'a> {
-    model: &'a Model,
+    model: &'a StateSpace,
     values: Vec<f64>,
     /// Place and scale of each parameter that moves.
     free: Vec<(usize, Transform)>,
@@ -30,7 +30,7 @@ impl<'a> ParameterLaw<'a> {
     /// scales, row after row, and the `shift` of its middle from the parameters of the model, none if empty; the other
     /// parameters stay as they are. None if a place is not there, the covariance is not finite, positive definite and of
     /// that size, or the shift is not finite or of another size.
-    pub fn new(model: &'a Model, free: &[usize], covariance: &[f64], shift: &[f64]) -> Option<Self> {
+    pub fn new(model: &'a StateSpace, free: &[usize], covariance: &[f64], shift: &[f64]) -> Option<Self> {
         let all = parameters(model);
         let n = free.len();
         let sized = covariance.len() == n * n && (shift.is_empty() || shift.len() == n);
@@ -44,7 +44,7 @@ impl<'a> ParameterLaw<'a> {
     }
 
     /// The model that the law was found for.
-    pub fn model(&self) -> &Model {
+    pub fn model(&self) -> &StateSpace {
         self.model
     }
 
@@ -77,13 +77,13 @@ impl<'a> ParameterLaw<'a> {
     ///
     /// # Errors
     /// Errors so wide that hardly any draw is a model: exp of a large number is infinite.
-    pub fn models(&self, count: usize, seed: u64) -> Result<Vec<Model>> {
+    pub fn models(&self, count: usize, seed: u64) -> Result<Vec<StateSpace>> {
         let seed = stream(seed, u64::MAX - 4).next_u64();
         (0..count as u64).into_par_iter().map(|k| self.draw_model(&mut stream(seed, k))).collect()
     }
 
     /// A model with drawn parameters. The law ends where no model is: values that none accepts are drawn again.
-    fn draw_model(&self, rng: &mut StreamRng) -> Result<Model> {
+    fn draw_model(&self, rng: &mut StreamRng) -> Result<StateSpace> {
         let tries = (0..MOST_REFUSED).map(|_| rebuild(self.model, &self.draw(rng)));
         let mut refused = None;
         for tried in tries {
@@ -118,9 +118,9 @@ mod tests {
     use crate::noise::Stable;
     use crate::{Start, solve::Parameter};
 
-    fn model() -> Model {
+    fn model() -> StateSpace {
         let (drift, noise) = (Ou::new(3.0, 1.0).unwrap(), Stable::new(1.5, 2.0).unwrap());
-        Model::new(Box::new(drift), Box::new(noise), 0.1, Start::Fixed(0.0)).unwrap()
+        StateSpace::new(Box::new(drift), Box::new(noise), 0.1, Start::Fixed(0.0)).unwrap()
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::model::OBSERVATION_STD;
 pub use crate::parameter::{Prior, Transform};
-use crate::{Dimension, Errors, Model, Result};
+use crate::{Dimension, Errors, Result, StateSpace};
 
 /// One parameter of a model.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,7 +23,7 @@ pub struct Parameter {
 /// and the other parameters of the observation errors.
 ///
 /// With several dimensions the names of noise and observation parameters carry `[i]`. All are free and without prior.
-pub fn parameters(model: &Model) -> Vec<Parameter> {
+pub fn parameters(model: &StateSpace) -> Vec<Parameter> {
     let new = |name: String, value: f64, transform| Parameter { name, value, fixed: false, transform, prior: None };
     let drift = model.drift.parameters().into_iter().zip(model.drift.domains());
     let mut all: Vec<Parameter> = drift.map(|((name, value), domain)| new(name, value, domain.transform())).collect();
@@ -41,7 +41,7 @@ pub fn parameters(model: &Model) -> Vec<Parameter> {
 }
 
 /// The same kind of model with other parameter values, in the order of [`parameters`].
-pub fn rebuild(model: &Model, values: &[f64]) -> Result<Model> {
+pub fn rebuild(model: &StateSpace, values: &[f64]) -> Result<StateSpace> {
     let (drift, mut rest) = values.split_at(model.drift.parameter_count());
     let mut dimensions = Vec::with_capacity(model.dim());
     for dimension in &model.dimensions {
@@ -56,5 +56,5 @@ pub fn rebuild(model: &Model, values: &[f64]) -> Result<Model> {
         });
         rest = later;
     }
-    Model::multivariate(model.drift.with_parameters(drift)?, dimensions)
+    StateSpace::multivariate(model.drift.with_parameters(drift)?, dimensions)
 }

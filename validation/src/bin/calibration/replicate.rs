@@ -10,7 +10,7 @@ use levytilt::series::TimeGrid;
 use levytilt::solve::{
     LearnOptions, Learned, Method, Parameter, Prior, SweepOptions, expect, learn, parameters, rebuild,
 };
-use levytilt::{Chain, Dimension, Error, Model, Result, Start, StreamRng, simulate, stream};
+use levytilt::{Chain, Dimension, Error, Result, Start, StateSpace, StreamRng, simulate, stream};
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 use spec_math::NormDist;
@@ -46,7 +46,7 @@ const DRAWS: usize = 199;
 
 /// A truth, and what was seen of it.
 pub struct Data {
-    model: Model,
+    model: StateSpace,
     prior: Vec<Parameter>,
     path: Vec<f64>,
     times: Vec<f64>,
@@ -56,14 +56,14 @@ pub struct Data {
 
 impl Setting {
     /// The model in the middle of the prior.
-    fn model(&self) -> Result<Model> {
+    fn model(&self) -> Result<StateSpace> {
         let drift = DriftFamily::named(self.drift).expect("a drift of the library");
         let noise = Family::named(self.noise).expect("a noise of the library");
         let (first, second) = self.middle.split_at(drift.parameters.len());
         let start = Start::Fixed(0.0);
         let (noise, errors) = (noise.build(second)?, levytilt::Errors::default());
         let dimension = Dimension { noise, observation_std: OBSERVATION_STD, errors, start };
-        Model::multivariate(drift.build(first)?, vec![dimension])
+        StateSpace::multivariate(drift.build(first)?, vec![dimension])
     }
 
     /// Replicate number `seed`.

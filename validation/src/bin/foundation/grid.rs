@@ -7,7 +7,7 @@ use levytilt::exact::kalman::{self, Step};
 use levytilt::exact::{Options, log_evidence, smooth};
 use levytilt::noise::{Family, Gaussian, Noise, PlusBrownian};
 use levytilt::series::TimeGrid;
-use levytilt::{Model, Result, Start, simulate};
+use levytilt::{Result, Start, StateSpace, simulate};
 
 fn even(steps: usize, span: f64) -> Vec<f64> {
     (0..=steps).map(|j| j as f64 * span / steps as f64).collect()
@@ -33,7 +33,7 @@ pub fn kalman() -> Result<()> {
         ("150 irregular times", wavy, 1),
     ];
     for (name, times, every) in cases {
-        let model = Model::new(Box::new(Ou::new(theta, mu)?), Box::new(Gaussian::new(scale)?), std, start)?;
+        let model = StateSpace::new(Box::new(Ou::new(theta, mu)?), Box::new(Gaussian::new(scale)?), std, start)?;
         let values = thin(&simulate(&model, &times, 3)?.observations, every);
         let grid = TimeGrid::new(&times, Some(times.len() - 1))?;
         let found = smooth(&model, &grid, &values, &Options::default())?;
@@ -67,7 +67,7 @@ pub fn halving() -> Result<()> {
         let mut changes = Vec::new();
         let drifts: [Box<dyn Drift>; 2] = [Box::new(Ou::new(3.0, 1.0)?), Box::new(DoubleWell::new(4.0, 1.0)?)];
         for drift in drifts {
-            let model = Model::new(drift, copy(noise.as_ref())?, 0.1, Start::Fixed(0.5))?;
+            let model = StateSpace::new(drift, copy(noise.as_ref())?, 0.1, Start::Fixed(0.5))?;
             let dense = simulate(&model, &times, 5)?.observations;
             for every in [1, 10] {
                 let values = thin(&dense, every);

@@ -15,7 +15,7 @@ use levytilt::noise::Stable;
 use levytilt::posterior::{WeightSummary, log_evidence, marginals, walk};
 use levytilt::series::TimeGrid;
 use levytilt::solve::{Method, SweepOptions, expect};
-use levytilt::{Chain, Model, Result, Start, simulate};
+use levytilt::{Chain, Result, Start, StateSpace, simulate};
 use std::time::Instant;
 
 const STEPS: usize = 1000;
@@ -82,7 +82,7 @@ fn drift(name: &str) -> Result<Box<dyn Drift>> {
 }
 
 fn case(name: &str, alpha: f64, seed: u64) -> Result<Case> {
-    let model = Model::new(drift(name)?, Box::new(Stable::new(alpha, 2.0)?), 0.1, Start::Fixed(0.0))?;
+    let model = StateSpace::new(drift(name)?, Box::new(Stable::new(alpha, 2.0)?), 0.1, Start::Fixed(0.0))?;
     let times: Vec<f64> = (0..=STEPS).map(|j| j as f64 * 0.01).collect();
     let values = simulate(&model, &times, seed)?.observations;
     let grid = TimeGrid::new(&times, Some(STEPS))?;

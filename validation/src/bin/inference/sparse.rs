@@ -6,7 +6,7 @@ use levytilt::posterior::{WeightSummary, log_evidence, walk};
 use levytilt::potential::Potential;
 use levytilt::series::TimeGrid;
 use levytilt::solve::{GaussianSumOptions, SweepOptions, gaussian_sum, robust_start, sweep};
-use levytilt::{Chain, Model, Result, Start, exact, simulate};
+use levytilt::{Chain, Result, Start, StateSpace, exact, simulate};
 use std::time::Instant;
 
 /// What one data set shows.
@@ -62,7 +62,7 @@ fn row(name: &str, alpha: f64, every: usize, cases: &[Case]) {
 }
 
 fn case(name: &str, alpha: f64, every: usize, seed: u64) -> Result<Case> {
-    let model = Model::new(drift(name)?, Box::new(Stable::new(alpha, 2.0)?), 0.1, Start::Fixed(0.0))?;
+    let model = StateSpace::new(drift(name)?, Box::new(Stable::new(alpha, 2.0)?), 0.1, Start::Fixed(0.0))?;
     let times: Vec<f64> = (0..=STEPS).map(|j| j as f64 * 0.01).collect();
     let mut values = simulate(&model, &times, seed)?.observations;
     values.iter_mut().enumerate().filter(|(j, _)| j % every != 0).for_each(|(_, v)| *v = f64::NAN);

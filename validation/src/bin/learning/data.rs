@@ -2,7 +2,7 @@
 
 use levytilt::drift::{DoubleWell, Drift, Ou};
 use levytilt::noise::{Gaussian, Noise, Stable};
-use levytilt::{Model, Result, Start, simulate};
+use levytilt::{Result, Start, StateSpace, simulate};
 
 /// What made the data.
 pub struct Truth {
@@ -21,7 +21,7 @@ impl Default for Truth {
 
 impl Truth {
     /// The model, from x0 = 0.
-    pub fn model(&self) -> Result<Model> {
+    pub fn model(&self) -> Result<StateSpace> {
         let drift: Box<dyn Drift> = match self.drift {
             "ou" => Box::new(Ou::new(3.0, 1.0)?),
             _ => Box::new(DoubleWell::new(4.0, 1.0)?),
@@ -30,7 +30,7 @@ impl Truth {
             true => Box::new(Stable::new(self.alpha, self.scale)?),
             false => Box::new(Gaussian::new(self.scale)?),
         };
-        Model::new(drift, noise, self.observation_std, Start::Fixed(0.0))
+        StateSpace::new(drift, noise, self.observation_std, Start::Fixed(0.0))
     }
 }
 

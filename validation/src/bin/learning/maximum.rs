@@ -3,7 +3,7 @@
 use levytilt::exact;
 use levytilt::series::TimeGrid;
 use levytilt::solve::{Parameter, rebuild};
-use levytilt::{Model, Result};
+use levytilt::{Result, StateSpace};
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 
 /// A maximum-likelihood estimate.
@@ -16,7 +16,7 @@ pub struct Maximum {
 
 /// ln p(y) as a function of the free parameters on their free scale.
 struct Evidence<'a> {
-    model: &'a Model,
+    model: &'a StateSpace,
     parameters: &'a [Parameter],
     free: Vec<usize>,
     grid: &'a TimeGrid,
@@ -54,7 +54,7 @@ impl Evidence<'_> {
 /// roughly `errors`: Newton steps with slopes by differences over a twentieth and a Hessian by differences over three tenths of a standard error, until a step
 /// is shorter than a hundredth of a standard error.
 pub fn maximum(
-    model: &Model,
+    model: &StateSpace,
     parameters: &[Parameter],
     std_errors: &[f64],
     grid: &TimeGrid,

@@ -11,7 +11,7 @@ use levytilt::noise::Stable;
 use levytilt::posterior::{Potentials, walk};
 use levytilt::potential::{GaussianSum, Potential, Quadratic};
 use levytilt::series::TimeGrid;
-use levytilt::{Chain, Model, Result, Start, exact, simulate, stream};
+use levytilt::{Chain, Result, Start, StateSpace, exact, simulate, stream};
 use levytilt_paper::potential::{FrameKind, NeuralPotential, NeuralPotentialSpec};
 use levytilt_paper::training::{TrainOptions, Trained, Trainer};
 use rand::RngExt;
@@ -67,7 +67,8 @@ const END: f64 = 0.8;
 
 /// Train small networks on a short series and compare at every stage; `tell` hears of every row as it is there.
 pub fn compare(effort: &Effort, tell: impl Fn(&Row)) -> Result<Vec<Row>> {
-    let model = Model::new(Box::new(Ou::new(3.0, 1.0)?), Box::new(Stable::new(1.2, 2.0)?), 0.1, Start::Fixed(0.0))?;
+    let model =
+        StateSpace::new(Box::new(Ou::new(3.0, 1.0)?), Box::new(Stable::new(1.2, 2.0)?), 0.1, Start::Fixed(0.0))?;
     let times: Vec<f64> = (0..=effort.steps).map(|j| END * j as f64 / STEPS as f64).collect();
     let values = simulate(&model, &times, 1)?.observations;
     let grid = TimeGrid::new(&times, Some(effort.steps))?;

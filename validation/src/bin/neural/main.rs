@@ -8,7 +8,7 @@ use gradient::Effort;
 use levytilt::drift::Ou;
 use levytilt::noise::Stable;
 use levytilt::series::TimeGrid;
-use levytilt::{Chain, Model, Result, Start, exact, simulate};
+use levytilt::{Chain, Result, Start, StateSpace, exact, simulate};
 use levytilt_paper::potential::NeuralPotentialSpec;
 use levytilt_paper::training::{TrainOptions, Trained, Trainer, train};
 
@@ -78,7 +78,7 @@ fn variances() -> Result<()> {
     println!("|---|---|---|---|---|---|---|---|---|");
     for alpha in [1.8, 1.5, 1.2] {
         let noise = Box::new(Stable::new(alpha, 2.0)?);
-        let model = Model::new(Box::new(Ou::new(3.0, 1.0)?), noise, 0.1, Start::Fixed(0.0))?;
+        let model = StateSpace::new(Box::new(Ou::new(3.0, 1.0)?), noise, 0.1, Start::Fixed(0.0))?;
         let times: Vec<f64> = (0..=1000).map(|j| f64::from(j) * 0.01).collect();
         let values = simulate(&model, &times, 1)?.observations;
         let grid = TimeGrid::new(&times, Some(1000))?;

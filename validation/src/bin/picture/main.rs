@@ -6,7 +6,7 @@ use levytilt::drift::{DoubleWell, NoDrift};
 use levytilt::exact::{Options, Smoothed, smooth};
 use levytilt::noise::{Gaussian, Noise, Stable};
 use levytilt::series::TimeGrid;
-use levytilt::{Model, Result, Start, simulate};
+use levytilt::{Result, Start, StateSpace, simulate};
 use levytilt_validation::svg::{self, Band, Canvas, Panel};
 
 const OUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/images/jumps.svg");
@@ -24,8 +24,8 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-fn model(noise: impl Noise + 'static) -> Result<Model> {
-    Model::new(Box::new(NoDrift::new(1)?), Box::new(noise), OBSERVATION_STD, Start::Fixed(0.0))
+fn model(noise: impl Noise + 'static) -> Result<StateSpace> {
+    StateSpace::new(Box::new(NoDrift::new(1)?), Box::new(noise), OBSERVATION_STD, Start::Fixed(0.0))
 }
 
 const OBSERVATION_STD: f64 = 0.8;
@@ -42,7 +42,7 @@ fn synthetic(canvas: &mut Canvas) -> Result<()> {
     let grid = TimeGrid::new(&times, Some(STEPS))?;
     let jumping = model(Stable::new(ALPHA, SCALE)?)?;
     let drawn = simulate(&jumping, &times, SEED)?;
-    let evidence = |model: &Model| smooth(model, &grid, &drawn.observations, &Options::default());
+    let evidence = |model: &StateSpace| smooth(model, &grid, &drawn.observations, &Options::default());
     let stable = evidence(&jumping)?;
     let scale = maximise(0.3, 10.0, |scale| Ok(evidence(&model(Gaussian::new(scale)?)?)?.log_evidence))?;
     let gaussian = evidence(&model(Gaussian::new(scale)?)?)?;
@@ -109,7 +109,7 @@ fn ice_core(canvas: &mut Canvas) -> Result<()> {
     let start = Start::Gaussian { mean: values[0], std: 1.54 };
     // The parameters of the demo: those that maximise the evidence.
     let model =
-        Model::new(Box::new(DoubleWell::new(0.401, 0.673)?), Box::new(Stable::new(1.554, 0.978)?), 0.154, start)?;
+        StateSpace::new(Box::new(DoubleWell::new(0.401, 0.673)?), Box::new(Stable::new(1.554, 0.978)?), 0.154, start)?;
     let found = smooth(&model, &grid, &values, &Options::default())?;
     println!("ice core: log evidence {:.1}", found.log_evidence);
     let whole = Panel { left: 70.0, top: 440.0, width: 600.0, height: 216.0, x: (-60.0, -11.6), y: (-2.6, 2.2) };

@@ -5,7 +5,7 @@ pub mod summary;
 use anyhow::Result;
 use levytilt::exact::{Options, Smoothed, smooth};
 use levytilt::series::Observations;
-use levytilt::{Error, Model, Start};
+use levytilt::{Error, Start, StateSpace};
 use std::time::Instant;
 
 use crate::directory::entry::Entry;
@@ -80,7 +80,7 @@ pub fn only_column<'a>(table: &'a Table, command: &str) -> Result<&'a [f64]> {
     }
 }
 
-fn compute(model: &Model, settings: &Settings, table: &Table) -> levytilt::Result<Smoothed> {
+fn compute(model: &StateSpace, settings: &Settings, table: &Table) -> levytilt::Result<Smoothed> {
     let series = Observations::new(table.times.clone(), table.columns.clone(), table.names.clone())?;
     let grid = latent_times(settings, series.times())?;
     smooth(model, &grid, series.column(0), &Options::default())

@@ -3,7 +3,7 @@
 pub mod files;
 
 use anyhow::Result;
-use levytilt::Model;
+use levytilt::StateSpace;
 use levytilt::drift::Neural;
 use levytilt::forecast::{Forecast, ForecastOptions, Target, forecast, forecast_drawn, forecast_resampled};
 use levytilt::posterior::Marginal;
@@ -60,7 +60,7 @@ pub struct Summary {
 /// Where a forecast starts: a fitted model and the states it ended with.
 pub struct Origin {
     state: State,
-    model: Model,
+    model: StateSpace,
     /// Names of its parameters.
     parameters: Vec<String>,
     names: Vec<String>,

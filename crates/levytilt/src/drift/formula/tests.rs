@@ -317,9 +317,9 @@ fn identity_models_with_formulas_are_those_of_built_in_drifts() {
     use crate::exact::{Options, smooth};
     use crate::noise::Stable;
     use crate::series::TimeGrid;
-    use crate::{Model, Start, simulate};
+    use crate::{Start, StateSpace, simulate};
     let model = |drift: Box<dyn Drift>| {
-        Model::new(drift, Box::new(Stable::new(1.5, 1.0).unwrap()), 0.1, Start::Fixed(0.0)).unwrap()
+        StateSpace::new(drift, Box::new(Stable::new(1.5, 1.0).unwrap()), 0.1, Start::Fixed(0.0)).unwrap()
     };
     let times: Vec<f64> = (0..=60).map(|j| 0.05 * f64::from(j)).collect();
     let pairs: [(Box<dyn Drift>, Box<dyn Drift>); 2] = [
@@ -348,9 +348,9 @@ fn identity_parameters_are_learned_as_with_the_built_in_drift() {
     use crate::noise::Stable;
     use crate::series::TimeGrid;
     use crate::solve::{LearnOptions, learn, parameters};
-    use crate::{Model, Start, simulate};
+    use crate::{Start, StateSpace, simulate};
     let model = |drift: Box<dyn Drift>| {
-        Model::new(drift, Box::new(Stable::new(1.5, 1.0).unwrap()), 0.1, Start::Fixed(0.0)).unwrap()
+        StateSpace::new(drift, Box::new(Stable::new(1.5, 1.0).unwrap()), 0.1, Start::Fixed(0.0)).unwrap()
     };
     let times: Vec<f64> = (0..=150).map(|j| 0.05 * f64::from(j)).collect();
     let grid = TimeGrid::new(&times, None).unwrap();

@@ -16,7 +16,7 @@ pub use state::{FilterState, Seen};
 use super::convolve::{Convolver, Rounding};
 use crate::noise::{NodeCache, Nodes};
 use crate::series::{TimeGrid, length_key};
-use crate::{Error, Model, Result};
+use crate::{Error, Result, StateSpace};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ const FEWEST_TAILS: usize = 1024;
 
 /// The filter of a one-dimensional model.
 pub struct Filter<'a> {
-    model: &'a Model,
+    model: &'a StateSpace,
     /// Latent steps are not longer than this.
     longest: f64,
     nodes: NodeCache<'a>,
@@ -66,7 +66,7 @@ impl<'a> Filter<'a> {
     /// # Errors
     /// A model of several dimensions; other than Gaussian observation errors of one size; a skewed noise; a length that is not
     /// positive.
-    pub fn new(model: &'a Model, longest: f64) -> Result<Self> {
+    pub fn new(model: &'a StateSpace, longest: f64) -> Result<Self> {
         let dimension = model.only_dimension()?;
         model.plain_errors("filter")?;
         crate::error::positive("longest latent step", longest)?;

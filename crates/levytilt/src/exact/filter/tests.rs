@@ -7,7 +7,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 type Case = (Box<dyn Drift>, Box<dyn Noise>, f64);
 
-fn models() -> Vec<Model> {
+fn models() -> Vec<StateSpace> {
     let ou = || Box::new(Ou::new(1.0, 0.5).unwrap());
     let cases: Vec<Case> = vec![
         (ou(), Box::new(Stable::new(1.5, 1.0).unwrap()), 0.2),
@@ -16,11 +16,11 @@ fn models() -> Vec<Model> {
         (Box::new(DoubleWell::new(1.0, 1.0).unwrap()), Box::new(Stable::new(1.8, 0.5).unwrap()), 0.1),
     ];
     let start = Start::Gaussian { mean: 0.3, std: 0.5 };
-    cases.into_iter().map(|(drift, noise, error)| Model::new(drift, noise, error, start).unwrap()).collect()
+    cases.into_iter().map(|(drift, noise, error)| StateSpace::new(drift, noise, error, start).unwrap()).collect()
 }
 
 /// A record of `model` at times 0, 0.1, …, from exact draws.
-fn record(model: &Model, rows: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
+fn record(model: &StateSpace, rows: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
     let (mut rng, dimension) = (stream(seed, 0), &model.dimensions[0]);
     let normal = |rng: &mut crate::StreamRng| -> f64 { StandardNormal.sample(rng) };
     let mut x = 0.3 + 0.5 * normal(&mut rng);
@@ -75,7 +75,7 @@ fn identity_a_record_in_pieces_is_the_record_at_once() {
 #[test]
 fn identity_the_first_step_has_a_closed_form() {
     let (drift, noise) = (Ou::new(1.0, 0.5).unwrap(), Stable::new(1.5, 1.0).unwrap());
-    let model = Model::new(Box::new(drift), Box::new(noise), 0.2, Start::Fixed(1.0)).unwrap();
+    let model = StateSpace::new(Box::new(drift), Box::new(noise), 0.2, Start::Fixed(1.0)).unwrap();
     let nodes = Stable::new(1.5, 1.0).unwrap().nodes(0.1).unwrap();
     let jumps = crate::posterior::upper_tail(nodes.weights());
     let moved = 0.5 + 0.5 * (-0.1f64).exp();

@@ -4,13 +4,13 @@ use super::models::{Brown, Ou, even, simulate, thin};
 use crate::exact::kalman::{self, Step};
 use crate::exact::{Options, log_evidence, smooth};
 use crate::series::TimeGrid;
-use crate::{Model, Start};
+use crate::{Start, StateSpace};
 
 const THETA: f64 = 1.5;
 const MU: f64 = 0.4;
 
-fn model(noise: f64, observation_std: f64, start: Start) -> Model {
-    Model::new(Box::new(Ou(THETA, MU)), Box::new(Brown(noise)), observation_std, start).unwrap()
+fn model(noise: f64, observation_std: f64, start: Start) -> StateSpace {
+    StateSpace::new(Box::new(Ou(THETA, MU)), Box::new(Brown(noise)), observation_std, start).unwrap()
 }
 
 /// Largest differences to the Kalman smoother: log evidence, means, sds.

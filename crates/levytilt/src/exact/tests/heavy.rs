@@ -6,21 +6,21 @@ use crate::exact::problem::Problem;
 use crate::exact::transition::Transition;
 use crate::exact::{Options, Smoothed, forward, layout::Layout, log_evidence, smooth};
 use crate::series::TimeGrid;
-use crate::{Model, Start};
+use crate::{Start, StateSpace};
 
 const CELLS: usize = 1 << 20;
 
-fn model(well: bool) -> Model {
+fn model(well: bool) -> StateSpace {
     let noise = Box::new(Student(1.5, 1.0));
     let start = Start::Fixed(0.5);
     if well {
-        Model::new(Box::new(Well(4.0, 1.0)), noise, 0.1, start).unwrap()
+        StateSpace::new(Box::new(Well(4.0, 1.0)), noise, 0.1, start).unwrap()
     } else {
-        Model::new(Box::new(Ou(3.0, 1.0)), noise, 0.1, start).unwrap()
+        StateSpace::new(Box::new(Ou(3.0, 1.0)), noise, 0.1, start).unwrap()
     }
 }
 
-fn default(model: &Model, grid: &TimeGrid, values: &[f64]) -> Smoothed {
+fn default(model: &StateSpace, grid: &TimeGrid, values: &[f64]) -> Smoothed {
     smooth(model, grid, values, &Options::default()).unwrap()
 }
 
@@ -72,7 +72,8 @@ fn halving_the_spacing_and_doubling_the_domain_change_nothing() {
 fn evidence_is_the_same_at_every_time() {
     let times = even(200, 2.0);
     let grid = TimeGrid::new(&times, Some(200)).unwrap();
-    let tide = Model::new(Box::new(Tide), Box::new(Student(1.5, 1.0)), 0.1, Start::Gaussian { mean: 0.0, std: 1.0 });
+    let tide =
+        StateSpace::new(Box::new(Tide), Box::new(Student(1.5, 1.0)), 0.1, Start::Gaussian { mean: 0.0, std: 1.0 });
     for model in [model(false), model(true), tide.unwrap()] {
         let dense = simulate(&model, &times, 12);
         for every in [1, 7] {
@@ -117,7 +118,8 @@ fn push_is_the_transpose_of_pull() {
 fn a_dense_matrix_agrees() {
     // Nodes as wide as the posterior, so that plain sums with the exact kernel at the exact flow converge.
     let nodes = vec![(0.2, 0.6), (1.5, 0.3), (20.0, 0.1)];
-    let model = Model::new(Box::new(Well(0.5, 0.3)), Box::new(Fixed(nodes.clone())), 0.4, Start::Fixed(0.2)).unwrap();
+    let model =
+        StateSpace::new(Box::new(Well(0.5, 0.3)), Box::new(Fixed(nodes.clone())), 0.4, Start::Fixed(0.2)).unwrap();
     let times = [0.0, 0.3, 1.0, 1.4, 2.0, 2.3];
     let values = [f64::NAN, 0.9, f64::NAN, f64::NAN, -1.0, 3.0];
     let grid = TimeGrid::new(&times, Some(1)).unwrap();
@@ -171,7 +173,7 @@ fn atoms_and_tiny_variances() {
     for tiny in [0.0, 1e-18, 1e-12] {
         let noise = Box::new(Fixed(vec![(tiny, 1.0)]));
         let start = Start::Gaussian { mean: 0.0, std };
-        let still = Model::new(Box::new(Ou(1e-300, 0.0)), noise, sigma, start).unwrap();
+        let still = StateSpace::new(Box::new(Ou(1e-300, 0.0)), noise, sigma, start).unwrap();
         let found = default(&still, &grid, &values);
         for j in 0..n {
             assert!((found.mean[j] - mean).abs() < 1e-6, "{tiny}");
@@ -180,7 +182,7 @@ fn atoms_and_tiny_variances() {
     }
     // An atom beside jumps: rare large jumps, otherwise no movement at all.
     let noise = Box::new(Fixed(vec![(0.0, 0.9), (1e-9, 0.05), (9.0, 0.05)]));
-    let jumps = Model::new(Box::new(Ou(0.2, 0.0)), noise, 0.2, Start::Fixed(0.0)).unwrap();
+    let jumps = StateSpace::new(Box::new(Ou(0.2, 0.0)), noise, 0.2, Start::Fixed(0.0)).unwrap();
     let dense = simulate(&jumps, &times, 13);
     for every in [1, 4] {
         let values = thin(&dense, every);
@@ -195,7 +197,7 @@ fn atoms_and_tiny_variances() {
 fn a_jump_of_a_million_is_an_ordinary_jump() {
     let times = even(50, 1.0);
     let grid = TimeGrid::new(&times, Some(50)).unwrap();
-    let walk = Model::new(Box::new(Ou(1e-9, 0.0)), Box::new(Student(1.5, 1.0)), 0.1, Start::Fixed(0.0)).unwrap();
+    let walk = StateSpace::new(Box::new(Ou(1e-9, 0.0)), Box::new(Student(1.5, 1.0)), 0.1, Start::Fixed(0.0)).unwrap();
     let values: Vec<f64> = times.iter().map(|t| if *t < 0.5 { 0.0 } else { 1e6 }).collect();
     let found = default(&walk, &grid, &values);
     assert!((found.mean[40] - 1e6).abs() < 0.1 && found.cells < 1000);

@@ -3,10 +3,10 @@
 use super::models::{Brown, Ou, even};
 use crate::exact::{Options, log_evidence, smooth};
 use crate::series::TimeGrid;
-use crate::{Model, Start};
+use crate::{Start, StateSpace};
 
-fn model() -> Model {
-    Model::new(Box::new(Ou(1.0, 0.0)), Box::new(Brown(1.0)), 0.1, Start::Fixed(0.0)).unwrap()
+fn model() -> StateSpace {
+    StateSpace::new(Box::new(Ou(1.0, 0.0)), Box::new(Brown(1.0)), 0.1, Start::Fixed(0.0)).unwrap()
 }
 
 fn message(values: &[f64], options: &Options) -> String {
@@ -43,7 +43,7 @@ fn starts_without_measure() {
     let grid = TimeGrid::new(&even(4, 1.0), Some(4)).unwrap();
     let values = [f64::NAN, 0.1, 0.2, 0.0, 0.1];
     let with = |start| {
-        let model = Model::new(Box::new(Ou(1.0, 0.0)), Box::new(Brown(1.0)), 0.1, start).unwrap();
+        let model = StateSpace::new(Box::new(Ou(1.0, 0.0)), Box::new(Brown(1.0)), 0.1, start).unwrap();
         log_evidence(&model, &grid, &values, &Options::default())
     };
     let fixed = with(Start::Fixed(1.0)).unwrap();

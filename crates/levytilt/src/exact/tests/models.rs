@@ -2,7 +2,7 @@
 
 use crate::drift::Drift;
 use crate::noise::{Nodes, Noise};
-use crate::{Model, Result, Start, StreamRng, stream};
+use crate::{Result, Start, StateSpace, StreamRng, stream};
 use rand_distr::{Distribution, StandardNormal, StandardUniform};
 
 /// Ornstein–Uhlenbeck motion.
@@ -119,7 +119,7 @@ noise!(
 );
 
 /// Observations of `model` on `times`, simulated: the state itself plus observation noise, all times observed.
-pub fn simulate(model: &Model, times: &[f64], seed: u64) -> Vec<f64> {
+pub fn simulate(model: &StateSpace, times: &[f64], seed: u64) -> Vec<f64> {
     let mut rng = stream(seed, 0);
     let normal = |rng: &mut StreamRng| -> f64 { StandardNormal.sample(rng) };
     let mut x = match model.dimensions[0].start {

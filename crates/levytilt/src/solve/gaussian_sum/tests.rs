@@ -6,7 +6,7 @@ use crate::exact::kalman::{self, Step};
 use crate::noise::CompoundPoisson;
 use crate::series::TimeGrid;
 use crate::solve::robust::robust_smooth;
-use crate::{Chain, Model, Start};
+use crate::{Chain, Start, StateSpace};
 
 /// ln p(values | x₀ = `x`) of three steps: Σ over sequences of nodes of their weight times a Kalman evidence.
 fn by_sequences(chain: &Chain, x: f64, decay: f64) -> f64 {
@@ -26,7 +26,7 @@ fn by_sequences(chain: &Chain, x: f64, decay: f64) -> f64 {
 fn identity_unmerged_message_is_the_sum_over_sequences_of_nodes() {
     // Jumps at rate 3 with an atom at no movement.
     let noise = Box::new(CompoundPoisson::new(3.0, 0.8).unwrap());
-    let model = Model::new(Box::new(Ou::new(3.0, 1.0).unwrap()), noise, 0.1, Start::Fixed(0.0)).unwrap();
+    let model = StateSpace::new(Box::new(Ou::new(3.0, 1.0).unwrap()), noise, 0.1, Start::Fixed(0.0)).unwrap();
     let times = [0.0, 0.1, 0.2, 0.3];
     let grid = TimeGrid::new(&times, Some(3)).unwrap();
     let chain = Chain::new(&model, &grid, &[&[0.2, f64::NAN, 0.9, 0.7]]).unwrap();

@@ -12,7 +12,7 @@ use super::parameters::{Parameter, parameters};
 use crate::drift::{Drift, Neural, NeuralSpec};
 use crate::posterior::{Paths, Potentials, walk};
 use crate::series::TimeGrid;
-use crate::{Chain, Dimension, Model, Result, stream};
+use crate::{Chain, Dimension, Result, StateSpace, stream};
 use adam::{Coordinates, train};
 use choose::{BLOCKS, block, choose, gain, total};
 use rand::Rng;
@@ -52,7 +52,7 @@ const NEWTON_STEPS: usize = 1;
 /// `noise` are its parameters behind those of the drift. If the evidence for a drift is not beyond one standard error,
 /// the network stays at zero.
 pub fn learn_network(
-    model: &Model,
+    model: &StateSpace,
     noise: &[Parameter],
     potentials: &Potentials,
     data: (&TimeGrid, &[&[f64]]),
@@ -95,7 +95,7 @@ pub fn learn_network(
 }
 
 /// `model` with `network` as its drift, and the fixed parameters of the network.
-fn replace_drift(model: &Model, network: &Neural) -> Result<(Model, Vec<Parameter>)> {
+fn replace_drift(model: &StateSpace, network: &Neural) -> Result<(StateSpace, Vec<Parameter>)> {
     let mut dimensions = Vec::with_capacity(model.dim());
     for dimension in &model.dimensions {
         let values: Vec<f64> = dimension.noise.parameters().iter().map(|(_, value)| *value).collect();
@@ -103,7 +103,7 @@ fn replace_drift(model: &Model, network: &Neural) -> Result<(Model, Vec<Paramete
         let (noise, errors) = (dimension.noise.with_parameters(&values)?, dimension.errors.clone());
         dimensions.push(Dimension { noise, observation_std, errors, start });
     }
-    let model = Model::multivariate(Box::new(network.clone()), dimensions)?;
+    let model = StateSpace::multivariate(Box::new(network.clone()), dimensions)?;
     let mut weights = parameters(&model);
     weights.truncate(network.parameter_count());
     weights.iter_mut().for_each(|weight| weight.fixed = true);

@@ -2,7 +2,7 @@
 
 use levytilt::posterior::{Bridge, Paths};
 use levytilt::score::{Estimator, Sample};
-use levytilt::{Model, Result, stream};
+use levytilt::{Result, StateSpace, stream};
 use serde::{Deserialize, Serialize};
 
 use crate::workflow::reproduce::synthetic::set::{Data, STEP};
@@ -20,7 +20,7 @@ pub struct Scored {
 }
 
 /// Fill `paths` (one state per seen observation) in to the fine times and score them.
-pub fn score(data: &Data, model: &Model, paths: &Paths, seed: u64) -> Result<Scored> {
+pub fn score(data: &Data, model: &StateSpace, paths: &Paths, seed: u64) -> Result<Scored> {
     let mut bridge = Bridge::new(model, STEP)?;
     let mut rngs: Vec<_> = (0..paths.len()).map(|path| stream(seed, path as u64 + (1 << 40))).collect();
     let thresholds = thresholds(&data.observations);

@@ -2,7 +2,7 @@
 
 use levytilt::noise::{Noise, TruncatedStable};
 use levytilt::series::TimeGrid;
-use levytilt::{Model, Result, Start, simulate};
+use levytilt::{Result, Start, StateSpace, simulate};
 use serde::{Deserialize, Serialize};
 
 use crate::workflow::reproduce::system::System;
@@ -50,11 +50,11 @@ impl DataSet {
         Ok(Data { observations, seen })
     }
 
-    pub fn model(&self, drift: [f64; 2], noise: Box<dyn Noise>) -> Result<Model> {
-        Model::new(self.system.drift(drift)?, noise, self.observation_std, Start::Fixed(0.0))
+    pub fn model(&self, drift: [f64; 2], noise: Box<dyn Noise>) -> Result<StateSpace> {
+        StateSpace::new(self.system.drift(drift)?, noise, self.observation_std, Start::Fixed(0.0))
     }
 
-    pub fn true_model(&self, truth: [f64; 2]) -> Result<Model> {
+    pub fn true_model(&self, truth: [f64; 2]) -> Result<StateSpace> {
         let [scale, tau, sigma] = JUMPS;
         self.model(truth, Box::new(TruncatedStable::new(self.alpha, scale, tau, sigma)?))
     }

@@ -5,7 +5,7 @@ use levytilt::fit::Scales;
 use levytilt::noise::{Gaussian, Noise, Stable};
 use levytilt::posterior;
 use levytilt::solve::{LearnOptions, Learned, Method, SweepOptions, grid, learn_from, parameters};
-use levytilt::{Chain, Model, Result};
+use levytilt::{Chain, Result, StateSpace};
 use levytilt_paper::potential::NeuralPotentialSpec;
 use levytilt_paper::training::{TrainOptions, Trainer, train};
 
@@ -82,7 +82,7 @@ impl DataSet {
     }
 }
 
-fn drift_of(model: &Model) -> [f64; 2] {
+fn drift_of(model: &StateSpace) -> [f64; 2] {
     let values = model.drift.parameters();
     [values[0].1, values[1].1]
 }
