@@ -197,7 +197,7 @@ mod tests {
         assert!(smooth(start, &[step], &[0.0, 1.0], 0.0).unwrap_err().to_string().contains("observation_std = 0"));
         let negative = Step { variance: -1.0, ..step };
         assert!(smooth(start, &[step, negative], &[0.0; 3], 1.0).unwrap_err().to_string().contains("step 2"));
-        assert!(smooth(start, &[step], &[0.0, f64::INFINITY], 1.0).unwrap_err().to_string().contains("value 2"));
+        assert!(smooth(start, &[step], &[0.0, f64::INFINITY], 1.0).unwrap_err().to_string().contains("observation 2"));
         assert!(matches!(smooth(start, &[step], &[0.0, 1e200], 1.0), Err(Error::Numerical { .. })));
     }
 }
