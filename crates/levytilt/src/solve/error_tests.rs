@@ -29,8 +29,8 @@ fn jumping(errors: Errors) -> (StateSpace, TimeGrid, Vec<f64>) {
     let mut seen = made.observations;
     (40..46).for_each(|j| seen[j] = f64::NAN);
     (69..72).for_each(|j| seen[j] = made.path[j]);
-    seen[70] += 4.0;
-    (model, TimeGrid::new(&times, None).unwrap(), seen)
+    seen[70] += 2.0;
+    (model, TimeGrid::new(&times, Some(120)).unwrap(), seen)
 }
 
 /// ln p of a random walk seen with Gaussian errors of the given variances, by the Kalman filter.
@@ -112,7 +112,7 @@ fn identity_windows_and_paths_agree_with_the_reference() {
         assert!(worst < 0.05, "{worst} {:?}", model.dimensions[0].errors.law);
         // The state at the wrong value is where its neighbours are, in paths and in marginals.
         let mean = paths.states(70).map(|x| x[0]).sum::<f64>() / 200.0;
-        assert!((mean - found.run.mean[70]).abs() < 0.1 && (mean - seen[70]).abs() > 3.0, "{mean}");
+        assert!((mean - found.run.mean[70]).abs() < 0.1 && (mean - seen[70]).abs() > 1.5, "{mean}");
     }
 }
 
