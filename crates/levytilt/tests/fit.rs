@@ -90,7 +90,8 @@ fn identity_gaussian_bound_is_the_kalman_evidence() {
 fn bad_series_give_a_result_or_a_clear_error() {
     let times = even_times(60, 0.1);
     let good = ou_data("stable", &[1.5, 2.0], &times, 3);
-    let outlier: Vec<f64> = good.iter().enumerate().map(|(i, y)| if i == 30 { 1e6 } else { *y }).collect();
+    let with = |value: f64| -> Vec<f64> { (0..60).map(|i| if i == 30 { value } else { good[i] }).collect() };
+    let (outlier, fill) = (with(300.0), with(1e6));
     let gaps: Vec<f64> = good.iter().enumerate().map(|(i, y)| if i % 4 == 0 { *y } else { f64::NAN }).collect();
     let mut close = times.clone();
     close[31] = close[30] + 1e-12;
@@ -112,6 +113,7 @@ fn bad_series_give_a_result_or_a_clear_error() {
         let error = try_fit(&spec, &times[..values.len()], values).unwrap_err().to_string();
         assert!(error.contains(part), "{error}");
     };
+    refused(stable(), &fill, "observation 31: 1000000 is");
     refused(stable(), &[1.0; 40], "all observed values are equal");
     refused(stable(), &[1.0, f64::NAN, f64::NAN], "fewer than 2");
     refused(stable().fix("observation_std", 0.0), &good, "observation_std = 0");
