@@ -246,4 +246,5 @@ Examples:
   levytilt forecast run --at later.csv --paths 2000 --out ahead
   levytilt score ahead later.csv --out ahead
   levytilt score ahead later.csv --above 3 --json
-  levytilt score ahead-state sim/truth.csv --state";
+  levytilt forecast run --at truth.csv --state --out states
+  levytilt score states truth.csv --state";

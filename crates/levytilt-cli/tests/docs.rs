@@ -117,6 +117,9 @@ fn examples_of_the_help_pages_run() {
     let rest = format!("{}\n{}\n", rows[0], rows[212..].join("\n"));
     at.write("later.csv", &rest);
     at.write("times.csv", rest);
+    let states = at.read("made/truth.csv");
+    let states: Vec<&str> = states.lines().collect();
+    at.write("truth.csv", format!("{}\n{}\n", states[0], states[212..].join("\n")));
     let hours = |k: u32| format!("2024-06-{:02}T{:02}:00:00Z", 1 + k / 24, k % 24);
     let price = |k: u32, n: u32| 100.0 + f64::from(k * k % n);
     let table: String =

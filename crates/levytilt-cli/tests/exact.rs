@@ -116,7 +116,7 @@ fn bad_tables_are_named_by_file_line_and_column() {
         ("0,1\n1,2\n", &["d.csv, line 1", "header row"]),
         ("2024-01-01,1\n2024-01-02,2\n", &["d.csv, line 1", "header row"]),
         ("time\n1\n", &["d.csv, line 1", "one column"]),
-        ("time;value\n1;2\n", &["line 1", "separated by commas"]),
+        ("time;value\n1;2\n", &["column \"value\"", "single observation (line 2)"]),
         ("time,value\n0,1\n\n1,two\n", &["d.csv, line 4, column \"value\"", "finite number", "\"two\""]),
         ("time,value\r\n0,1\r\n1,two\r\n", &["d.csv, line 3, column \"value\""]),
         ("time,value\n0,1\nlater,2\n", &["d.csv, line 3, column \"time\"", "ISO 8601", "\"later\""]),

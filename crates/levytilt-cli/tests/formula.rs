@@ -68,7 +68,7 @@ fn a_formula_is_simulated_fitted_and_forecast() {
     let page = at.read("run/report.html");
     assert!(page.contains("<math display=\"block\">") && page.contains("parameter of the formula"));
     let said = at.ok("forecast run --horizon 1 --out ahead").out;
-    assert!(said.contains("drawn from their posterior: k, m"), "{said}");
+    assert!(said.contains("drawn from their posterior (Gaussian approximation): k, m"), "{said}");
 }
 
 #[test]

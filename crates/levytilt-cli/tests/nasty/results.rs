@@ -235,12 +235,16 @@ fn identity_nothing_is_written_outside_a_result() {
     }
     assert!(!at.path("run/escaped.svg").exists() && !at.path("escaped.svg").exists() && !at.path("run/plots").exists());
     at.write("run/report.json", &good);
-    // Links in a result's place are replaced, not followed; where one could be followed it is refused.
+    // Links in a result's place are replaced, not followed; one that stands for the summary is no summary of this program.
     at.write("victim", "untouched");
-    for name in ["summary.json", "report.html", "posterior.csv"] {
-        fs::remove_file(at.path("run").join(name)).unwrap();
+    let link = |name: &str| {
+        fs::rename(at.path("run").join(name), at.path(name)).unwrap();
         std::os::unix::fs::symlink(at.path("victim"), at.path("run").join(name)).unwrap();
-    }
+    };
+    ["report.html", "posterior.csv", "summary.json"].into_iter().for_each(link);
+    let again = format!("fit sim/data.csv {OU_STABLE} --paths 20 --out run --quiet");
+    file_refused(&at, "a summary that is a link", &again, &["summary.json", "not a file that this program wrote"]);
+    fs::rename(at.path("summary.json"), at.path("run/summary.json")).unwrap();
     at.ok(&format!("fit sim/data.csv {OU_STABLE} --paths 20 --out run --quiet"));
     assert!(at.path("run/summary.json").symlink_metadata().unwrap().is_file());
     std::os::unix::fs::symlink(at.path("victim"), at.path("run/.levytilt-lock")).unwrap();

@@ -3,7 +3,7 @@
 use levytilt::drift::Formula;
 use serde::{Deserialize, Serialize};
 
-use super::page::escape;
+use super::escape::escape;
 use crate::number::readable;
 
 /// A formula of state `x`, and its parameters: name, estimate and standard error.

@@ -6,6 +6,7 @@ mod calibration;
 pub mod compact;
 mod curves;
 mod equation;
+mod escape;
 mod fan;
 pub mod figure;
 mod files;

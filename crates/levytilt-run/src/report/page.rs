@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use super::equation::Equation;
+use super::escape::escape;
 use super::figure::Figure;
 use crate::number::readable;
 
@@ -260,11 +261,6 @@ fn place(figure: &Figure) -> String {
     let dimension = figure.dimension.as_ref().map_or(String::new(), |d| format!(" data-dimension=\"{}\"", escape(d)));
     let (id, caption) = (escape(&figure.id), escape(&figure.caption));
     format!("<figure data-figure=\"{id}\"{dimension}><figcaption>{caption}</figcaption></figure>\n")
-}
-
-/// Text of a user as text of a page or a picture.
-pub fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::page::escape;
+use super::escape::escape;
 use super::picture::{Anchor, Mark, Picture, Point, Shape, Text};
 
 /// The file.

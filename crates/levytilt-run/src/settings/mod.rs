@@ -24,7 +24,8 @@ use std::path::{Path, PathBuf};
 use crate::failure::{bad, brief};
 use crate::table::bytes::read_settings;
 use crate::table::decimal::Decimal;
-use crate::table::format::{Format, Separator};
+use crate::table::format::Format;
+use crate::table::separator::Separator;
 use crate::table::time::Length;
 
 pub use drift_name::DriftName;
@@ -234,7 +235,7 @@ pub struct PaperSettings {
     pub motion: Option<Motion>,
     /// Draws of a Monte Carlo divergence
     #[arg(skip)]
-    pub draws: Option<usize>,
+    pub kl_draws: Option<usize>,
     /// Learning rate of the networks
     #[arg(skip)]
     pub learning_rate: Option<f64>,
@@ -265,15 +266,15 @@ impl PaperSettings {
             }
             given => Ok(given.unwrap_or(usual)),
         };
-        if self.draws.is_some_and(|draws| draws < 2) {
-            return Err(bad("[paper] draws: give at least 2"));
+        if self.kl_draws.is_some_and(|draws| draws < 2) {
+            return Err(bad("[paper] kl_draws: give at least 2"));
         }
         Ok(PaperOptions {
             iterations: iterations.unwrap_or(usual.iterations),
             kl: self.kl.unwrap_or(usual.kl),
             gradient: self.gradient.unwrap_or(usual.gradient),
             motion: self.motion.unwrap_or(usual.motion),
-            draws: self.draws.unwrap_or(usual.draws),
+            draws: self.kl_draws.unwrap_or(usual.draws),
             rate: within("learning_rate", self.learning_rate, usual.rate, 1.0)?,
             encoder_rate: within("encoder_rate", self.encoder_rate, usual.encoder_rate, 1.0)?,
             drift_rate: within("drift_rate", self.drift_rate, usual.drift_rate, 1.0)?,

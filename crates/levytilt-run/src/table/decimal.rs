@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
 use crate::failure::quoted;
-use crate::table::format::Separator;
+use crate::table::separator::Separator;
 
 /// What stands before the decimals of a number; the other one may group thousands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

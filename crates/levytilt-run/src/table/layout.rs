@@ -7,8 +7,9 @@ use std::borrow::Cow;
 use crate::failure::{bad, quoted};
 use crate::table::dates::is_date;
 use crate::table::decimal::Decimal;
-use crate::table::format::{CHARACTERS, Format, Separator};
+use crate::table::format::Format;
 use crate::table::rows::{Row, check_widths, read_rows};
+use crate::table::separator::{CHARACTERS, Separator};
 
 /// Header and rows of a table, and what separates its fields.
 pub struct Layout {

@@ -10,6 +10,7 @@ pub mod input;
 pub mod layout;
 mod read;
 pub mod rows;
+pub mod separator;
 pub mod time;
 
 pub use format::Format;
