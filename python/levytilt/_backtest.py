@@ -208,7 +208,7 @@ class Pool:
                 flying.clear()
                 if not self.revive():
                     raise ComputationError(
-                        f"a worker died: {error}; finished windows are kept, and the same call with the same out goes on "
+                        f"a worker died: {error}; finished windows are kept, and the same call with the same out resumes "
                         "from there. A function that makes the executor, in its place, would be called again"
                     ) from error
 

@@ -125,7 +125,7 @@ def test_words_of_errors(program, walk, tmp_path):
     for options, flags in [
         ({"models": ["walk"]}, ["--models", "walk"]),
         ({"paths": 1}, ["--paths", 1]),
-        ({"train": "3 years"}, ["--train", "3 years"]),
+        ({"train": "3 parsecs"}, ["--train", "3 parsecs"]),
         ({"reference": "tilt", "models": ["random-walk"]}, ["--reference", "tilt", "--models", "random-walk"]),
     ]:
         said = program("backtest", walk, *flags, "--out", tmp_path / "out", check=False)

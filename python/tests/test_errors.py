@@ -28,7 +28,7 @@ def test_errors_are_known_from_a_column():
     sigma = np.where(times % 7 == 3, 2.0, 0.1)
     frame = pd.DataFrame({"y": np.sin(0.2 * times) + sigma * np.cos(5 * times), "sigma": sigma, "z": 1.0}, index=times)
     fit = lt.Model("none", "gaussian").fit(frame, column="y", error_column="sigma", paths=20)
-    assert fit.names == ["y"] and len(fit.outliers()["time"]) == 0
+    assert fit.names == ["y"] and len(fit.outliers()) == 0
     with pytest.raises(lt.InputError, match="choose one"):
         lt.Model("none", "gaussian").fit(frame, error_column="sigma")
     with pytest.raises(lt.InputError, match="unknown law of errors"):
