@@ -90,7 +90,7 @@ fn identity_gaussian_bound_is_the_kalman_evidence() {
 fn bad_series_give_a_result_or_a_clear_error() {
     let times = even_times(60, 0.1);
     let good = ou_data("stable", &[1.5, 2.0], &times, 3);
-    let with = |value: f64| -> Vec<f64> { (0..60).map(|i| if i == 30 { value } else { good[i] }).collect() };
+    let with = |value: f64| -> Vec<f64> { (0..good.len()).map(|i| if i == 30 { value } else { good[i] }).collect() };
     let (outlier, fill) = (with(300.0), with(1e6));
     let gaps: Vec<f64> = good.iter().enumerate().map(|(i, y)| if i % 4 == 0 { *y } else { f64::NAN }).collect();
     let mut close = times.clone();
