@@ -30,7 +30,7 @@ pub fn array(
     optional(archive, name, check)?.ok_or_else(|| format!("has no array \"{name}\""))
 }
 
-/// As [`array`], for one that need not be there.
+/// As [`array()`], for one that need not be there.
 pub fn optional(
     mut archive: impl Read + Seek,
     name: &str,
