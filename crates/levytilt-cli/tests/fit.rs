@@ -200,7 +200,7 @@ fn bad_records_end_with_a_result_or_a_reason() {
     let plain = record(&|i| wave(i).to_string());
     at.write(
         "outlier.csv",
-        format!("time,value\n{}", record(&|i| if i == 20 { "300".into() } else { wave(i).to_string() })),
+        format!("time,value\n{}", record(&|i| if i == 20 { "30".into() } else { wave(i).to_string() })),
     );
     at.write(
         "gaps.csv",
