@@ -1,6 +1,7 @@
 //! Look ahead: simulate the model from posterior states at the end of the data, with exact draws of the noise and of the
 //! observation noise.
 
+use crate::drift::Drift;
 use crate::posterior::{Marginal, systematic, weighted_marginal};
 use crate::solve::{ParameterLaw, parameters, rebuild};
 use crate::{Error, Result, StateSpace, StreamRng, stream};
@@ -203,6 +204,11 @@ fn check((ends, weights): (&[f64], &[f64]), dim: usize, times: &[f64], options: 
             expected: format!("a weight per state of {dim} numbers, at least 1"),
         });
     }
+    check_ahead(times, options)
+}
+
+/// Times that lie ahead and increase, and options to get there.
+pub(crate) fn check_ahead(times: &[f64], options: &ForecastOptions) -> Result<()> {
     crate::error::positive("longest step", options.longest_step)?;
     crate::error::positive("paths", options.paths as f64)?;
     crate::error::finite("from", options.from)?;
@@ -221,6 +227,33 @@ fn series(place: &str, problem: String) -> Error {
     Error::Series { place: place.into(), problem }
 }
 
+/// Take the state `x` from `t` to `time` in even steps not longer than `longest`; `kick` adds the noise of a step of length dt.
+///
+/// # Errors
+/// A step that the drift cannot compute; a state that is not finite.
+pub(crate) fn advance(
+    drift: &dyn Drift,
+    (t, time): (f64, f64),
+    longest: f64,
+    (x, moved): (&mut [f64], &mut [f64]),
+    mut kick: impl FnMut(f64, &mut [f64]),
+) -> Result<()> {
+    // A step longer by rounding only stays whole.
+    let parts = ((time - t) / (longest * 1.000_001)).ceil().max(1.0);
+    let dt = (time - t) / parts;
+    drift.check_step(dt)?;
+    for part in 0..parts as usize {
+        drift.flow(t + part as f64 * dt, dt, x, moved);
+        kick(dt, moved);
+        x.copy_from_slice(moved);
+    }
+    if x.iter().all(|x| x.is_finite()) {
+        return Ok(());
+    }
+    let why = format!("a state before time {time} is too large for a floating-point number");
+    Err(drift.failure().unwrap_or(Error::Numerical { what: "forecast", why }))
+}
+
 fn one_path(
     model: &StateSpace,
     start: &[f64],
@@ -231,23 +264,11 @@ fn one_path(
     let (mut x, mut moved, mut t) = (start.to_vec(), start.to_vec(), options.from);
     let mut path = Vec::with_capacity(times.len() * start.len());
     for &time in times {
-        // A step longer by rounding only stays whole.
-        let parts = ((time - t) / (options.longest_step * 1.000_001)).ceil().max(1.0);
-        let dt = (time - t) / parts;
-        model.drift.check_step(dt)?;
-        for part in 0..parts as usize {
-            model.drift.flow(t + part as f64 * dt, dt, &x, &mut moved);
-            for ((x, moved), dimension) in x.iter_mut().zip(&moved).zip(&model.dimensions) {
-                *x = moved + dimension.noise.sample(dt, rng);
+        advance(model.drift.as_ref(), (t, time), options.longest_step, (&mut x, &mut moved), |dt, moved| {
+            for (x, dimension) in moved.iter_mut().zip(&model.dimensions) {
+                *x += dimension.noise.sample(dt, rng);
             }
-        }
-        if !x.iter().all(|x| x.is_finite()) {
-            if let Some(error) = model.drift.failure() {
-                return Err(error);
-            }
-            let why = format!("a state before time {time} is too large for a floating-point number");
-            return Err(Error::Numerical { what: "forecast", why });
-        }
+        })?;
         t = time;
         path.extend_from_slice(&x);
     }

@@ -29,7 +29,8 @@
 //! | [`tilt`], [`potential`] | one step of a posterior path, and the message that steers it |
 //! | [`progress`] | watching a fit from outside |
 //! | [`score`] | proper scores of forecasts, calibration, paired tests |
-//! | [`law`] | the symmetric stable law to full accuracy |
+//! | [`general`] | noise along directions: hidden states, common shocks |
+//! | [`law`] | the stable law, symmetric or skewed, to full accuracy |
 #![deny(missing_docs)]
 
 mod chain;

@@ -1,8 +1,7 @@
 //! Look ahead with a model with directions: draw its sources, so that a common one moves all it acts on together.
 
 use super::model::GeneralModel;
-use crate::error::{finite, positive};
-use crate::forecast::{Forecast, ForecastOptions, Target};
+use crate::forecast::{Forecast, ForecastOptions, Target, advance, check_ahead};
 use crate::{Error, Result, StreamRng, stream};
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -24,14 +23,7 @@ pub fn forecast_general(
         let expected = format!("{dim} per state, at least one state");
         return Err(Error::Shape { what: "end states", got: format!("{} numbers", ends.len()), expected });
     }
-    positive("longest step", options.longest_step)?;
-    positive("paths", options.paths as f64)?;
-    finite("from", options.from)?;
-    let before = std::iter::once(&options.from).chain(times);
-    if times.is_empty() || !before.zip(times).all(|(before, time)| time > before && time.is_finite()) {
-        let problem = "expected increasing times after the end of the data".into();
-        return Err(Error::Series { place: "forecast times".into(), problem });
-    }
+    check_ahead(times, options)?;
     // The streams must not be those of the fit, which has the same seed.
     let seed = stream(options.seed, u64::MAX - 3).next_u64();
     let starts: Vec<&[f64]> = ends.chunks_exact(dim).collect();
@@ -53,22 +45,12 @@ fn one_path(
     let (mut z, mut moved, mut t) = (start.to_vec(), start.to_vec(), options.from);
     let mut path = Vec::with_capacity(times.len() * model.rows.len());
     for &time in times {
-        // A step longer by rounding only stays whole.
-        let parts = ((time - t) / (options.longest_step * 1.000_001)).ceil().max(1.0);
-        let dt = (time - t) / parts;
-        model.drift.check_step(dt)?;
-        for part in 0..parts as usize {
-            model.drift.flow(t + part as f64 * dt, dt, &z, &mut moved);
+        advance(model.drift.as_ref(), (t, time), options.longest_step, (&mut z, &mut moved), |dt, moved| {
             for source in &model.sources {
                 let jump = source.noise.sample(dt, rng);
                 moved.iter_mut().zip(&source.direction).for_each(|(z, b)| *z += b * jump);
             }
-            z.copy_from_slice(&moved);
-        }
-        if !z.iter().all(|z| z.is_finite()) {
-            let why = format!("a state before time {time} is too large for a floating-point number");
-            return Err(Error::Numerical { what: "forecast", why });
-        }
+        })?;
         t = time;
         for row in &model.rows {
             let noise: f64 = StandardNormal.sample(rng);
