@@ -95,3 +95,70 @@ fn mistakes_are_named() {
     bad("family = \"stable\"", "family = \"skewed-stable\"", &["[noise.kick]", "symmetric"]);
     bad("c = {", "k = {", &["parameter k", "not a parameter"]);
 }
+
+#[test]
+fn a_written_model_is_simulated() {
+    let at = sandbox();
+    let said = at.ok("simulate --config model.toml --steps 40 --span 4 --every 2 --seed 5 --out drawn");
+    assert!(said.out.contains("21 observations of position over 40 steps"), "{}", said.out);
+    let data = at.read("drawn/data.csv");
+    assert!(data.starts_with("time,position\n0,") && data.lines().count() == 22, "{data}");
+    let truth = at.read("drawn/truth.csv");
+    assert!(truth.starts_with("time,v,x\n") && truth.lines().count() == 42, "{truth}");
+    assert_eq!(at.json("drawn/truth.json")["parameters"]["alpha[kick]"], 1.5);
+    // The position is the integral of the velocity: x' = x + v (1 - e^-0.1), seen with errors of 0.05.
+    let rows: Vec<Vec<f64>> =
+        truth.lines().skip(1).map(|row| row.split(',').map(|field| field.parse().unwrap()).collect()).collect();
+    for pair in rows.windows(2) {
+        let moved = pair[0][2] + pair[0][1] * (1.0 - (-0.1f64).exp());
+        assert!((pair[1][2] - moved).abs() < 1e-9 * moved.abs().max(1.0), "{pair:?}");
+    }
+    for (row, seen) in rows.iter().step_by(2).zip(data.lines().skip(1)) {
+        let seen: f64 = seen.split(',').nth(1).unwrap().parse().unwrap();
+        assert!((seen - row[2]).abs() < 0.3, "{seen} {row:?}");
+    }
+    at.write("open.toml", MODEL.replace("scale = 0.5\n", ""));
+    at.refused("simulate --config open.toml --out other", &["scale[kick]", "needs a value"]);
+    at.refused("simulate --config model.toml --every 2000 --out other", &["every = 2000"]);
+}
+
+/// Two columns with small motions of their own, and at time 2 a jump of both, of 3 and 6.
+fn jumping_together() -> String {
+    let mut csv = String::from("time,A,B\n");
+    for j in 0..41 {
+        let t = 0.1 * f64::from(j);
+        let jump = if t > 2.0 { 3.0 } else { 0.0 };
+        csv += &format!("{t},{},{}\n", jump + 0.1 * (5.0 * t).sin(), 2.0 * jump + 0.1 * (7.0 * t).cos());
+    }
+    csv
+}
+
+#[test]
+fn a_common_noise_is_found_and_forecast() {
+    let at = sandbox();
+    at.write("two.csv", jumping_together());
+    at.ok("fit two.csv --noise-common stable --noise gaussian --drift none --observation-std 0.05 --scale 0.2 \
+           --set alpha[common]=1.2 --steps 40 --paths 100 --out run");
+    let summary = at.json("run/summary.json");
+    let load = |name: &str| summary["parameters"][format!("load[{name}]")]["estimate"].as_f64().unwrap();
+    assert!(load("A") > 0.0 && (1.4..2.8).contains(&(load("B") / load("A"))), "{summary}");
+    assert_eq!(summary["parameters"]["scale[common]"]["estimate"], 1.0);
+    assert_eq!(summary["parameters"]["alpha[common]"]["fixed"], true);
+    let jumps = at.read("run/jumps.csv");
+    assert!(jumps.lines().any(|row| row.starts_with("2.1") && row.contains(",common,")), "{jumps}");
+    at.ok("forecast run --horizon 1 --paths 200 --out ahead");
+    assert_eq!(at.json("ahead/summary.json")["dimension"][1], "B");
+}
+
+#[test]
+fn mistakes_of_a_common_noise_are_named() {
+    let at = sandbox();
+    at.refused("fit data.csv --noise-common stable", &["--noise-common", "only one"]);
+    at.refused("fit data.csv --config model.toml --noise-common stable", &["[states]", "[noise.NAME]"]);
+    at.write("two.csv", jumping_together());
+    at.refused("fit two.csv --noise-common stable --drift double-well", &["--noise-common", "ou or none"]);
+    at.refused("fit two.csv --noise-common skewed-stable", &["--noise-common", "symmetric"]);
+    at.refused("fit two.csv --noise-common stable --errors student", &["--errors", "--noise-common"]);
+    at.write("odd.csv", jumping_together().replace(",B", ",B 2"));
+    at.refused("fit odd.csv --noise-common stable", &["\"B 2\"", "rename"]);
+}

@@ -6,7 +6,9 @@ pub mod reproduce;
 use clap::{Args, Parser, Subcommand};
 use levytilt_run::failure::bad;
 use levytilt_run::report;
-use levytilt_run::settings::{DataSettings, DriftSettings, GridSettings, Init, Method, ModelSettings, Named, Settings};
+use levytilt_run::settings::{
+    DataSettings, DriftSettings, GridSettings, Init, Method, ModelSettings, Named, NoiseName, Settings,
+};
 use levytilt_run::settings::{PaperSettings, SimulateSettings, SolveSettings, method_parser, parse_parameter};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -184,6 +186,9 @@ pub struct FitArgs {
     /// Seed.
     #[command(flatten)]
     pub solve: SolveSettings,
+    /// One more noise of this family that moves every column, with loadings learned: load[COLUMN], alpha[common]
+    #[arg(long, value_name = "FAMILY", help_heading = "Noise", value_parser = NoiseName::parser())]
+    pub noise_common: Option<NoiseName>,
     /// Solver [default: auto]
     #[arg(long, value_name = "NAME", help_heading = "Solver", value_parser = method_parser())]
     pub method: Option<Method>,

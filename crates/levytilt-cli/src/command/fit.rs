@@ -3,6 +3,7 @@
 use anyhow::Result;
 use levytilt_run::command::fit::{Request, run as fit};
 use levytilt_run::directory::training;
+use levytilt_run::failure::bad;
 use levytilt_run::finite;
 use levytilt_run::general::fit as general;
 use levytilt_run::general::settings::GeneralSettings;
@@ -18,7 +19,28 @@ pub fn run(args: &FitArgs) -> Result<()> {
     args.plots.with_place(args.out.as_deref())?;
     let show = !args.report.wordless();
     if let Some(model) = args.record.config.as_deref().map(GeneralSettings::read).transpose()?.flatten() {
-        return run_general(args, model);
+        if args.noise_common.is_some() {
+            return Err(bad(
+                "--noise-common does not go with a settings file that has [states]: add a [noise.NAME] there",
+            ));
+        }
+        let request = general::Request {
+            source: args.record.source.clone(),
+            model,
+            flags: args.settings(),
+            out: args.out.clone(),
+        };
+        return tell_general(args, &general::run(request, || terminal(show))?);
+    }
+    if let Some(family) = args.noise_common {
+        let request = general::CommonRequest {
+            source: args.record.source.clone(),
+            settings: args.settings(),
+            config: args.record.config.clone(),
+            family,
+            out: args.out.clone(),
+        };
+        return tell_general(args, &general::run_common(request, || terminal(show))?);
     }
     let request = Request {
         source: args.record.source.clone(),
@@ -34,13 +56,10 @@ pub fn run(args: &FitArgs) -> Result<()> {
     args.out.as_deref().map_or(Ok(()), |dir| draw_figures(dir, &args.plots, !show))
 }
 
-/// Fit a model that the settings file writes out.
-fn run_general(args: &FitArgs, model: GeneralSettings) -> Result<()> {
-    let request =
-        general::Request { source: args.record.source.clone(), model, flags: args.settings(), out: args.out.clone() };
-    let summary = general::run(request)?;
+/// Tell of a fit of a model that is written out.
+fn tell_general(args: &FitArgs, summary: &general::Summary) -> Result<()> {
     if args.report.json {
-        say(&finite::json(&summary)?);
+        say(&finite::json(summary)?);
     } else if !args.report.quiet {
         say(&summary.to_text());
         if let Some(dir) = args.out.as_deref().map(Path::display) {

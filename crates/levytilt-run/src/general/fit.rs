@@ -2,11 +2,13 @@
 
 use anyhow::Result;
 use levytilt::general::{GeneralFit, GeneralOptions, fit_general};
+use levytilt::progress::{Watcher, watched};
 use levytilt::series::{Observations, TimeGrid};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Instant;
 
+use super::common::written_out;
 use super::page::page;
 use super::settings::GeneralSettings;
 use super::summary::{write_jumps, write_paths, write_posterior};
@@ -16,7 +18,7 @@ use crate::directory::state::{History, MODEL, NETWORK, STATE};
 use crate::failure::bad;
 use crate::finite;
 use crate::report;
-use crate::settings::{DataSettings, Settings};
+use crate::settings::{DataSettings, NoiseName, Settings};
 use crate::table::time::Calendar;
 use crate::table::{self, Table};
 use crate::threads::with_threads;
@@ -58,30 +60,69 @@ pub struct GeneralState {
     pub history: History,
 }
 
-/// Read, compute, write.
+/// Read, compute, write; the watcher made by `watcher` is told of every step of learning.
 ///
 /// # Errors
 /// A flag that does not fit a written-out model; a model or table that cannot be used.
-pub fn run(request: Request) -> Result<Summary> {
+pub fn run(request: Request, watcher: impl FnOnce() -> Watcher + Send) -> Result<Summary> {
     let Request { source, mut model, flags, out } = request;
     refuse(&flags)?;
-    let lock = out.as_deref().map(Lock::new).transpose()?;
+    let out = out.as_deref().map(Lock::new).transpose()?;
     model.grid.steps = flags.grid.steps.or(model.grid.steps);
-    let threads = flags.solve.threads.or(model.solve.threads.take());
-    let paths = flags.solve.paths.or(model.solve.paths).unwrap_or(GeneralOptions::default().paths);
-    let seed = flags.solve.seed.or(model.solve.seed).unwrap_or(1);
-    (model.solve.paths, model.solve.seed) = (Some(paths), Some(seed));
+    model.solve.threads = flags.solve.threads.or(model.solve.threads);
+    model.solve.paths = flags.solve.paths.or(model.solve.paths);
+    model.solve.seed = flags.solve.seed.or(model.solve.seed);
     model.parameters.extend(flags.parameters);
     if flags.data != DataSettings::default() {
         model.data = flags.data;
     }
     let table = table::read(&source, &model.columns(), &model.data.format())?;
+    complete(model, &table, out, watcher)
+}
+
+/// What to fit with a common noise beside each column's own.
+#[derive(Debug, Clone)]
+pub struct CommonRequest {
+    /// File with the record, or - for standard input.
+    pub source: String,
+    /// The model of each column by itself.
+    pub settings: Settings,
+    /// Settings file, for what was not given.
+    pub config: Option<PathBuf>,
+    /// Family of the common noise.
+    pub family: NoiseName,
+    /// Directory for the results.
+    pub out: Option<PathBuf>,
+}
+
+/// Read, write the model out, compute, write.
+///
+/// # Errors
+/// A setting that a model with a common noise does not know; a model or table that cannot be used.
+pub fn run_common(request: CommonRequest, watcher: impl FnOnce() -> Watcher + Send) -> Result<Summary> {
+    let CommonRequest { source, settings, config, family, out } = request;
+    let out = out.as_deref().map(Lock::new).transpose()?;
+    let settings = settings.with_config(config.as_deref())?;
+    let table = table::read(&source, &settings.data.chosen(), &settings.data.format())?;
+    complete(written_out(&settings, family, &table)?, &table, out, watcher)
+}
+
+fn complete(
+    mut model: GeneralSettings,
+    table: &Table,
+    lock: Option<Lock>,
+    watcher: impl FnOnce() -> Watcher + Send,
+) -> Result<Summary> {
+    let threads = model.solve.threads.take();
+    let paths = model.solve.paths.unwrap_or(GeneralOptions::default().paths);
+    let seed = model.solve.seed.unwrap_or(1);
+    (model.solve.paths, model.solve.seed) = (Some(paths), Some(seed));
     let options = GeneralOptions { paths, seed, ..GeneralOptions::default() };
     let started = Instant::now();
-    let fit = with_threads(threads, || analyse(&model, &table, &options))??;
+    let fit = with_threads(threads, || watched(watcher(), || analyse(&model, table, &options)))??;
     let summary = Summary::new(&fit, &table.calendar, seed, started.elapsed().as_secs_f64());
     if let Some(lock) = lock {
-        save(lock, &fit, &summary, &model, &table)?;
+        save(lock, &fit, &summary, &model, table)?;
     }
     Ok(summary)
 }
@@ -99,7 +140,7 @@ pub fn analyse(model: &GeneralSettings, table: &Table, options: &GeneralOptions)
 }
 
 /// Flags that say what the model is belong to models that are not written out.
-fn refuse(flags: &Settings) -> Result<()> {
+pub(super) fn refuse(flags: &Settings) -> Result<()> {
     let solve = &flags.solve;
     let given = [
         (flags.model != Default::default(), "a flag of the noise, the observations or the start"),

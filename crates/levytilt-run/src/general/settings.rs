@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::failure::{bad, brief};
-use crate::settings::{DataSettings, GridSettings, Named, SolveSettings};
+use crate::settings::{DataSettings, GridSettings, Named, SimulateSettings, SolveSettings, is_empty};
 use crate::table::bytes::read_settings;
 
 /// A settings file that writes its model out.
@@ -34,6 +34,9 @@ pub struct GeneralSettings {
     pub parameters: BTreeMap<String, Named>,
     /// Latent times.
     pub grid: GridSettings,
+    /// What `simulate` needs besides.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub simulate: SimulateSettings,
     /// How to compute.
     pub solve: SolveSettings,
 }
@@ -256,7 +259,15 @@ impl GeneralSettings {
             let plain = ObserveSettings { of: Of::State(name.clone()), error: None, std: None };
             all.observe.entry(name.clone()).or_insert(plain).std = found.map(|p| p.value);
         }
-        for p in estimates.iter().filter(|p| !p.name.contains('[')) {
+        let is_elsewhere = |name: &str| {
+            let of_noise = |(source, noise): (&String, &NoiseSettings)| {
+                noise.values.keys().any(|key| *name == format!("{key}[{source}]"))
+            };
+            all.noise.iter().any(of_noise)
+                || columns.iter().any(|column| *name == format!("{OBSERVATION_STD}[{column}]"))
+        };
+        let rest: Vec<_> = estimates.iter().filter(|p| !is_elsewhere(&p.name)).collect();
+        for p in rest {
             let known = all.parameters.get(&p.name).copied().unwrap_or_default();
             all.parameters.insert(p.name.clone(), known.with_value(p.value));
         }

@@ -66,7 +66,7 @@ pub struct Settings {
 }
 
 /// Whether a section says nothing, and so need not be saved.
-fn is_empty<T: Default + PartialEq>(section: &T) -> bool {
+pub(crate) fn is_empty<T: Default + PartialEq>(section: &T) -> bool {
     *section == T::default()
 }
 

@@ -46,6 +46,16 @@ impl From<f64> for Named {
 }
 
 impl Named {
+    /// Learned, and above 0.
+    pub fn positive() -> Self {
+        Self(Known { low: Some(0.0), ..Known::default() })
+    }
+
+    /// Learned, starting from here.
+    pub fn guess(guess: f64) -> Self {
+        Self(Known { guess: Some(guess), ..Known::default() })
+    }
+
     /// The value that is held, if there is one.
     pub fn value(&self) -> Option<f64> {
         self.0.value

@@ -101,16 +101,7 @@ fn check(settings: &Settings) -> Result<Truth> {
     let steps = grid.steps.unwrap_or_default();
     let span = simulate.span.unwrap_or_default();
     let every = simulate.every.unwrap_or_default();
-    if !(1..=MOST_STEPS).contains(&steps) {
-        return Err(bad(format!("steps = {steps} is not allowed: must lie between 1 and {MOST_STEPS}")));
-    }
-    if !(1..=steps).contains(&every) {
-        return Err(bad(format!("every = {every} is not allowed: must lie between 1 and steps = {steps}")));
-    }
-    // A step below the resolution of the last time would give the same time twice.
-    if !(span.is_finite() && span > 0.0 && span / steps as f64 > span * f64::EPSILON && span / steps as f64 > 1e-300) {
-        return Err(bad(format!("span = {span} is not allowed: must be a finite number greater than 0")));
-    }
+    check_steps(steps, span, every)?;
     Ok(Truth {
         drift: settings.drift(),
         noise: settings.noise(),
@@ -124,6 +115,21 @@ fn check(settings: &Settings) -> Result<Truth> {
         seed: solve.seed.unwrap_or_default(),
         version: env!("CARGO_PKG_VERSION"),
     })
+}
+
+/// Check the steps, the span, and how often an observation is taken.
+pub(crate) fn check_steps(steps: usize, span: f64, every: usize) -> Result<()> {
+    if !(1..=MOST_STEPS).contains(&steps) {
+        return Err(bad(format!("steps = {steps} is not allowed: must lie between 1 and {MOST_STEPS}")));
+    }
+    if !(1..=steps).contains(&every) {
+        return Err(bad(format!("every = {every} is not allowed: must lie between 1 and steps = {steps}")));
+    }
+    // A step below the resolution of the last time would give the same time twice.
+    if !(span.is_finite() && span > 0.0 && span / steps as f64 > span * f64::EPSILON && span / steps as f64 > 1e-300) {
+        return Err(bad(format!("span = {span} is not allowed: must be a finite number greater than 0")));
+    }
+    Ok(())
 }
 
 fn write_series(out: &mut dyn Write, times: &[f64], values: &[f64], every: usize) -> Result<()> {

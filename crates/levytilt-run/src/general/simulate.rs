@@ -1,0 +1,114 @@
+//! Draw a record of a written-out model and write it beside its truth.
+
+use anyhow::Result;
+use levytilt::general::{GeneralSimulated, simulate_general};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+
+use super::settings::GeneralSettings;
+use crate::directory::entry::Entry;
+use crate::directory::lock::Lock;
+use crate::finite;
+use crate::number::figure;
+use crate::settings::Settings;
+use crate::workflow::simulate::check_steps;
+
+/// What to draw, and where to write it.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// What the settings file says.
+    pub model: GeneralSettings,
+    /// What was given as flags.
+    pub flags: Settings,
+    /// Directory for the results.
+    pub out: PathBuf,
+}
+
+/// The content of truth.json.
+#[derive(Debug, Serialize)]
+pub struct Truth {
+    /// States of truth.csv.
+    pub states: Vec<String>,
+    /// Columns of data.csv.
+    pub columns: Vec<String>,
+    /// Parameters by name.
+    pub parameters: BTreeMap<String, f64>,
+    /// Latent steps.
+    pub steps: usize,
+    /// Length of the record.
+    pub span: f64,
+    /// An observation at every so many times.
+    pub every: usize,
+    /// Rows of data.csv.
+    pub observations: usize,
+    /// Seed of the random numbers.
+    pub seed: u64,
+    /// Version of the program.
+    pub version: &'static str,
+}
+
+impl Truth {
+    /// As in truth.json.
+    pub fn json(&self) -> Result<String> {
+        finite::json(self)
+    }
+}
+
+/// Draw and write.
+///
+/// # Errors
+/// A flag that does not fit a written-out model; a parameter without a value; a model that cannot be used.
+pub fn run(request: Request) -> Result<Truth> {
+    let Request { mut model, flags, out } = request;
+    super::fit::refuse(&flags)?;
+    let lock = Lock::new(&out)?;
+    let steps = flags.grid.steps.or(model.grid.steps).unwrap_or(1000);
+    let span = flags.simulate.span.or(model.simulate.span).unwrap_or(10.0);
+    let every = flags.simulate.every.or(model.simulate.every).unwrap_or(1);
+    let seed = flags.solve.seed.or(model.solve.seed).unwrap_or(1);
+    check_steps(steps, span, every)?;
+    (model.grid.steps, model.simulate.span, model.simulate.every) = (Some(steps), Some(span), Some(every));
+    model.solve.seed = Some(seed);
+    model.parameters.extend(flags.parameters);
+    let columns = match model.columns() {
+        none if none.is_empty() => model.states.keys().cloned().collect(),
+        some => some,
+    };
+    let spec = model.spec(&columns)?;
+    let built = spec.closed()?;
+    let times: Vec<f64> = (0..=steps).map(|k| k as f64 * span / steps as f64).collect();
+    let GeneralSimulated { states, columns: seen } = simulate_general(&built, &times, seed)?;
+    let truth = Truth {
+        states: built.states.clone(),
+        columns,
+        parameters: spec.held.iter().cloned().collect(),
+        steps,
+        span,
+        every,
+        observations: steps / every + 1,
+        seed,
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    lock.save(&[
+        Entry::new("data.csv", |out| write(out, &times, &truth.columns, &seen, every)),
+        Entry::new("truth.csv", |out| write(out, &times, &truth.states, &states, 1)),
+        Entry::json("truth.json", &truth),
+        Entry::text("settings.toml", toml::to_string(&model)?),
+    ])?;
+    Ok(truth)
+}
+
+fn write(out: &mut dyn Write, times: &[f64], names: &[String], columns: &[Vec<f64>], every: usize) -> Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record([&["time".to_string()][..], names].concat())?;
+    for (j, time) in times.iter().enumerate().step_by(every) {
+        let mut fields = vec![figure(*time)?];
+        for column in columns {
+            fields.push(figure(column[j])?);
+        }
+        csv.write_record(fields)?;
+    }
+    Ok(csv.flush()?)
+}
