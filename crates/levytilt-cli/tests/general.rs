@@ -111,7 +111,7 @@ fn a_written_model_is_simulated() {
         truth.lines().skip(1).map(|row| row.split(',').map(|field| field.parse().unwrap()).collect()).collect();
     for pair in rows.windows(2) {
         let moved = pair[0][2] + pair[0][1] * (1.0 - (-0.1f64).exp());
-        assert!((pair[1][2] - moved).abs() < 1e-9 * moved.abs().max(1.0), "{pair:?}");
+        assert!((pair[1][2] - moved).abs() < 1e-8 * (1.0 + moved.abs() + pair[0][1].abs()), "{pair:?}");
     }
     for (row, seen) in rows.iter().step_by(2).zip(data.lines().skip(1)) {
         let seen: f64 = seen.split(',').nth(1).unwrap().parse().unwrap();
@@ -125,7 +125,7 @@ fn a_written_model_is_simulated() {
 /// Two columns with small motions of their own, and at time 2 a jump of both, of 3 and 6.
 fn jumping_together() -> String {
     let mut csv = String::from("time,A,B\n");
-    for j in 0..41 {
+    for j in 0..31 {
         let t = 0.1 * f64::from(j);
         let jump = if t > 2.0 { 3.0 } else { 0.0 };
         csv += &format!("{t},{},{}\n", jump + 0.1 * (5.0 * t).sin(), 2.0 * jump + 0.1 * (7.0 * t).cos());
@@ -138,7 +138,7 @@ fn a_common_noise_is_found_and_forecast() {
     let at = sandbox();
     at.write("two.csv", jumping_together());
     at.ok("fit two.csv --noise-common stable --noise gaussian --drift none --observation-std 0.05 --scale 0.2 \
-           --set alpha[common]=1.2 --steps 40 --paths 100 --out run");
+           --set alpha[common]=1.2 --steps 30 --paths 100 --out run");
     let summary = at.json("run/summary.json");
     let load = |name: &str| summary["parameters"][format!("load[{name}]")]["estimate"].as_f64().unwrap();
     assert!(load("A") > 0.0 && (1.4..2.8).contains(&(load("B") / load("A"))), "{summary}");
