@@ -92,10 +92,11 @@ impl Layout {
         let origin = problem.observed().next().map_or(0.0, |(_, y)| y);
         let cell = |x: f64| (x - origin) / spacing;
         let mut supports = vec![Support { first: 0, len: start.masses.len() }];
+        let magnitude = problem.magnitude();
         for &(lo, hi) in ranges {
             let count = (hi - lo) / spacing + 2.0;
             // Also false for a NaN.
-            let resolved = spacing > 1e-11 * problem.magnitude().max(lo.abs()).max(hi.abs());
+            let resolved = spacing > 1e-11 * magnitude.max(lo.abs()).max(hi.abs());
             if !(count <= max_cells as f64 && resolved) {
                 return Err(too_large((lo, hi), spacing, count, max_cells));
             }

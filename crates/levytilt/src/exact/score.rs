@@ -15,7 +15,7 @@ use crate::Result;
 use rayon::prelude::*;
 
 /// Steps whose slopes are summed by one task; fixed, so that sums do not depend on the number of threads.
-const TASK: usize = 2048;
+const TASK: usize = 256;
 
 /// The log evidence and its slope.
 #[derive(Debug)]
@@ -34,8 +34,8 @@ pub(crate) struct Score {
 pub(crate) struct Judged {
     /// Observed times whose window is too small below or above.
     pub pressed: Vec<(usize, [bool; 2])>,
-    /// Error of the log evidence to expect from states beyond the windows of other times.
-    pub beyond: f64,
+    /// Error of the log evidence to expect from states below and above the windows of other times.
+    pub beyond: Vec<(usize, [f64; 2])>,
     /// Difference of the log evidence from the past and from the future: the size of rounding.
     pub rounding: f64,
 }
@@ -171,7 +171,7 @@ impl<'a> Part<'a> {
         if problem.model.drift.parameter_count() > 0 {
             let slopes: Vec<f64> = masses
                 .iter()
-                .zip(&landings)
+                .zip(landings.iter())
                 .map(|(f, landing)| if *f == 0.0 { 0.0 } else { f * behind.ahead.slope_at(landing.target) })
                 .collect();
             self.sum.move_flow(problem, j, layout.points(j), &slopes, evidence * layout.spacing);
@@ -193,7 +193,7 @@ impl Sum {
         self.error_law.iter_mut().zip(&part.sum.error_law).for_each(|(sum, d)| *sum += d);
         self.by_length.extend(part.transition.convolver.contract());
         self.judged.pressed.extend(part.sum.judged.pressed);
-        self.judged.beyond += part.sum.judged.beyond;
+        self.judged.beyond.extend(part.sum.judged.beyond);
     }
 
     /// ∂ ln (f(z)/σ)/∂σ = (z² E[1/S | z] − 1)/σ with z = (x − y)/σ, under the masses at time `j`; E[1/S | z] is 1 for Gaussian
@@ -261,10 +261,11 @@ impl Judged {
         }
         problem.observe(j, points, &mut future);
         let total: f64 = joint.iter().sum();
-        for (end, halfway) in [(0, n / 4), (n - 1, n - 1 - n / 4)] {
+        let losses = [(0, n / 4), (n - 1, n - 1 - n / 4)].map(|(end, halfway)| {
             let (here, there) = (future[end].abs(), future[halfway].abs());
             let change = 1.0 - here.min(there) / here.max(there).max(1e-300);
-            self.beyond += (joint[end] / total).abs() * change * (1.0 + 2.0 * change) / 3.0;
-        }
+            (joint[end] / total).abs() * change * (1.0 + 2.0 * change) / 3.0
+        });
+        self.beyond.push((j, losses));
     }
 }

@@ -41,6 +41,8 @@ pub(crate) struct ExactLearned {
     pub shift: Vec<f64>,
     pub iterations: usize,
     pub warnings: Vec<String>,
+    /// The windows that were enough at the end.
+    pub memory: Memory,
 }
 
 /// A point on the free scale with log evidence plus log prior, and its slope.
@@ -358,6 +360,7 @@ impl<'a> Search<'a> {
             shift: shift.iter().copied().collect(),
             iterations: self.iterations,
             warnings,
+            memory: self.memory,
         })
     }
 
