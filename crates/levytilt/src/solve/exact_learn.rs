@@ -301,6 +301,7 @@ impl<'a> Search<'a> {
             part: self.part,
             elbo: point.log_evidence,
             elbo_std_error: 0.0,
+            parts: None,
             parameters: self.parameters,
             values: &values,
         });
