@@ -61,21 +61,21 @@ impl std::ops::Deref for Landings {
 impl FlowTable {
     /// The landings of the cells of time `j`.
     pub fn landings(&mut self, problem: &Problem, layout: &Layout, j: usize) -> Landings {
-        let (support, (lowest, range)) = (layout.support(j), layout.range());
+        let (support, range) = (layout.support(j), layout.range());
         let key = length_key(problem.grid.step(j));
         let known = self.tables.contains_key(&key);
-        let usable = j > 0 && problem.model.drift.is_autonomous() && range <= WIDEST;
+        let usable = j > 0 && problem.model.drift.is_autonomous() && range.len <= WIDEST && range.contains(support);
         if !usable || !(known || self.tables.len() < MOST) {
             let table = Arc::new(flow(problem, layout, j, layout.points(j), support.len));
             return Landings { table, part: 0..support.len };
         }
-        let blocks = range.div_ceil(BLOCK);
+        let blocks = range.len.div_ceil(BLOCK);
         let nowhere = Landing { target: 0.0, weights: [0.0; POINTS] };
         let (table, filled) =
             self.tables.entry(key).or_insert_with(|| (Arc::new(vec![nowhere; blocks * BLOCK]), vec![false; blocks]));
-        let from = (support.first - lowest) as usize;
+        let from = (support.first - range.first) as usize;
         for block in (from / BLOCK..(from + support.len).div_ceil(BLOCK)).filter(|&block| !filled[block]) {
-            let first = layout.origin + (lowest + (block * BLOCK) as i64) as f64 * layout.spacing;
+            let first = layout.origin + (range.first + (block * BLOCK) as i64) as f64 * layout.spacing;
             let landings = flow(problem, layout, j, (first, layout.spacing), BLOCK);
             // Nobody else has the table by now, so that it is not copied.
             Arc::make_mut(table)[block * BLOCK..(block + 1) * BLOCK].copy_from_slice(&landings);

@@ -14,8 +14,9 @@ use super::transition::{Ahead, Transition};
 use crate::Result;
 use rayon::prelude::*;
 
-/// Steps whose slopes are summed by one task; fixed, so that sums do not depend on the number of threads.
-const TASK: usize = 256;
+/// Tasks that sum the slopes, and the fewest steps of one; fixed, so that sums do not depend on the number of threads.
+const TASKS: usize = 8;
+const FEWEST: usize = 512;
 
 /// The log evidence and its slope.
 #[derive(Debug)]
@@ -73,12 +74,13 @@ pub(crate) fn score(problem: &Problem, layout: &Layout, max_cells: usize, roundi
     let log_evidence = last(&past);
     let begin: f64 = past[0].values.iter().zip(&first.values).map(|(f, beta)| f * beta).sum();
     let other = begin.ln() + past[0].log_scale + first.log_scale;
-    let tasks: Vec<usize> = (0..problem.end).step_by(TASK).collect();
+    let task = problem.end.div_ceil(TASKS).max(FEWEST);
+    let tasks: Vec<usize> = (0..problem.end).step_by(task).collect();
     let parts: Vec<Part> = tasks
         .into_par_iter()
         .map(|from| {
             let mut part = Part::new(Transition::new(problem, layout, max_cells, rounding));
-            for j in from..(from + TASK).min(problem.end) {
+            for j in from..(from + task).min(problem.end) {
                 part.step(j, &past[j].values, &future[j])?;
             }
             Ok(part)

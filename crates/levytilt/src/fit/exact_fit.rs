@@ -151,7 +151,8 @@ fn exact_marginals(drawn: Vec<Marginal>, solved: &Answer) -> Vec<Marginal> {
 }
 
 fn as_found(learned: ExactLearned, why: String) -> Found {
-    let ExactLearned { model, parameters, std_errors, data_shares, covariance, shift, iterations, warnings, .. } = learned;
+    let ExactLearned { model, parameters, std_errors, data_shares, covariance, shift, iterations, warnings, .. } =
+        learned;
     let judged = std_errors.iter().zip(&data_shares);
     let estimate = |(p, (&error, &share)): (&Parameter, (&f64, &f64))| Estimate {
         name: p.name.clone(),

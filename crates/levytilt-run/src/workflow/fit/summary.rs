@@ -11,8 +11,7 @@ use crate::directory::npz::{self, Array};
 use crate::failure::quoted;
 use crate::number::figure;
 use crate::one_or_many::OneOrMany;
-use crate::settings::DriftName;
-use crate::settings::name_of;
+use crate::settings::{DriftName, KeepPaths, kept, name_of};
 use crate::table::time::Calendar;
 use crate::workflow::fit::bayes::PosteriorSummary;
 
@@ -33,6 +32,8 @@ pub struct Summary {
     pub k_hat: Option<f64>,
     /// Posterior paths.
     pub paths: usize,
+    /// How many of them paths.npz holds.
+    pub paths_written: usize,
     /// Latent steps.
     pub steps: usize,
     /// Observed values, without the missing ones.
@@ -107,12 +108,13 @@ pub struct NetworkRow {
     pub width: usize,
     /// Layers.
     pub depth: usize,
-    /// Strength of its penalty, chosen on held-out transitions; null where no drift at all was the choice.
+    /// Strength of its penalty, chosen on held-out transitions; null where no drift at all was the choice, or where the
+    /// network was learned jointly with the potentials.
     pub regularisation: Option<f64>,
-    /// Gain in held-out log density over no drift.
-    pub held_out_gain: f64,
+    /// Gain in held-out log density over no drift; null where the network was learned jointly with the potentials.
+    pub held_out_gain: Option<f64>,
     /// Its standard error.
-    pub held_out_gain_std_error: f64,
+    pub held_out_gain_std_error: Option<f64>,
 }
 
 impl NetworkRow {
@@ -122,14 +124,18 @@ impl NetworkRow {
         Self {
             width: spec.width,
             depth: spec.depth,
-            regularisation: Some(held.strength).filter(|strength| strength.is_finite()),
-            held_out_gain: held.gain,
-            held_out_gain_std_error: held.std_error,
+            regularisation: held.map(|held| held.strength).filter(|strength| strength.is_finite()),
+            held_out_gain: held.map(|held| held.gain),
+            held_out_gain_std_error: held.map(|held| held.std_error),
         }
     }
 
     fn to_text(&self) -> String {
-        let Self { width, depth, held_out_gain, held_out_gain_std_error, .. } = self;
+        let Self { width, depth, .. } = self;
+        let (Some(held_out_gain), Some(held_out_gain_std_error)) = (self.held_out_gain, self.held_out_gain_std_error)
+        else {
+            return format!("network       width {width}, depth {depth}, learned jointly on the ELBO");
+        };
         let held = match self.regularisation {
             Some(strength) => format!("penalty {strength}"),
             None => "no drift: no held-out gain beyond one standard error".into(),
@@ -303,13 +309,19 @@ pub fn write_jumps(out: &mut dyn Write, fit: &Fit, calendar: &Calendar, names: &
     Ok(csv.flush()?)
 }
 
-/// Write paths.npz: times, paths (path, time, dimension), weights.
-pub fn write_paths(out: &mut dyn Write, fit: &Fit) -> Result<()> {
-    let (count, times, dim) = (fit.paths.len(), fit.paths.times(), fit.paths.dim());
+/// Write paths.npz: times, paths (path, time, dimension), weights; of the first paths, as many as `keep` says.
+pub fn write_paths(out: &mut dyn Write, fit: &Fit, keep: Option<KeepPaths>) -> Result<()> {
+    let (times, dim) = (fit.paths.times(), fit.paths.dim());
+    let count = kept(keep, fit.paths.len(), times * dim);
+    let total: f64 = fit.weights[..count].iter().sum();
+    let weights = match count == fit.weights.len() || total == 0.0 {
+        true => fit.weights[..count].to_vec(),
+        false => fit.weights[..count].iter().map(|weight| weight / total).collect(),
+    };
     let mut states = vec![0.0; count * times * dim];
     for j in 0..times {
         for i in 0..dim {
-            for (path, x) in fit.paths.column(i, j).enumerate() {
+            for (path, x) in fit.paths.column(i, j).take(count).enumerate() {
                 states[(path * times + j) * dim + i] = x;
             }
         }
@@ -319,7 +331,7 @@ pub fn write_paths(out: &mut dyn Write, fit: &Fit) -> Result<()> {
         &[
             Array { name: "times", shape: vec![times], values: fit.times.clone() },
             Array { name: "paths", shape: vec![count, times, dim], values: states },
-            Array { name: "weights", shape: vec![count], values: fit.weights.clone() },
+            Array { name: "weights", shape: vec![count], values: weights },
         ],
     )
 }
