@@ -212,6 +212,7 @@ fn identity_every_flag_of_fit_does_something() {
         "--iterations",
         "--init",
         "--draws",
+        "--alpha-grid",
     ];
     let others: Vec<&str> =
         known.iter().map(String::as_str).chain(elsewhere).chain(TABLE).chain(FORMULA).chain(ERRORS).collect();

@@ -196,7 +196,7 @@ pub struct FitArgs {
     /// Mixture components per time in the message of method neural; more than one for sparse data [default: 1]
     #[arg(long, value_name = "M", help_heading = "Solver")]
     pub components: Option<usize>,
-    /// With method neural, learn parameters jointly with the networks, as published, not by sweeps beforehand
+    /// With method neural, learn parameters jointly with the networks, not by sweeps beforehand; method paper always does
     #[arg(long, help_heading = "Solver")]
     pub alongside: bool,
     /// Draw the parameters from their posterior, weighted by exact evidence: one column, exact solver
