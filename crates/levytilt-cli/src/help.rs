@@ -13,6 +13,7 @@ Start here:
   levytilt demo
   levytilt simulate --theta 3 --mu 1 --alpha 1.5 --scale 2 --observation-std 0.1 --out sim
   levytilt fit sim/data.csv --out run
+  levytilt compare sim/data.csv --noise stable,nig,gaussian --drift ou,none
   levytilt forecast run --horizon 1 --out ahead
   levytilt score ahead later.csv
   levytilt backtest prices.csv --log-returns --out back

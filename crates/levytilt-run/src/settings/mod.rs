@@ -16,6 +16,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use levytilt::ErrorKind;
 use levytilt::drift::Formula;
 use levytilt::noise::FAMILIES;
+use levytilt::registry::{BROWNIAN, OBSERVATION_STD, X0, X0_STD};
 use levytilt_paper::published::{Gradient, Kl, Motion, PaperOptions};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -456,6 +457,16 @@ impl Settings {
             None => return Err(bad(format!("{name} is not a parameter of any drift or noise"))),
         };
         Ok(())
+    }
+
+    /// Whether the model has a parameter of this name, which may carry a dimension: `theta[NVDA]`.
+    pub fn has(&self, name: &str) -> bool {
+        let plain = name.split('[').next().unwrap_or(name);
+        let of_noise = || self.noise().family().is_some_and(|family| family.parameter(plain).is_some());
+        let of_drift = || self.drift().family().is_some_and(|family| family.parameter(plain).is_some());
+        let of_errors = || self.errors().parameters().iter().any(|entry| entry.name == plain);
+        let of_all = || [OBSERVATION_STD, BROWNIAN, X0, X0_STD].contains(&plain);
+        of_noise() || of_drift() || of_errors() || of_all() || self.formula_names().iter().any(|known| known == plain)
     }
 
     /// Keep the parameters of single dimensions whose name without its dimension passes.
