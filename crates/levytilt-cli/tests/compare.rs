@@ -63,7 +63,13 @@ fn files_formulas_and_written_states_take_part() {
     );
     let found = at.ok("compare made/data.csv --models a.toml,b.toml --paths 20 --json").json();
     let row = |name: &str| {
-        found["models"].as_array().unwrap().iter().find(|row| row["model"] == name).unwrap_or_else(|| panic!("{name}")).clone()
+        found["models"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|row| row["model"] == name)
+            .unwrap_or_else(|| panic!("{name}"))
+            .clone()
     };
     // The same model twice: evidence and scores agree up to the error of particle filters and of learning.
     let (a, b) = (row("a"), row("b"));
@@ -85,8 +91,7 @@ fn what_fails_is_listed_and_not_ranked() {
     let at = prepared();
     // A double well has no cubic term to learn from a record of two values; a network needs more than these.
     at.write("short.csv", "time,value\n0,1\n1,2\n2,1.5\n3,1\n4,2\n5,1.2\n6,2.2\n7,1.1\n8,2.1\n9,1.3\n10,1.2\n11,2\n");
-    let found =
-        at.ok("compare short.csv --drift neural,none --noise gaussian --paths 20 --method grid --json").json();
+    let found = at.ok("compare short.csv --drift neural,none --noise gaussian --paths 20 --method grid --json").json();
     let rows = found["models"].as_array().unwrap();
     for row in rows.iter().filter(|row| row["score"].is_null()) {
         assert!(row["error"].as_str().unwrap().starts_with("failed: ") && row["behind"].is_null(), "{row}");
