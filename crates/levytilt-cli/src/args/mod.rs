@@ -34,7 +34,7 @@ pub enum Command {
     #[command(after_help = DEMO_HELP)]
     Demo(DemoArgs),
     /// Simulate a data set with known truth
-    #[command(allow_negative_numbers = true, after_help = SIMULATE_HELP, mut_arg("width", |arg| arg.hide(true)), mut_arg("depth", |arg| arg.hide(true)))]
+    #[command(allow_negative_numbers = true, after_help = SIMULATE_HELP, mut_arg("width", |arg| arg.hide(true)), mut_arg("depth", |arg| arg.hide(true)), mut_arg("clock", |arg| arg.hide(true)), mut_arg("volatility", |arg| arg.hide(true)))]
     Simulate(SimulateArgs),
     /// Infer the parameters and the hidden path of a record
     #[command(allow_negative_numbers = true, after_help = FIT_HELP)]
@@ -61,7 +61,7 @@ pub enum Command {
     #[command(after_help = REPRODUCE_HELP)]
     Reproduce(ReproduceArgs),
     /// Exact evidence and posterior of a one-dimensional record, all parameters given
-    #[command(allow_negative_numbers = true, after_help = EXACT_HELP, mut_arg("width", |arg| arg.hide(true)), mut_arg("depth", |arg| arg.hide(true)))]
+    #[command(allow_negative_numbers = true, after_help = EXACT_HELP, mut_arg("width", |arg| arg.hide(true)), mut_arg("depth", |arg| arg.hide(true)), mut_arg("clock", |arg| arg.hide(true)), mut_arg("volatility", |arg| arg.hide(true)))]
     Exact(ExactArgs),
     /// Check this machine and a data file (gaps, outliers, tails) and suggest a first fit
     #[command(after_help = DOCTOR_HELP)]

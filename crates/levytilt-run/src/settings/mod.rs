@@ -131,6 +131,8 @@ pub struct ModelSettings {
     pub values: Values,
     /// How time runs.
     pub clock: Option<Clock>,
+    /// Which moves tell the size of the next.
+    pub volatility: Option<Volatility>,
 }
 
 /// `[drift]`: values of the parameters of the drift, or the size of a network.
@@ -292,13 +294,23 @@ fn named<T: serde::de::DeserializeOwned>(name: &str) -> std::result::Result<T, S
 }
 
 /// How time runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
-    /// As the times say.
+    /// As the times say
     Calendar,
-    /// Effective step lengths learned by `fit`.
+    /// Trading time: the effective length of hours of the day and of closed-market gaps is learned
     Business,
+}
+
+/// Which moves tell the size of the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Volatility {
+    /// All alike
+    Steady,
+    /// Recent ones more: time runs faster after large moves
+    Recent,
 }
 
 /// What reads a method from a flag.

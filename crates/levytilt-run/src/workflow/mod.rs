@@ -12,5 +12,6 @@ pub mod ranking;
 pub mod reproduce;
 pub mod score;
 pub mod simulate;
+pub mod trading;
 pub mod update;
 pub mod watch;

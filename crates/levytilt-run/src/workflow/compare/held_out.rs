@@ -7,11 +7,11 @@ use serde::Serialize;
 use crate::failure::bad;
 use crate::general::fit as general;
 use crate::general::settings::GeneralSettings;
-use crate::settings::Settings;
+use crate::settings::{Settings, Volatility};
 use crate::table::Table;
 use crate::workflow::compare::Row;
 use crate::workflow::compare::entrants::options;
-use crate::workflow::filtering::filter;
+use crate::workflow::filtering::filter_at;
 use crate::workflow::fit::{Outcome, analyse};
 
 /// Rows that the first part has at least.
@@ -72,7 +72,7 @@ pub fn score_plain(settings: &Settings, first: &Table, table: &Table, heed: Watc
     let last = first.times[first.times.len() - 1];
     let network = outcome.fit.network.as_ref().map(|network| network.drift.clone());
     if outcome.filtered.is_some() {
-        let found = filter(&outcome.model, network, table)?;
+        let found = filter_at(&outcome.model, network, table, &later_times(&outcome, first, table)?)?;
         let later = found.seen.iter().flatten().flatten().filter(|seen| seen.time > last);
         return HeldOut::of(later.map(|seen| seen.log_evidence).collect());
     }
@@ -91,6 +91,17 @@ pub fn score_written(model: &GeneralSettings, first: &Table, table: &Table) -> R
     let whole = general::analyse(&model.filled(&part.parameters, &table.names), table, &options)?;
     let evidence = whole.smoothed.evidence.log_evidence - part.smoothed.evidence.log_evidence;
     HeldOut::sum(evidence, later_values(first, table))
+}
+
+/// The times of all rows as the model sees them, by a clock that was learned from the first part.
+fn later_times(outcome: &Outcome, first: &Table, table: &Table) -> Result<Vec<f64>> {
+    let Some(trading) = &outcome.trading else { return Ok(table.times.clone()) };
+    if outcome.settings.model.volatility == Some(Volatility::Recent) {
+        return Err(bad("--volatility recent changes with every new value; use `levytilt backtest` to score it"));
+    }
+    let end = trading.times[trading.times.len() - 1];
+    let later = trading.record.ahead(&table.times[first.times.len()..])?;
+    Ok(trading.times.iter().copied().chain(later.into_iter().map(|time| end + time)).collect())
 }
 
 /// The settings with as many latent steps per time in the first part as there are in the whole.

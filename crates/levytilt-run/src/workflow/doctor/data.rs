@@ -268,7 +268,12 @@ fn suggestion(table: &Table, columns: &[ColumnReport], regular: bool, latent_ste
     let mut seasons: Vec<&str> = first.seasons.iter().filter(|s| s.of == "level").map(Season::flag).collect();
     // Fourier terms belong to the drift of one column.
     seasons.truncate(if columns.len() == 1 { 2 } else { 0 });
-    let season = if seasons.is_empty() { String::new() } else { format!(" --season {}", seasons.join(",")) };
+    let season = match seasons.is_empty() {
+        // A season goes by the calendar, and a clock does not.
+        true if has_sessions(table) => " --clock business".to_string(),
+        true => String::new(),
+        false => format!(" --season {}", seasons.join(",")),
+    };
     // Where observations are even and many, steps between them cost time and tell little.
     let rows = table.times.len();
     let steps =
