@@ -18,8 +18,11 @@ use levytilt_run::workflow::doctor::data::examine;
 use levytilt_run::workflow::doctor::quick::{Advice, advise};
 use std::time::Instant;
 
-/// What the advice may be, and the drift it means.
-const DRIFTS: [(&str, &str, Option<(&str, f64)>); 4] = [
+/// An advice, the drift it means, and a value that it holds.
+type Candidate = (&'static str, &'static str, Option<(&'static str, f64)>);
+
+/// What the advice may be.
+const DRIFTS: [Candidate; 4] = [
     ("--drift none", "none", None),
     ("--drift linear --slope 0", "linear", Some(("slope", 0.0))),
     ("--drift ou", "ou", None),
@@ -55,8 +58,11 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// A record of 1000 rows: its name, its noise, times and values.
-fn simulated(seed: u64) -> Result<(String, &'static str, Vec<f64>, Vec<f64>)> {
+/// A record: its name, its noise, times and values.
+type Record = (String, &'static str, Vec<f64>, Vec<f64>);
+
+/// A record of 1000 rows.
+fn simulated(seed: u64) -> Result<Record> {
     let drift = ["none", "ou", "double-well"][seed as usize % 3];
     let noise = ["gaussian", "stable"][(seed / 3) as usize % 2];
     let mut spec = Spec::new(family(drift)?, Family::named(noise).ok_or_else(|| anyhow!("{noise}"))?);

@@ -164,18 +164,18 @@ impl Check {
             ),
             Aspect::Season => (
                 format!("one-step residuals have an autocorrelation of {:.2} after a {period}", self.statistic),
-                "the record has a season that the drift misses. Remove it first, or put it into the drift",
+                "the record has a season that the drift misses. Remove it first, or put it into the drift with --season",
             ),
             Aspect::Volatility => (
                 "the sizes of one-step residuals are autocorrelated".into(),
-                "the volatility changes over time, or outliers come in pairs. Fit shorter stretches, or model the volatility",
+                "the volatility changes over time, or outliers come in pairs. Try --volatility recent, or fit shorter stretches",
             ),
             Aspect::Clock => (
                 format!(
                     "the sizes of one-step residuals have an autocorrelation of {:.2} after a {period}",
                     self.statistic
                 ),
-                "the noise depends on the calendar. Try a clock of trading time, or leave out hours of rest",
+                "the noise depends on the calendar. Try --clock business, or leave out hours of rest",
             ),
             Aspect::Distribution => (
                 "one-step residuals do not follow the predicted distribution".into(),

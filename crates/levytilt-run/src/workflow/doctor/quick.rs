@@ -46,8 +46,11 @@ pub struct Advice {
     pub middle: Option<f64>,
 }
 
-/// The drifts that are tried: a name, its flags, values that are held, parameters beside those learned.
-const DRIFTS: [(&str, &str, Option<(&str, f64)>, usize); 4] = [
+/// A drift to try: its name, its flags, a value that is held, parameters beside those learned.
+type Candidate = (&'static str, &'static str, Option<(&'static str, f64)>, usize);
+
+/// The drifts that are tried.
+const DRIFTS: [Candidate; 4] = [
     ("none", "--drift none", None, 0),
     ("linear", "--drift linear --slope 0", Some(("slope", 0.0)), 0),
     ("ou", "--drift ou", None, 0),
