@@ -3,7 +3,7 @@
 use crate::drift::{Drift, DriftFamily, Formula, Known, NeuralSpec, Place};
 use crate::model::{OBSERVATION_STD, X0, X0_STD};
 use crate::noise::{BROWNIAN, Family, Noise, PlusBrownian};
-use crate::parameter::{ParameterEntry, Transform};
+use crate::parameter::{ParameterEntry, Prior, Transform};
 use crate::registry::{self, OTHERS, Part};
 use crate::{Dimension, Error, ErrorKind, Errors, Result, Start, StateSpace};
 use std::sync::Arc;
@@ -31,6 +31,8 @@ pub struct Spec {
     /// Brownian motion to the noise unless it is nought or left out; and `x0[NVDA]` and `x0_std[NVDA]` for the start of
     /// one dimension.
     pub given: Vec<(String, f64)>,
+    /// Priors of parameters that are learned, by name, in place of the usual ones.
+    pub priors: Vec<(String, Prior)>,
     /// Law of the observation errors, the same for all dimensions.
     pub errors: ErrorKind,
     /// Known standard deviation of each value, one per observation row for each dimension; empty if none is known. The
@@ -69,6 +71,7 @@ impl Spec {
             noise,
             names: Vec::new(),
             given: Vec::new(),
+            priors: Vec::new(),
             errors: ErrorKind::Gaussian,
             known_errors: Vec::new(),
             x0: None,
@@ -100,6 +103,12 @@ impl Spec {
     /// Hold a parameter fixed.
     pub fn fix(mut self, name: &str, value: f64) -> Self {
         self.given.push((name.into(), value));
+        self
+    }
+
+    /// Learn a parameter with this prior on its free scale.
+    pub fn with_prior(mut self, name: &str, prior: Prior) -> Self {
+        self.priors.push((name.into(), prior));
         self
     }
 
@@ -288,11 +297,12 @@ impl Spec {
                 || self.names.iter().any(|d| plain().any(|known| name == format!("{known}[{d}]")))
                 || self.places().iter().any(|place| self.label(place) == name)
         };
-        match self.given.iter().find(|(name, _)| !known(name)) {
+        let priors = self.priors.iter().map(|(name, prior)| (name, prior.mean));
+        match self.given.iter().map(|(name, value)| (name, *value)).chain(priors).find(|(name, _)| !known(name)) {
             None => Ok(()),
             Some((name, value)) => Err(Error::Parameter {
                 name: name.clone(),
-                value: *value,
+                value,
                 expected: "no parameter of this drift or noise has this name",
             }),
         }
