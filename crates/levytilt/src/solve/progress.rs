@@ -2,7 +2,7 @@
 //!
 //! The watcher belongs to the thread that learns, so that no option or result has to carry it.
 
-use super::parameters::Parameter;
+pub use super::parameters::Parameter;
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
 use std::rc::Rc;
