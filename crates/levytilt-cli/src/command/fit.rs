@@ -38,7 +38,8 @@ pub fn run(args: &FitArgs) -> Result<()> {
 fn run_general(args: &FitArgs, model: GeneralSettings) -> Result<()> {
     let request =
         general::Request { source: args.record.source.clone(), model, flags: args.settings(), out: args.out.clone() };
-    let summary = general::run(request)?;
+    let show = !args.report.wordless();
+    let summary = general::run(request, || terminal(show))?;
     if args.report.json {
         say(&finite::json(&summary)?);
     } else if !args.report.quiet {
