@@ -88,7 +88,7 @@ fn may_be_named(line: &str) -> Result<(), String> {
     understood(line).or_else(|error| if left_out(error.kind()) { Ok(()) } else { Err(format!("{line}\n{error}")) })
 }
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "demo",
     "simulate",
     "fit",
@@ -96,6 +96,7 @@ const COMMANDS: [&str; 14] = [
     "update",
     "score",
     "backtest",
+    "compare",
     "report",
     "reproduce",
     "exact",
@@ -197,7 +198,9 @@ fn commands_of_the_tutorial() {
 
 #[test]
 fn commands_of_the_guide() {
-    ["install", "reading", "data", "forecasting", "live"].iter().for_each(|page| run_page(&format!("docs/{page}.md")));
+    ["install", "reading", "data", "forecasting", "live", "recipes"]
+        .iter()
+        .for_each(|page| run_page(&format!("docs/{page}.md")));
 }
 
 #[test]
@@ -224,6 +227,7 @@ fn every_page_with_commands_is_run() {
         "reading.md",
         "data.md",
         "forecasting.md",
+        "recipes.md",
         "live.md",
         "greenland.md",
         "river.md",

@@ -79,8 +79,12 @@ fn tell(summary: &Summary, dir: Option<&Path>, how: &ReportArgs) -> Result<()> {
         say(&summary.to_text());
         if let Some(dir) = dir {
             let dir = dir.display();
+            let paths = match summary.paths_written < summary.paths {
+                true => format!("paths.npz ({} of {} paths)", summary.paths_written, summary.paths),
+                false => "paths.npz".into(),
+            };
             say(&format!(
-                "written       {dir}: summary.json, posterior.csv, jumps.csv, paths.npz, settings.toml, model.toml"
+                "written       {dir}: summary.json, posterior.csv, jumps.csv, {paths}, settings.toml, model.toml"
             ));
             say(&format!("open          {dir}/report.html"));
             say(&format!("next          levytilt forecast {dir} --horizon H"));

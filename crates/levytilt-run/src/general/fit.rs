@@ -60,7 +60,7 @@ pub struct GeneralState {
     pub history: History,
 }
 
-/// Read, compute, write; the watcher made by `watcher` is told of every step of learning.
+/// Read, compute, write; the watcher made by `watcher` is told of every step of learning, and may ask for an end.
 ///
 /// # Errors
 /// A flag that does not fit a written-out model; a model or table that cannot be used.

@@ -127,6 +127,7 @@ impl Search<'_> {
             part: false,
             elbo: now.value,
             elbo_std_error: now.error,
+            parts: None,
             parameters: &parameters,
             values: &values,
         })
