@@ -32,7 +32,9 @@ class Model:
     "skewed-compound-poisson" (jump_mean), or "auto", which fits them all and keeps the one with the highest evidence.
     errors: law of the observation errors: "gaussian", "student" (error_dof), "outliers" (outlier_probability,
     outlier_size); observation_std is their scale, or a factor of an error column.
-    Further parameters: observation_std, brownian, x0, x0_std. `parameters` holds values for single dimensions, such as
+    brownian: size of a diffusion beside the jumps, or "learn"; ``fit.summary["brownian_evidence"]`` has the log evidence with
+    and without it.
+    Further parameters: observation_std, x0, x0_std. `parameters` holds values for single dimensions, such as
     ``{"theta[NVDA]": 3.0}``, and what is known of parameters of a formula: ``{"k": {"guess": 1.0, "low": 0.0}}``. Names and meanings are those of ``levytilt fit --help``.
     """
 

@@ -198,6 +198,18 @@ def test_a_drift_can_be_a_formula():
         lt.Model(drift="k*(m - x)", q=1.0)
 
 
+def test_a_diffusion_beside_the_jumps_is_learned():
+    truth = {"theta": 1.0, "mu": 0.0, "alpha": 1.2, "scale": 0.3, "observation_std": 0.05}
+    made = lt.simulate(drift="ou", noise="stable", brownian=0.8, steps=300, span=30.0, seed=3, **truth)
+    model = lt.Model(brownian="learn", theta=1.0, mu=0.0, alpha=1.2, observation_std=0.05)
+    summary = model.fit(made.times, made.values, paths=20).summary
+    found, evidence = summary["parameters"]["brownian"], summary["brownian_evidence"]["brownian"]
+    assert abs(found["estimate"] - 0.8) < 4 * found["std_error"] and evidence["told_apart"]
+    assert evidence["with"] == summary["log_evidence"] > evidence["without"]
+    with pytest.raises(ValueError, match="a number, or"):
+        lt.Model(brownian="much")
+
+
 def test_jumps_are_the_table_of_the_run(tmp_path):
     times = np.arange(80.0)
     values = 0.1 * (times**2 % 7) + np.where(times >= 40, 30.0, 0.0)

@@ -91,7 +91,8 @@ pub const FIT_HELP: &str = "\
 Infers the parameters and the hidden path of a noisy record. A parameter given a value (by flag or in the settings file)
 is fixed; every other parameter of the chosen drift and noise, and --observation-std, is learned, with a standard error.
 A weak prior around a rough guess regularises what the data do not determine, and the summary says so.
---brownian adds a diffusion of known size. Times, units and --steps are as for `exact`.
+--brownian 0.3 adds a diffusion of known size; --brownian learn learns it, and says whether the evidence tells it from 0:
+the summary has the log evidence with and without. Times, units and --steps are as for `exact`.
 
 Several value columns (all of the file, or --columns a,b) are fitted jointly: every column has the same drift and noise
 family with its own parameters, named theta[a], alpha[b] and so on. A flag such as --alpha applies to all columns,

@@ -1,6 +1,6 @@
 //! Show the parameters with their intervals, and say what each of them means.
 
-use levytilt::fit::{Estimate, Fit};
+use levytilt::fit::{BrownianEvidence, Estimate, Fit};
 use levytilt::noise::Family;
 use levytilt::registry;
 use levytilt::solve::Transform;
@@ -29,11 +29,22 @@ pub fn table(fit: &Fit, drift: &DriftName, noise: &str) -> Table {
         caption:
             "Estimates are posterior modes. Intervals are Gaussian on the unconstrained scale (logarithm or logit), so they \
              stay within the domain; those of drift parameters are centred at the posterior mean."
-                .into(),
+                .to_string()
+                + &brownian(fit),
         head: head.map(String::from).into(),
         rows,
         ..Table::default()
     }
+}
+
+/// What the evidence says of learned diffusions, as further sentences.
+fn brownian(fit: &Fit) -> String {
+    let sentence = |(name, evidence): &(String, BrownianEvidence)| {
+        let verdict = if evidence.is_told_apart() { "told from 0" } else { "not distinguishable from 0" };
+        let (with, without) = (evidence.with, evidence.without);
+        format!(" {name} is {verdict}: log evidence {with:.2} with it, {without:.2} without.")
+    };
+    fit.brownian.iter().map(sentence).collect()
 }
 
 /// The table of weighted draws.

@@ -60,7 +60,9 @@ pub fn open_model(settings: &Settings, names: &[String], command: &str) -> Resul
     let given = given.chain(named).collect();
     let [x0, x0_std] = [X0, X0_STD].map(|name| settings.model.values.get(name));
     let (formula, errors) = (settings.formula()?, settings.errors());
-    Ok(Spec { network, formula, names: names.to_vec(), given, errors, x0, x0_std, ..Spec::new(drift, family) })
+    let learn_brownian = settings.model.learn_brownian;
+    let names = names.to_vec();
+    Ok(Spec { network, formula, names, given, learn_brownian, errors, x0, x0_std, ..Spec::new(drift, family) })
 }
 
 /// The family of the drift, or the size of a network and no drift beside it.
@@ -137,6 +139,9 @@ fn check_supported(settings: &Settings, command: &str) -> Result<()> {
         return Err(bad(format!(
             "clock \"business\" is not supported by {command} yet: leave [model] clock out, or set it to \"calendar\""
         )));
+    }
+    if settings.model.learn_brownian && command != "fit" {
+        return Err(bad(format!("--brownian learn is for `levytilt fit`; {command} needs a number, or none")));
     }
     if settings.drift() == DriftName::NEURAL && !matches!(command, "fit" | "forecast") {
         return Err(bad(format!("drift \"neural\" has weights to be learned; {command} needs another: give --drift")));

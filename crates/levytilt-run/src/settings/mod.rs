@@ -1,6 +1,7 @@
 //! Hold every setting once, as key of a TOML file and as flag alike.
 
 pub mod build_model;
+mod diffusion;
 mod drift_name;
 pub mod init;
 pub mod keywords;
@@ -16,6 +17,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use levytilt::ErrorKind;
 use levytilt::drift::Formula;
 use levytilt::noise::FAMILIES;
+use levytilt::registry::BROWNIAN;
 use levytilt_paper::published::{Gradient, Kl, Motion, PaperOptions};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -128,6 +130,8 @@ pub struct ModelSettings {
     pub errors: Option<ErrorName>,
     /// Parameters of the noise, of observation and of the start.
     pub values: Values,
+    /// Whether `brownian` is to be learned: `brownian = "learn"`.
+    pub learn_brownian: bool,
     /// How time runs.
     pub clock: Option<Clock>,
 }
@@ -446,6 +450,9 @@ impl Settings {
         if let Some(named) = self.parameters.get_mut(name) {
             *named = named.with_value(value);
             return Ok(());
+        }
+        if name == BROWNIAN {
+            self.model.learn_brownian = false;
         }
         match Section::of(name) {
             Some(Section::Drift) => self.drift.values.set(name, Some(value)),

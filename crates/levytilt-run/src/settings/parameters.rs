@@ -2,7 +2,7 @@
 
 use clap::builder::TypedValueParser;
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, value_parser};
-use levytilt::registry::{self, Listed, Part, close_names};
+use levytilt::registry::{self, BROWNIAN, Listed, Part, close_names};
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::OnceLock;
 
+use crate::settings::diffusion::{Diffusion, LEARN};
 use crate::settings::{Clock, DriftName, DriftSettings, ErrorName, ModelSettings, NoiseName};
 use crate::table::time::Length;
 
@@ -41,6 +42,9 @@ impl Known {
         let section = if listed.part == Part::Drift { Section::Drift } else { Section::Model };
         let flag = listed.name.replace('_', "-");
         let mut help = listed.about();
+        if listed.name == BROWNIAN {
+            help += "; or learn: fit";
+        }
         if listed.entry().domain.contains(0.0) && listed.part == Part::Noise {
             help += " [default: 0]";
         }
@@ -147,13 +151,22 @@ impl Values {
         own.fold(command, |command, known| {
             let flag = Arg::new(known.listed.name).long(known.flag.as_str()).value_name("X");
             let flag = flag.help(known.help.clone()).help_heading(known.heading());
-            command.arg(flag.value_parser(value_parser!(f64)))
+            match known.listed.name {
+                BROWNIAN => command.arg(flag.value_parser(value_parser!(Diffusion))),
+                _ => command.arg(flag.value_parser(value_parser!(f64))),
+            }
         })
     }
 
     /// The values of the section's flags.
     fn matched(section: Section, matches: &ArgMatches) -> Self {
-        let value = |name| Some((name, *matches.get_one::<f64>(name)?));
+        let value = |name| match name {
+            BROWNIAN => match matches.get_one::<Diffusion>(name)? {
+                Diffusion::Held(value) => Some((name, *value)),
+                Diffusion::Learned => None,
+            },
+            _ => Some((name, *matches.get_one::<f64>(name)?)),
+        };
         Self(section.names().filter_map(value).collect())
     }
 
@@ -198,6 +211,7 @@ impl FromArgMatches for ModelSettings {
             noise: matches.get_one("noise").copied(),
             errors: matches.get_one("errors").copied(),
             values: Values::matched(Section::Model, matches),
+            learn_brownian: matches.get_one(BROWNIAN) == Some(&Diffusion::Learned),
             clock: None,
         })
     }
@@ -284,6 +298,7 @@ impl Serialize for ModelSettings {
             ("drift", self.drift.as_ref().map(DriftName::as_str)),
             ("noise", self.noise.map(NoiseName::as_str)),
             ("errors", self.errors.map(ErrorName::as_str)),
+            (BROWNIAN, self.learn_brownian.then_some(LEARN)),
         ];
         write(serializer, &names, &self.values, &[("clock", self.clock.map(Last::Clock))])
     }
@@ -319,6 +334,13 @@ impl Keyed for ModelSettings {
             "noise" => self.noise = Some(map.next_value()?),
             "errors" => self.errors = Some(map.next_value()?),
             "clock" => self.clock = Some(map.next_value()?),
+            BROWNIAN => match map.next_value()? {
+                _ if self.learn_brownian || self.values.get(BROWNIAN).is_some() => {
+                    return Err(A::Error::duplicate_field(BROWNIAN));
+                }
+                Diffusion::Held(value) => drop(self.values.set(BROWNIAN, Some(value))),
+                Diffusion::Learned => self.learn_brownian = true,
+            },
             _ => self.values.read(Self::SECTION, key, map)?,
         }
         Ok(())

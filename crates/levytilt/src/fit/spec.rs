@@ -31,6 +31,8 @@ pub struct Spec {
     /// Brownian motion to the noise unless it is nought or left out; and `x0[NVDA]` and `x0_std[NVDA]` for the start of
     /// one dimension.
     pub given: Vec<(String, f64)>,
+    /// Whether `brownian` is learned where it is not given: a diffusion beside the jumps.
+    pub learn_brownian: bool,
     /// Law of the observation errors, the same for all dimensions.
     pub errors: ErrorKind,
     /// Known standard deviation of each value, one per observation row for each dimension; empty if none is known. The
@@ -69,6 +71,7 @@ impl Spec {
             noise,
             names: Vec::new(),
             given: Vec::new(),
+            learn_brownian: false,
             errors: ErrorKind::Gaussian,
             known_errors: Vec::new(),
             x0: None,
@@ -84,6 +87,11 @@ impl Spec {
     /// The same with this law of the observation errors.
     pub fn with_errors(self, errors: ErrorKind) -> Self {
         Self { errors, ..self }
+    }
+
+    /// The same with a diffusion beside the jumps that is learned where it is not given.
+    pub fn with_learned_brownian(self) -> Self {
+        Self { learn_brownian: true, ..self }
     }
 
     /// A model of one dimension whose drift is a formula, with nothing given.
@@ -146,7 +154,7 @@ impl Spec {
     pub(super) fn places(&self) -> Vec<Place> {
         let mut places = self.drift_places();
         for dimension in 0..self.dim() {
-            let brownian = self.brownian(dimension).map(|_| const { &BROWNIAN });
+            let brownian = self.has_brownian(dimension).then_some(const { &BROWNIAN });
             let entries = self.noise.parameters.iter().chain(brownian).chain([const { &OBSERVATION_STD }]);
             let entries = entries.chain(self.errors.parameters());
             let own = entries.map(|entry| Place::new(entry, dimension));
@@ -220,7 +228,11 @@ impl Spec {
             let observation_std = value(const { &OBSERVATION_STD });
             let law = self.errors.build(&self.errors.parameters().iter().map(value).collect::<Vec<_>>())?;
             let errors = Errors { law, known: self.known_errors.get(i).cloned() };
-            Ok(Dimension { noise: self.with_brownian(noise, i)?, observation_std, errors, start })
+            let noise: Box<dyn Noise> = match self.has_brownian(i) {
+                true => Box::new(PlusBrownian::new(noise, value(const { &BROWNIAN }))?),
+                false => noise,
+            };
+            Ok(Dimension { noise, observation_std, errors, start })
         };
         let dimensions = starts.into_iter().enumerate().map(dimension).collect::<Result<Vec<_>>>()?;
         StateSpace::multivariate(drift, dimensions)
@@ -270,6 +282,7 @@ impl Spec {
     /// Every name given must be one of this kind of model, and the dimensions' own names distinct.
     pub(super) fn check_names(&self) -> Result<()> {
         self.check_formula()?;
+        self.check_brownian()?;
         if self.network.is_some() && self.drift.name != DriftFamily::none().name {
             let got = format!("a network and drift {}", self.drift.name);
             return Err(Error::Shape {
@@ -298,16 +311,31 @@ impl Spec {
         }
     }
 
-    /// The size of the Brownian motion in dimension `i`, if there is any.
-    fn brownian(&self, i: usize) -> Option<f64> {
-        self.of(BROWNIAN.name, i).filter(|sigma| *sigma != 0.0)
+    /// Whether dimension `i` has a Brownian motion beside its noise: one that is given and not 0, or learned.
+    fn has_brownian(&self, i: usize) -> bool {
+        self.of(BROWNIAN.name, i).map_or(self.learn_brownian, |sigma| sigma != 0.0)
     }
 
-    fn with_brownian(&self, noise: Box<dyn Noise>, i: usize) -> Result<Box<dyn Noise>> {
-        match self.brownian(i) {
-            None => Ok(noise),
-            Some(sigma) => Ok(Box::new(PlusBrownian::new(noise, sigma)?)),
+    /// Whether that of dimension `i` is learned.
+    pub fn learns_brownian(&self, i: usize) -> bool {
+        self.learn_brownian && self.of(BROWNIAN.name, i).is_none()
+    }
+
+    /// The name of the Brownian motion of dimension `i` as users write it.
+    pub(super) fn brownian_name(&self, i: usize) -> String {
+        self.label(&Place::new(const { &BROWNIAN }, i))
+    }
+
+    /// A Brownian motion beside Brownian noise cannot be told from it.
+    fn check_brownian(&self) -> Result<()> {
+        if self.noise.name != "gaussian" || !(0..self.dim()).any(|i| self.learns_brownian(i)) {
+            return Ok(());
         }
+        Err(Error::Shape {
+            what: "learned brownian",
+            got: "gaussian noise, which is Brownian motion itself".into(),
+            expected: "a noise with jumps, such as stable; or leave brownian out".into(),
+        })
     }
 }
 

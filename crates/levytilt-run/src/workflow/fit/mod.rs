@@ -30,7 +30,7 @@ use crate::table::time::Calendar;
 use crate::workflow::exact::locate;
 use crate::workflow::filtering::{Filtered, filter};
 use crate::workflow::fit::bayes::{PosteriorSummary, draw, refuse_early};
-use crate::workflow::fit::summary::{NetworkRow, Summary, parameters, rows};
+use crate::workflow::fit::summary::{NetworkRow, Summary, brownian_rows, parameters, rows};
 use crate::workflow::watch::{Segment, noted};
 
 /// What `fit` found, and for which settings.
@@ -125,6 +125,7 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         posterior: fit.posterior.name(),
         network: fit.network.as_ref().map(NetworkRow::new),
         parameters: parameters(&fit.parameters),
+        brownian_evidence: brownian_rows(&fit),
         parameter_posterior: drawn.as_ref().map(PosteriorSummary::new),
         x0_mean: OneOrMany::new(x0_mean),
         x0_std: OneOrMany::new(x0_std),
@@ -318,6 +319,7 @@ fn filled(summary: &Summary, fit: &Fit, settings: &Settings) -> Result<Settings>
             settings.parameters.insert(format!("{X0}[{name}]"), mean.into());
             std.and_then(|std| settings.parameters.insert(format!("{X0_STD}[{name}]"), std.into()));
         }
+        settings.model.learn_brownian = false;
         settings.parameters.extend(fit.parameters.iter().map(|p| (p.name.clone(), p.value.into())));
         return Ok(settings);
     }
