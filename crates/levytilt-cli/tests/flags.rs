@@ -134,8 +134,8 @@ fn identity_every_flag_of_simulate_does_something() {
 /// Flags of observation errors, which errors.rs tries.
 const ERRORS: [&str; 5] = ["--errors", "--error-column", "--error-dof", "--outlier-probability", "--outlier-size"];
 
-/// Flags of formulas and seasons, which formula.rs tries.
-const FORMULA: [&str; 3] = ["--set", "--season", "--harmonics"];
+/// Flags of formulas and seasons, which formula.rs tries, and of inputs, which inputs.rs tries.
+const FORMULA: [&str; 6] = ["--set", "--season", "--harmonics", "--inputs", "--between", "--inputs-file"];
 
 /// Parameters that `exact` and `fit` take, each with the noise or drift that has it.
 const PARAMETERS: [(&str, &str); 9] = [
@@ -242,7 +242,7 @@ fn identity_every_flag_of_forecast_and_score_does_something() {
     let at = prepared();
     at.ok("fit made/data.csv --theta 3 --alpha 1.5 --scale 2 --steps 40 --paths 20 --out run");
     at.write("later.csv", "time,value\n2.05,1\n2.1,1.5\n2.15,0.5\n");
-    let elsewhere = ["--out", "--plots", "--quiet", "--threads", "--horizon"];
+    let elsewhere = ["--out", "--plots", "--quiet", "--threads", "--horizon", "--inputs-file"];
     tour(
         &at,
         "forecast",

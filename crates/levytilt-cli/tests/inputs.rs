@@ -51,3 +51,91 @@ fn a_diffusion_that_cannot_be_learned_is_refused() {
     at.write("bad.toml", "[model]\nbrownian = \"much\"\n");
     at.refused("fit sim/data.csv --config bad.toml", &["bad.toml", "a number, or \"learn\""]);
 }
+
+/// Hourly wind that comes and goes, and the flags of a model that it drives.
+const DRIVEN: &str = "--theta 1 --mu 0 --alpha 1.7 --scale 0.2 --observation-std 0.05";
+
+fn driven() -> Sandbox {
+    let at = Sandbox::new();
+    let rows: String =
+        (0..=60).map(|k| format!("{k},{}\n", if k % 14 < 7 { 0.0 } else { 2.0 + f64::from(k % 3) })).collect();
+    at.write("wind.csv", format!("time,wind\n{rows}"));
+    let flags = "--inputs wind --inputs-file wind.csv --set gain[wind]=0.7 --steps 200 --span 50 --seed 5";
+    at.ok(&format!("simulate {DRIVEN} {flags} --out sim --quiet"));
+    at
+}
+
+fn evidence(said: &common::Said) -> f64 {
+    said.json()["log_evidence"].as_f64().unwrap()
+}
+
+#[test]
+fn an_input_drives_the_drift() {
+    let at = driven();
+    assert!(at.read("sim/data.csv").starts_with("time,value,wind\n0,"), "{}", at.read("sim/data.csv"));
+    assert_eq!(at.json("sim/truth.json")["parameters"]["gain[wind]"], 0.7);
+    // A gain is a term of the drift; a formula says the same.
+    let gain = evidence(&at.ok(&format!("exact sim/data.csv {DRIVEN} --x0 0 --inputs wind --set gain[wind]=0.7 --json")));
+    let formula = "theta*(mu-x)+0.7*wind";
+    let written = evidence(&at.ok(&format!("exact sim/data.csv {DRIVEN} --x0 0 --inputs wind --drift {formula} --json")));
+    assert!((gain - written).abs() < 1e-6, "{gain} {written}");
+    let still = evidence(&at.ok(&format!("exact sim/data.csv --column value {DRIVEN} --x0 0 --json")));
+    assert!(gain > still + 20.0, "{gain} {still}");
+    let line = format!("exact sim/data.csv {DRIVEN} --x0 0 --inputs wind --set gain[wind]=0.7 --json");
+    assert_ne!(evidence(&at.ok(&format!("{line} --between linear"))), gain);
+    // Learned, saved, and forecast.
+    let given = "--alpha 1.7 --scale 0.2 --observation-std 0.05 --paths 50";
+    at.ok(&format!("fit sim/data.csv --column value {given} --inputs wind --out run"));
+    let found = &at.json("run/summary.json")["parameters"]["gain[wind]"];
+    let [estimate, error] = ["estimate", "std_error"].map(|key| found[key].as_f64().unwrap());
+    assert!((estimate - 0.7).abs() < 4.0 * error && error < 0.2, "{found}");
+    assert!(at.read("run/report.html").contains("gain of an input"));
+    let model = at.read("run/model.toml");
+    assert!(model.contains("[inputs.wind]") && model.contains("\"gain[wind]\" = "), "{model}");
+    at.ok("exact sim/data.csv --config run/model.toml --json");
+    at.refused("forecast run --horizon 5", &["inputs", "--inputs-file FILE", "wind"]);
+    at.refused("forecast run --horizon 20 --inputs-file wind.csv", &["wind are needed up to 70", "the last row is at 60"]);
+    at.ok("forecast run --horizon 5 --inputs-file wind.csv --out ahead --quiet");
+    let strong = at.read("wind.csv").lines().map(|l| l.to_string() + "0").collect::<Vec<_>>().join("\n");
+    at.write("storm.csv", strong.replacen("wind0", "wind", 1));
+    let median = |file: &str| {
+        at.ok(&format!("forecast run --horizon 8 --inputs-file {file} --json")).json()["median"].as_f64().unwrap()
+    };
+    assert!(median("storm.csv") > median("wind.csv") + 3.0, "{} {}", median("storm.csv"), median("wind.csv"));
+}
+
+#[test]
+fn inputs_come_from_the_settings_file_under_another_name() {
+    let at = driven();
+    at.write("odd.csv", at.read("sim/data.csv").replacen("wind", "wind speed", 1));
+    let model = "[model]\ndrift = \"theta*(mu - x) + k*blow\"\nalpha = 1.7\nscale = 0.2\nobservation_std = 0.05\n\n\
+                 [inputs]\nblow = { column = \"wind speed\" }\n\n[parameters]\nk = { guess = 0.5, low = 0.0 }\n";
+    at.write("model.toml", model);
+    at.ok("fit odd.csv --config model.toml --paths 20 --out run --quiet");
+    let found = at.json("run/summary.json")["parameters"]["k"]["estimate"].as_f64().unwrap();
+    assert!((found - 0.7).abs() < 0.3, "{found}");
+    at.write("later.csv", "time,wind speed\n51,1\n55,1\n");
+    at.ok("forecast run --horizon 5 --inputs-file later.csv");
+    at.write("later.csv", "time,wind speed\n51,1\n52,\n55,1\n");
+    at.refused("forecast run --horizon 5 --inputs-file later.csv", &["later.csv, line 3", "\"wind speed\""]);
+    at.refused("update run odd.csv", &["update does not take inputs", "blow", "fit again"]);
+}
+
+#[test]
+fn mistakes_with_inputs_are_named() {
+    let at = driven();
+    at.write("gap.csv", "time,value,wind\n0,1,2\n1,2,\n2,1,3\n3,,1\n");
+    at.refused("fit gap.csv --inputs wind", &["gap.csv, line 3, column \"wind\"", "an input needs a value in every row"]);
+    at.refused("fit sim/data.csv --inputs rain", &["no column \"rain\" for input rain", "value, wind"]);
+    at.refused("fit sim/data.csv --inputs wind --drift -k*x", &["--inputs wind", "does not use it"]);
+    at.refused("fit sim/data.csv --inputs wind --drift neural", &["--inputs do not go with drift neural"]);
+    at.refused("fit sim/data.csv --between linear", &["--inputs"]);
+    at.refused(&format!("simulate {DRIVEN} --inputs wind --out a"), &["simulate does not take inputs", "--inputs-file"]);
+    at.refused(&format!("simulate {DRIVEN} --inputs-file wind.csv --out a"), &["--inputs-file belongs to --inputs"]);
+    let far = format!("simulate {DRIVEN} --inputs wind --inputs-file wind.csv --set gain[wind]=1 --span 99 --out a");
+    at.refused(&far, &["wind.csv", "from time 0 to 60", "from 0 to 99"]);
+    at.write("odd.csv", "time,value,mu\n0,1,2\n1,2,1\n2,1,3\n3,1,1\n");
+    at.refused("fit odd.csv --inputs mu", &["mu is already the name of a parameter of drift ou", "[inputs]"]);
+    at.ok(&format!("fit sim/data.csv --column value {DRIVEN} --paths 20 --out run --quiet"));
+    at.refused("forecast run --horizon 1 --inputs-file wind.csv", &["the model has no inputs"]);
+}

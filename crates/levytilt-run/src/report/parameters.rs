@@ -92,6 +92,9 @@ fn about(name: &str, drift: &DriftName, noise: &str) -> &'static str {
     if drift.formula_names().iter().any(|known| known == plain) {
         return "parameter of the formula";
     }
+    if plain == "gain" && name.contains('[') {
+        return "gain of an input: drift per unit of it";
+    }
     if plain.starts_with("season") && plain.contains('_') {
         return "coefficient of a Fourier term of the drift";
     }

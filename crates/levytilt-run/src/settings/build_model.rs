@@ -10,6 +10,7 @@ use levytilt::series::TimeGrid;
 use levytilt::{ErrorKind, Errors, Start, StateSpace};
 
 use crate::failure::bad;
+use crate::settings::inputs;
 use crate::settings::parameters::Section as Table;
 use crate::settings::{Clock, DriftName, DriftSettings, ModelSettings, Named, NoiseName, Settings};
 
@@ -142,6 +143,9 @@ fn check_supported(settings: &Settings, command: &str) -> Result<()> {
     }
     if settings.model.learn_brownian && command != "fit" {
         return Err(bad(format!("--brownian learn is for `levytilt fit`; {command} needs a number, or none")));
+    }
+    if settings.known_inputs.is_none() {
+        inputs::refuse(&settings.inputs, command, "give --inputs-file, or leave --inputs and [inputs] out")?;
     }
     if settings.drift() == DriftName::NEURAL && !matches!(command, "fit" | "forecast") {
         return Err(bad(format!("drift \"neural\" has weights to be learned; {command} needs another: give --drift")));

@@ -4,6 +4,7 @@ pub mod build_model;
 mod diffusion;
 mod drift_name;
 pub mod init;
+pub mod inputs;
 pub mod keywords;
 mod name;
 mod named;
@@ -15,13 +16,14 @@ use anyhow::Result;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use levytilt::ErrorKind;
-use levytilt::drift::Formula;
+use levytilt::drift::{Formula, Inputs};
 use levytilt::noise::FAMILIES;
 use levytilt::registry::BROWNIAN;
 use levytilt_paper::published::{Gradient, Kl, Motion, PaperOptions};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::failure::{bad, brief};
 use crate::table::bytes::read_settings;
@@ -31,6 +33,7 @@ use crate::table::separator::Separator;
 use crate::table::time::Length;
 
 pub use drift_name::DriftName;
+pub use inputs::{InputArgs, InputColumns};
 pub use levytilt::solve::Method;
 pub use name::name_of;
 pub use named::Named;
@@ -53,6 +56,12 @@ pub struct Settings {
     /// Parameters of single dimensions, by names such as `theta[NVDA]`, and of a formula.
     #[serde(skip_serializing_if = "is_empty")]
     pub parameters: BTreeMap<String, Named>,
+    /// Columns that are inputs of the drift.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub inputs: InputColumns,
+    /// Values of the inputs, once a table was read.
+    #[serde(skip)]
+    pub known_inputs: Option<Arc<Inputs>>,
     /// Latent times.
     #[serde(skip_serializing_if = "is_empty")]
     pub grid: GridSettings,
@@ -419,21 +428,58 @@ impl Settings {
                 formula = named.apply(name, formula)?;
             }
         }
+        if let Some(values) = &self.known_inputs {
+            formula = formula.with_inputs(values)?;
+        }
         Ok(Some(formula))
     }
 
-    /// The formula of the drift, of what was typed or of a family with seasons.
+    /// The formula of the drift, of what was typed or of a family with seasons and inputs.
     fn plain_formula(&self) -> Result<Option<Formula>> {
-        let terms = season::terms(&self.drift)?;
-        match (self.drift(), terms) {
-            (DriftName::Formula(text), None) => Ok(Some(Formula::parse(&text)?)),
-            (DriftName::Formula(text), Some(terms)) => Ok(Some(Formula::parse(&format!("{text}{terms}"))?)),
-            (DriftName::Listed(_), None) => Ok(None),
-            (DriftName::Listed(name), Some(terms)) => match name.family() {
-                Some(family) => Ok(Some(family.with_terms(&terms)?)),
-                None => Err(bad(format!("--season does not go with drift {name}; give another --drift, or a formula"))),
-            },
+        let seasons = season::terms(&self.drift)?;
+        let names: Vec<&str> = self.inputs.keys().map(String::as_str).collect();
+        let name = match self.drift() {
+            DriftName::Formula(text) => {
+                let text = format!("{text}{}", seasons.unwrap_or_default());
+                let formula = Formula::system(&[("x", &text)], &names).map_err(inputs::renamed)?;
+                return match formula.unused_inputs().first() {
+                    Some(unused) => Err(bad(format!(
+                        "--inputs {unused}: the formula {text} does not use it; name it there, or leave it out"
+                    ))),
+                    None => Ok(Some(formula)),
+                };
+            }
+            DriftName::Listed(name) => name,
+        };
+        if seasons.is_none() && names.is_empty() {
+            return Ok(None);
         }
+        let terms = seasons.clone().unwrap_or_default() + &inputs::terms(&self.inputs);
+        match name.family() {
+            Some(family) => Ok(Some(family.with_terms(&terms, &names).map_err(inputs::renamed)?)),
+            None => {
+                let flag = if names.is_empty() { "--season does" } else { "--inputs do" };
+                Err(bad(format!("{flag} not go with drift {name}; give another --drift, or a formula")))
+            }
+        }
+    }
+
+    /// Columns of the inputs.
+    pub fn input_columns(&self) -> Vec<String> {
+        inputs::columns(&self.inputs).collect()
+    }
+
+    /// The columns to read: values, their known errors, and inputs; all of them if no value column is named.
+    pub fn chosen_columns(&self) -> Vec<String> {
+        let mut chosen = self.data.chosen();
+        if !chosen.is_empty() {
+            for column in self.input_columns() {
+                if !chosen.contains(&column) {
+                    chosen.push(column);
+                }
+            }
+        }
+        chosen
     }
 
     /// Names of the parameters of the formula, if the drift is one.

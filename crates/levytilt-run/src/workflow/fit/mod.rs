@@ -15,6 +15,7 @@ use levytilt_paper::potential::{FrameKind, NeuralPotentialSpec};
 use levytilt_paper::published::{PaperOptions, fit_paper};
 use levytilt_paper::training::{TrainOptions, Trained};
 use levytilt_paper::{NeuralFit, NeuralOptions, fit_neural};
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use crate::directory::networks;
@@ -145,8 +146,10 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
     };
     let model = filled(&summary, &fit, &settings)?;
     let filtered = filtered(&model, &fit, table, &mut summary);
+    let known = settings.known_inputs.iter();
     let state = State {
         filter: filtered.as_ref().map(|found| found.record.clone()),
+        inputs: known.flat_map(|known| known.last()).map(|(name, value)| (name.to_string(), value)).collect(),
         ..state((&fit, drawn.as_ref()), table, options.seed)
     };
     Ok(Outcome { summary, fit, drawn, trained, settings, model, state, filtered, trace })
@@ -352,5 +355,6 @@ fn state((fit, drawn): (&Fit, Option<&ParameterPosterior>), table: &Table, seed:
         learned: Some(LearnedParameters::new(fit, drawn)),
         filter: None,
         history: Some(History::new(table)),
+        inputs: BTreeMap::new(),
     }
 }
