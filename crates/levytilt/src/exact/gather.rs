@@ -50,7 +50,7 @@ pub(crate) struct LengthSlope {
 
 /// α of a model whose steps can be gathered; none if they cannot.
 pub(crate) fn index(model: &StateSpace) -> Option<f64> {
-    let dimension = model.only_dimension().ok()?;
+    let dimension = model.only_dimension().ok().filter(|dimension| dimension.size.is_none())?;
     let (drift, family) = (model.drift.as_ref(), dimension.noise.family());
     let alpha = dimension.noise.parameters().iter().find(|(name, _)| *name == "alpha").map_or(2.0, |(_, alpha)| *alpha);
     let still = drift.kind() == "none" && ADDITIVE.contains(&family);

@@ -66,7 +66,8 @@ impl Windows {
             if until > j + 1 {
                 let trail = past.trail(problem, j, until - 1);
                 let lost = if next.is_some() { EXCURSION } else { OUTSIDE };
-                let reach = self.reach * reaches.of(trail.length, lost)? + past.margin;
+                let size = trail.largest_size(problem, j, past.state)?;
+                let reach = self.reach * size * reaches.of(trail.length, lost)? + past.margin;
                 let ahead = next.map(|k| around(k, problem.values[k]));
                 for &centre in &trail.centres {
                     let own = self.sides[j].map(|side| (side * problem.std(j)).max(reach));
@@ -105,7 +106,8 @@ impl Windows {
                 None => (0, Anchor { state: first.state, margin: first.margin }),
             };
             let trail = past.trail(problem, from, observed.get(k + 1).map_or(j, |next| next - 1));
-            let reach = self.reach * reaches.of(trail.length, EXCURSION)? + past.margin;
+            let size = trail.largest_size(problem, from, past.state)?;
+            let reach = self.reach * size * reaches.of(trail.length, EXCURSION)? + past.margin;
             let centre = trail.centres.get(j - from - 1).copied().unwrap_or(past.state);
             let (lo, hi) = hull(range, (centre, centre));
             wide[j - 1] = (lo - reach, hi + reach);
@@ -137,6 +139,16 @@ struct Anchor {
 struct Trail {
     centres: Vec<f64>,
     length: f64,
+}
+
+impl Trail {
+    /// The largest factor of the noise on the way from `state` at time `from`.
+    fn largest_size(&self, problem: &Problem, from: usize, state: f64) -> Result<f64> {
+        match problem.dimension.size {
+            None => Ok(1.0),
+            Some(_) => problem.largest_size(from, &[&[state], &self.centres[..]].concat()),
+        }
+    }
 }
 
 impl Anchor {
@@ -224,7 +236,8 @@ pub(crate) fn narrowest(problem: &Problem) -> Result<f64> {
         let (next, slope) = if x.is_nan() { (x, 1.0) } else { flow(problem, j, x) };
         let carried = slope * slope * variance;
         let each = nodes.variances().iter().zip(nodes.weights());
-        let precision: f64 = each.map(|(s, w)| w / (carried + s)).sum();
+        let size = if x.is_nan() { 1.0 } else { problem.largest_size(j, &[x])? };
+        let precision: f64 = each.map(|(s, w)| w / (carried + size * size * s)).sum();
         let y = problem.values[j + 1];
         x = if y.is_nan() { next } else { y };
         let observed = if y.is_nan() { 0.0 } else { error(j + 1).recip() };

@@ -69,7 +69,7 @@ fn together(spec: &Spec, all: Vec<Solved>) -> Result<Solved> {
 /// Fit `spec` to one column exactly, unless that cannot be done or costs too much.
 fn fit_one(spec: &Spec, (grid, values): (&TimeGrid, &[f64]), options: &FitOptions, seed: u64) -> Result<Attempt> {
     let Beginning { model, parameters } = begin(spec, grid, &[values], options.priors)?;
-    let plain = model.dimensions[0].errors.is_plain();
+    let plain = model.dimensions[0].errors.is_plain() && model.dimensions[0].size.is_none();
     if plain && model.drift.is_affine() && model.dimensions[0].noise.nodes(grid.step(0))?.len() == 1 {
         // Brownian motion: quadratic potentials are exact, and cost less.
         return Ok(Err(None));

@@ -9,6 +9,7 @@ mod find;
 mod find_network;
 mod finder;
 mod guess;
+mod guess_size;
 mod judge;
 mod kind;
 mod spec;
@@ -210,7 +211,7 @@ fn fit_by(
         // Skewed noise is learned on the exact evidence only.
         Method::Grid if spec.noise.is_skewed() => exact_fit::fit_exact(spec, (grid, columns), options, fresh)?,
         Method::Auto => exact_fit::fit_exact(spec, (grid, columns), options, fresh)?,
-        Method::Grid if !spec.has_plain_errors() || spec.learn_brownian => {
+        Method::Grid if !spec.has_plain_errors() || spec.learn_brownian || spec.size.is_some() => {
             exact_fit::fit_exact(spec, (grid, columns), options, fresh)?
         }
         _ => Err(None),
@@ -221,6 +222,7 @@ fn fit_by(
             return Err(only_exact(spec.noise.name, &why_not.unwrap_or_default()));
         }
         Err(why_not) if !spec.has_plain_errors() => return Err(needs_grid(spec, options.learn.method, why_not)),
+        Err(why_not) if spec.size.is_some() => return Err(size_needs_grid(options.learn.method, why_not)),
         Err(why_not) if (0..spec.dim()).any(|i| spec.learns_brownian(i)) => {
             return Err(brownian::needs_grid(options.learn.method, why_not));
         }
@@ -324,6 +326,15 @@ fn needs_grid(spec: &Spec, method: Method, why_not: Option<String>) -> Error {
         _ => format!("it is not what method {method} computes; use method grid, or gaussian errors"),
     };
     Error::Numerical { what: "fit", why: format!("{errors} observation errors need the exact posterior, and {why}") }
+}
+
+/// The error for noise whose size depends on the state where there is no exact posterior.
+fn size_needs_grid(method: Method, why_not: Option<String>) -> Error {
+    let why = match why_not {
+        Some(why) => format!("it is not possible here: {why}"),
+        None => format!("method {method} does not compute it; use method auto"),
+    };
+    Error::Numerical { what: "fit", why: format!("noise whose size depends on the state needs the exact posterior, and {why}") }
 }
 
 /// Parameters learned with sampled paths, and fresh paths that judge them.
