@@ -34,6 +34,7 @@ class Model:
     "skewed-compound-poisson" (jump_mean), or "auto", which fits them all and keeps the one with the highest evidence.
     errors: law of the observation errors: "gaussian", "student" (error_dof), "outliers" (outlier_probability,
     outlier_size); observation_std is their scale, or a factor of an error column.
+    size: what increments are multiplied by, a formula of the state x such as "1 + s*abs(x)"; must be positive.
     brownian: size of a diffusion beside the jumps, or "learn"; ``fit.summary["brownian_evidence"]`` has the log evidence with
     and without it.
     Further parameters: observation_std, x0, x0_std. `parameters` holds values for single dimensions, such as
@@ -55,7 +56,8 @@ class Model:
         named = [inputs] if isinstance(inputs, str) else inputs or []
         self.inputs = dict(named) if isinstance(named, dict) else {name: {} for name in named}
         self.fixed = fixed
-        refuse_unknown("Model", fixed, ["model", "drift"], _levytilt.formula_parameters(drift))
+        named = [*_levytilt.formula_parameters(drift), *_levytilt.formula_parameters(str(fixed.get("size", "")))]
+        refuse_unknown("Model", fixed, ["model", "drift"], named)
         _levytilt.check(packed(**self._keywords()))
 
     def _keywords(self) -> dict[str, Any]:

@@ -266,12 +266,18 @@ fn one_path(
     let (mut x, mut moved, mut t) = (start.to_vec(), start.to_vec(), options.from);
     let mut path = Vec::with_capacity(times.len() * start.len());
     for &time in times {
-        advance(model.drift.as_ref(), (t, time), options.longest_step, (&mut x, &mut moved), |(t, dt), from, moved| {
-            for ((x, from), dimension) in moved.iter_mut().zip(from).zip(&model.dimensions) {
-                *x += dimension.size_at(t, *from)? * dimension.noise.sample(dt, rng);
-            }
-            Ok(())
-        })?;
+        advance(
+            model.drift.as_ref(),
+            (t, time),
+            options.longest_step,
+            (&mut x, &mut moved),
+            |(t, dt), from, moved| {
+                for ((x, from), dimension) in moved.iter_mut().zip(from).zip(&model.dimensions) {
+                    *x += dimension.size_at(t, *from)? * dimension.noise.sample(dt, rng);
+                }
+                Ok(())
+            },
+        )?;
         t = time;
         path.extend_from_slice(&x);
     }

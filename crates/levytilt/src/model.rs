@@ -102,7 +102,10 @@ pub struct StateSpace {
 impl StateSpace {
     /// A one-dimensional model, checked as in [`StateSpace::multivariate`].
     pub fn new(drift: Box<dyn Drift>, noise: Box<dyn Noise>, observation_std: f64, start: Start) -> Result<Self> {
-        Self::multivariate(drift, vec![Dimension { noise, size: None, observation_std, errors: Errors::default(), start }])
+        Self::multivariate(
+            drift,
+            vec![Dimension { noise, size: None, observation_std, errors: Errors::default(), start }],
+        )
     }
 
     /// A model, checked: as many dimensions as the drift has, positive observation noise, finite starts.
@@ -163,7 +166,8 @@ impl StateSpace {
             true => Err(Error::Shape {
                 what: method,
                 got: "noise whose size depends on the state".into(),
-                expected: "noise of one size; other noise needs the exact posterior of one dimension: method auto".into(),
+                expected: "noise of one size; other noise needs the exact posterior of one dimension: method auto"
+                    .into(),
             }),
         }
     }

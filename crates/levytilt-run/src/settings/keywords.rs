@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{
     DataSettings, DriftName, DriftSettings, GridSettings, ModelSettings, PaperSettings, Settings, SimulateSettings,
-    SolveSettings, parameters,
+    SizeFormula, SolveSettings, parameters,
 };
 use crate::failure::{bad, brief};
 
@@ -48,10 +48,12 @@ pub fn keywords(sections: &[&str]) -> Vec<String> {
     wanted.flat_map(|(_, keys, _)| keys()).collect()
 }
 
-/// Names of the parameters of the formula among the keywords, if there is one.
+/// Names of the parameters of the formulas of drift and size among the keywords, if there is one.
 fn formula_names(given: &Map<String, Value>) -> Vec<String> {
     let drift = given.get("drift").and_then(Value::as_str).and_then(|text| DriftName::read(text).ok());
-    drift.map_or(Vec::new(), |drift| drift.formula_names())
+    let size = given.get("size").and_then(Value::as_str).and_then(|text| text.parse::<SizeFormula>().ok());
+    let of_drift = drift.map_or(Vec::new(), |drift| drift.formula_names());
+    [of_drift, size.map_or(Vec::new(), |size| size.names())].concat()
 }
 
 impl Settings {

@@ -11,6 +11,7 @@ mod named;
 pub mod names;
 pub mod parameters;
 pub mod season;
+mod size;
 
 use anyhow::Result;
 use clap::Args;
@@ -39,6 +40,7 @@ pub use name::name_of;
 pub use named::Named;
 pub use names::{ErrorName, NoiseName};
 pub use parameters::{Section, Values};
+pub use size::SizeFormula;
 
 /// All settings. A value left out is `None`; what that means depends on the command.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -137,6 +139,8 @@ pub struct ModelSettings {
     pub noise: Option<NoiseName>,
     /// Law of the observation errors.
     pub errors: Option<ErrorName>,
+    /// What increments are multiplied by, as a formula of the state `x`.
+    pub size: Option<SizeFormula>,
     /// Parameters of the noise, of observation and of the start.
     pub values: Values,
     /// Whether `brownian` is to be learned: `brownian = "learn"`.
@@ -482,6 +486,26 @@ impl Settings {
         chosen
     }
 
+    /// The size of the noise, if it depends on the state, with what is known of its parameters.
+    ///
+    /// # Errors
+    /// Bounds, guesses or values of its parameters that do not fit together.
+    pub fn size(&self) -> Result<Option<Formula>> {
+        let Some(size) = &self.model.size else { return Ok(None) };
+        let mut formula = size.formula()?;
+        for (name, named) in &self.parameters {
+            if formula.parameters().iter().any(|parameter| parameter.name == *name) {
+                formula = named.apply(name, formula)?;
+            }
+        }
+        Ok(Some(formula))
+    }
+
+    /// Names of the parameters of the size of the noise.
+    pub fn size_names(&self) -> Vec<String> {
+        self.model.size.as_ref().map_or(Vec::new(), SizeFormula::names)
+    }
+
     /// Names of the parameters of the formula, if the drift is one.
     pub fn formula_names(&self) -> Vec<String> {
         let formula = self.plain_formula().ok().flatten();
@@ -503,7 +527,7 @@ impl Settings {
         match Section::of(name) {
             Some(Section::Drift) => self.drift.values.set(name, Some(value)),
             Some(Section::Model) => self.model.values.set(name, Some(value)),
-            None if self.formula_names().iter().any(|known| known == name) => {
+            None if self.formula_names().iter().chain(&self.size_names()).any(|known| known == name) => {
                 self.parameters.insert(name.into(), value.into()).is_none()
             }
             None => return Err(bad(format!("{name} is not a parameter of any drift or noise"))),

@@ -11,7 +11,7 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use crate::settings::diffusion::{Diffusion, LEARN};
-use crate::settings::{Clock, DriftName, DriftSettings, ErrorName, ModelSettings, NoiseName};
+use crate::settings::{Clock, DriftName, DriftSettings, ErrorName, ModelSettings, NoiseName, SizeFormula};
 use crate::table::time::Length;
 
 /// A section of a settings file that holds parameters.
@@ -87,7 +87,7 @@ impl Section {
     /// Keys that are no parameters.
     fn others(self) -> &'static [&'static str] {
         match self {
-            Self::Model => &["drift", "noise", "errors", "clock"],
+            Self::Model => &["drift", "noise", "size", "errors", "clock"],
             Self::Drift => &["width", "depth", "season", "harmonics"],
         }
     }
@@ -190,11 +190,14 @@ impl Args for ModelSettings {
         };
         let drift = choice("drift", "KIND", "Drift", "Drift family, or a formula for state x [default: ou]");
         let noise = choice("noise", "FAMILY", "Noise", "Noise family [default: stable]");
+        let about = "Size of the noise as a formula of state x, such as \"1 + s*abs(x)\" [default: 1]";
+        let size = choice("size", "FORMULA", "Noise", about);
         let about = "Law of the observation errors [default: gaussian]";
         let errors = choice("errors", "LAW", "Observation and start", about);
         let command = command
             .arg(drift.value_parser(DriftName::parser()).allow_hyphen_values(true))
             .arg(noise.value_parser(NoiseName::parser()))
+            .arg(size.value_parser(value_parser!(SizeFormula)).allow_hyphen_values(true))
             .arg(errors.value_parser(ErrorName::parser()));
         Values::flags(Section::Model, command)
     }
@@ -210,6 +213,7 @@ impl FromArgMatches for ModelSettings {
             drift: matches.get_one("drift").cloned(),
             noise: matches.get_one("noise").copied(),
             errors: matches.get_one("errors").copied(),
+            size: matches.get_one("size").cloned(),
             values: Values::matched(Section::Model, matches),
             learn_brownian: matches.get_one(BROWNIAN) == Some(&Diffusion::Learned),
             clock: None,
@@ -297,6 +301,7 @@ impl Serialize for ModelSettings {
         let names = [
             ("drift", self.drift.as_ref().map(DriftName::as_str)),
             ("noise", self.noise.map(NoiseName::as_str)),
+            ("size", self.size.as_ref().map(SizeFormula::as_str)),
             ("errors", self.errors.map(ErrorName::as_str)),
             (BROWNIAN, self.learn_brownian.then_some(LEARN)),
         ];
@@ -333,6 +338,7 @@ impl Keyed for ModelSettings {
             "drift" => self.drift = Some(map.next_value()?),
             "noise" => self.noise = Some(map.next_value()?),
             "errors" => self.errors = Some(map.next_value()?),
+            "size" => self.size = Some(map.next_value()?),
             "clock" => self.clock = Some(map.next_value()?),
             BROWNIAN => match map.next_value()? {
                 _ if self.learn_brownian || self.values.get(BROWNIAN).is_some() => {

@@ -30,7 +30,7 @@ pub(super) struct Levels<'a> {
 
 /// Where a size lies on the ladder: the first level with a weight, and the place between two.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rung {
+pub(crate) struct Rung {
     first: i64,
     fraction: f64,
     weights: [f64; POINTS],

@@ -176,7 +176,8 @@ impl<'a> Part<'a> {
             }
         }
         if problem.model.drift.parameter_count() > 0 {
-            let slopes: Vec<f64> = masses.iter().zip(behind.read.slopes(&landings)).map(|(f, slope)| f * slope).collect();
+            let slopes: Vec<f64> =
+                masses.iter().zip(behind.read.slopes(&landings)).map(|(f, slope)| f * slope).collect();
             self.sum.move_flow(problem, j, layout.points(j), &slopes, evidence * layout.spacing);
         }
         Ok(())

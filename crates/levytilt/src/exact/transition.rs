@@ -92,12 +92,8 @@ impl<'a> Transition<'a> {
 
     /// Where the sizes of the cells of time `j` lie; empty where all noise has one size.
     fn rungs(&self, j: usize) -> Result<Vec<Rung>> {
-        self.rungs_at(j, &self.states(j))
-    }
-
-    /// Where the sizes of these states at time `j` lie.
-    pub fn rungs_at(&self, j: usize, states: &[f64]) -> Result<Vec<Rung>> {
-        self.levels.as_ref().map_or(Ok(Vec::new()), |levels| levels.rungs(self.problem.grid.times()[j], states))
+        let time = self.problem.grid.times()[j];
+        self.levels.as_ref().map_or(Ok(Vec::new()), |levels| levels.rungs(time, &self.states(j)))
     }
 
     /// Per cell of time `j`, the derivatives of ln γ in its parameters; empty where all noise has one size.

@@ -23,7 +23,8 @@ pub(super) fn guess_size(
     for start in [0.0, small, -small, 0.1, 1.0] {
         let value = |p: &FormulaParameter| given(&p.name).or(p.guess).unwrap_or_else(|| within(start, small, p));
         let tried: Vec<f64> = size.parameters().iter().map(value).collect();
-        let positive = Size::new(size, &tried).and_then(|size| seen.iter().try_for_each(|(t, y)| size.at(*t, &[*y]).map(drop)));
+        let positive =
+            Size::new(size, &tried).and_then(|size| seen.iter().try_for_each(|(t, y)| size.at(*t, &[*y]).map(drop)));
         if positive.is_ok() {
             let guessed = |(p, value): (&FormulaParameter, f64)| Guessed {
                 name: p.name.clone(),
@@ -39,7 +40,10 @@ pub(super) fn guess_size(
     let names: Vec<&str> = size.parameters().iter().map(|p| p.name.as_str()).collect();
     Err(Error::Series {
         place: format!("size {}", size.text(0)),
-        problem: format!("no start was found at which it is positive at all observations; give guesses for {}", names.join(", ")),
+        problem: format!(
+            "no start was found at which it is positive at all observations; give guesses for {}",
+            names.join(", ")
+        ),
     })
 }
 

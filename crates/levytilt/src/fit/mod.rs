@@ -334,7 +334,10 @@ fn size_needs_grid(method: Method, why_not: Option<String>) -> Error {
         Some(why) => format!("it is not possible here: {why}"),
         None => format!("method {method} does not compute it; use method auto"),
     };
-    Error::Numerical { what: "fit", why: format!("noise whose size depends on the state needs the exact posterior, and {why}") }
+    Error::Numerical {
+        what: "fit",
+        why: format!("noise whose size depends on the state needs the exact posterior, and {why}"),
+    }
 }
 
 /// Parameters learned with sampled paths, and fresh paths that judge them.

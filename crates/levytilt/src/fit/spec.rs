@@ -295,7 +295,11 @@ impl Spec {
     fn check_size(&self) -> Result<()> {
         let Some(size) = &self.size else { return Ok(()) };
         if self.dim() != 1 || size.states().len() != 1 || self.network.is_some() {
-            let got = format!("{} dimensions{}", self.dim(), if self.network.is_some() { " and a drift network" } else { "" });
+            let got = format!(
+                "{} dimensions{}",
+                self.dim(),
+                if self.network.is_some() { " and a drift network" } else { "" }
+            );
             let expected = "one dimension and another drift; choose one column".into();
             return Err(Error::Shape { what: "size of the noise", got, expected });
         }

@@ -120,6 +120,7 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         dimension: OneOrMany::new(table.names.clone()),
         drift: settings.drift(),
         noise: family.name,
+        size: settings.model.size.as_ref().map(|size| size.as_str().to_string()),
         noise_candidates: rows(&candidates),
         method: OneOrMany::new(fit.choices.iter().map(|choice| choice.method.name()).collect()),
         method_reason: OneOrMany::new(fit.choices.iter().map(|choice| choice.why.clone()).collect()),

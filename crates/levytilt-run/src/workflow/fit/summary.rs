@@ -45,6 +45,9 @@ pub struct Summary {
     pub drift: DriftName,
     /// Noise by name; the one chosen if it was open.
     pub noise: &'static str,
+    /// Size of the noise as a formula of the state; left out where it is 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<String>,
     /// The families that were compared, best first; left out if the noise was given.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub noise_candidates: Vec<CandidateRow>,
@@ -259,7 +262,12 @@ impl Summary {
                 self.steps,
                 self.time_unit
             ),
-            format!("model         drift {}, noise {}", name_of(&self.drift), self.noise),
+            format!(
+                "model         drift {}, noise {}{}",
+                name_of(&self.drift),
+                self.noise,
+                self.size.as_ref().map_or(String::new(), |size| format!(", size {size}"))
+            ),
         ];
         for (method, why) in self.method.iter().zip(self.method_reason.iter()) {
             lines.push(format!("solver        {method}: {why}"));

@@ -104,7 +104,11 @@ impl Pieces {
         if increment.narrow_weight() > 0.0 {
             let around = |here: f64| (-1..=1).map(|i| target.bound(here + f64::from(i))).fold(0.0, f64::max);
             let bound = match increment.is_skewed() {
-                true => increment.narrow().iter().map(|node| around((t + increment.factor() * node.mean).floor())).fold(0.0, f64::max),
+                true => increment
+                    .narrow()
+                    .iter()
+                    .map(|node| around((t + increment.factor() * node.mean).floor()))
+                    .fold(0.0, f64::max),
                 false => around(t.floor()),
             };
             self.push(increment.narrow_weight() * bound, Piece::Narrow { bound });
@@ -188,14 +192,7 @@ fn far_ceiling(increment: Scaled, low: f64, high: f64) -> f64 {
 
 /// Accept a move from `t` with density·b/bound.
 #[inline]
-fn accept(
-    target: &Target,
-    increment: Scaled,
-    t: f64,
-    move_by: f64,
-    bound: f64,
-    rng: &mut StreamRng,
-) -> Option<Drawn> {
+fn accept(target: &Target, increment: Scaled, t: f64, move_by: f64, bound: f64, rng: &mut StreamRng) -> Option<Drawn> {
     let position = t + move_by;
     let density = increment.density(move_by - increment.centre);
     let level = rng.random::<f64>() * bound;

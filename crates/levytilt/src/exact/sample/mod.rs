@@ -32,8 +32,8 @@ use crate::{Chain, Error, ErrorLaw, Result, Start, stream};
 use draw::Pieces;
 use increment::Increment;
 use rand::RngExt;
-use scaled::Scaled;
 use rayon::prelude::*;
+use scaled::Scaled;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use target::{Likelihood, Target};
@@ -182,7 +182,8 @@ impl Sampler<'_> {
     fn sized_normalisers(&mut self, j: usize, target: &Target, walkers: &[Walker]) -> Result<Normalisers> {
         let (problem, layout) = (self.transition.problem, self.transition.layout);
         let position = |x: f64| (x - layout.origin) / layout.spacing;
-        let states = |walker: &Walker| walker.ahead.iter().copied().zip(walker.sizes.iter().copied()).collect::<Vec<_>>();
+        let states =
+            |walker: &Walker| walker.ahead.iter().copied().zip(walker.sizes.iter().copied()).collect::<Vec<_>>();
         let mut paths: Vec<(f64, f64)> = walkers.iter().flat_map(states).map(|(x, size)| (position(x), size)).collect();
         paths.sort_by(|a, b| a.0.total_cmp(&b.0));
         paths.dedup();
@@ -210,7 +211,8 @@ impl Sampler<'_> {
 
     /// The increments of the step that ends at time `j`, for the sizes that paths have.
     fn increments(&mut self, j: usize, walkers: &[Walker]) -> Result<BySize> {
-        let octaves: BTreeSet<i64> = walkers.iter().flat_map(|walker| &walker.sizes).map(|size| octave(*size)).collect();
+        let octaves: BTreeSet<i64> =
+            walkers.iter().flat_map(|walker| &walker.sizes).map(|size| octave(*size)).collect();
         octaves.into_iter().map(|octave| Ok((octave, self.increment(j, octave)?))).collect()
     }
 
