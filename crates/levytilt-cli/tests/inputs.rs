@@ -75,9 +75,11 @@ fn an_input_drives_the_drift() {
     assert!(at.read("sim/data.csv").starts_with("time,value,wind\n0,"), "{}", at.read("sim/data.csv"));
     assert_eq!(at.json("sim/truth.json")["parameters"]["gain[wind]"], 0.7);
     // A gain is a term of the drift; a formula says the same.
-    let gain = evidence(&at.ok(&format!("exact sim/data.csv {DRIVEN} --x0 0 --inputs wind --set gain[wind]=0.7 --json")));
+    let gain =
+        evidence(&at.ok(&format!("exact sim/data.csv {DRIVEN} --x0 0 --inputs wind --set gain[wind]=0.7 --json")));
     let formula = "theta*(mu-x)+0.7*wind";
-    let written = evidence(&at.ok(&format!("exact sim/data.csv {DRIVEN} --x0 0 --inputs wind --drift {formula} --json")));
+    let written =
+        evidence(&at.ok(&format!("exact sim/data.csv {DRIVEN} --x0 0 --inputs wind --drift {formula} --json")));
     assert!((gain - written).abs() < 1e-6, "{gain} {written}");
     let still = evidence(&at.ok(&format!("exact sim/data.csv --column value {DRIVEN} --x0 0 --json")));
     assert!(gain > still + 20.0, "{gain} {still}");
@@ -94,7 +96,10 @@ fn an_input_drives_the_drift() {
     assert!(model.contains("[inputs.wind]") && model.contains("\"gain[wind]\" = "), "{model}");
     at.ok("exact sim/data.csv --config run/model.toml --json");
     at.refused("forecast run --horizon 5", &["inputs", "--inputs-file FILE", "wind"]);
-    at.refused("forecast run --horizon 20 --inputs-file wind.csv", &["wind are needed up to 70", "the last row is at 60"]);
+    at.refused(
+        "forecast run --horizon 20 --inputs-file wind.csv",
+        &["wind are needed up to 70", "the last row is at 60"],
+    );
     at.ok("forecast run --horizon 5 --inputs-file wind.csv --out ahead --quiet");
     let strong = at.read("wind.csv").lines().map(|l| l.to_string() + "0").collect::<Vec<_>>().join("\n");
     at.write("storm.csv", strong.replacen("wind0", "wind", 1));
@@ -125,12 +130,18 @@ fn inputs_come_from_the_settings_file_under_another_name() {
 fn mistakes_with_inputs_are_named() {
     let at = driven();
     at.write("gap.csv", "time,value,wind\n0,1,2\n1,2,\n2,1,3\n3,,1\n");
-    at.refused("fit gap.csv --inputs wind", &["gap.csv, line 3, column \"wind\"", "an input needs a value in every row"]);
+    at.refused(
+        "fit gap.csv --inputs wind",
+        &["gap.csv, line 3, column \"wind\"", "an input needs a value in every row"],
+    );
     at.refused("fit sim/data.csv --inputs rain", &["no column \"rain\" for input rain", "value, wind"]);
     at.refused("fit sim/data.csv --inputs wind --drift -k*x", &["--inputs wind", "does not use it"]);
     at.refused("fit sim/data.csv --inputs wind --drift neural", &["--inputs do not go with drift neural"]);
     at.refused("fit sim/data.csv --between linear", &["--inputs"]);
-    at.refused(&format!("simulate {DRIVEN} --inputs wind --out a"), &["simulate does not take inputs", "--inputs-file"]);
+    at.refused(
+        &format!("simulate {DRIVEN} --inputs wind --out a"),
+        &["simulate does not take inputs", "--inputs-file"],
+    );
     at.refused(&format!("simulate {DRIVEN} --inputs-file wind.csv --out a"), &["--inputs-file belongs to --inputs"]);
     let far = format!("simulate {DRIVEN} --inputs wind --inputs-file wind.csv --set gain[wind]=1 --span 99 --out a");
     at.refused(&far, &["wind.csv", "from time 0 to 60", "from 0 to 99"]);

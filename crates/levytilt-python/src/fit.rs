@@ -195,13 +195,7 @@ impl Run {
 
     /// Look ahead; see `Ahead`.
     #[pyo3(signature = (keywords, at=None, inputs=None))]
-    fn forecast(
-        &self,
-        py: Python<'_>,
-        keywords: &str,
-        at: Option<Times>,
-        inputs: Option<Rows>,
-    ) -> PyResult<Ahead> {
+    fn forecast(&self, py: Python<'_>, keywords: &str, at: Option<Times>, inputs: Option<Rows>) -> PyResult<Ahead> {
         look(py, self.origin.clone(), keywords, (at, inputs))
     }
 }

@@ -6,8 +6,12 @@ pub mod reproduce;
 use clap::{Args, Parser, Subcommand};
 use levytilt_run::failure::bad;
 use levytilt_run::report;
-use levytilt_run::settings::{DataSettings, DriftSettings, GridSettings, Init, InputArgs, Method, ModelSettings, Named};
-use levytilt_run::settings::{PaperSettings, Settings, SimulateSettings, SolveSettings, method_parser, parse_parameter};
+use levytilt_run::settings::{
+    DataSettings, DriftSettings, GridSettings, Init, InputArgs, Method, ModelSettings, Named,
+};
+use levytilt_run::settings::{
+    PaperSettings, Settings, SimulateSettings, SolveSettings, method_parser, parse_parameter,
+};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

@@ -85,10 +85,12 @@ pub(super) fn terms(inputs: &InputColumns) -> String {
 /// The error of an input whose name no formula can have, with what to do.
 pub(super) fn renamed(error: levytilt::Error) -> anyhow::Error {
     match &error {
-        levytilt::Error::Series { place, .. } if place.starts_with("name \"") || place.starts_with("input ") => bad(format!(
-            "--inputs: {error}; in a settings file an input can have a name other than its column: [inputs] wind = \
+        levytilt::Error::Series { place, .. } if place.starts_with("name \"") || place.starts_with("input ") => {
+            bad(format!(
+                "--inputs: {error}; in a settings file an input can have a name other than its column: [inputs] wind = \
              {{ column = \"wind speed\" }}"
-        )),
+            ))
+        }
         _ => error.into(),
     }
 }
@@ -193,7 +195,9 @@ pub fn from_start(table: &Table, inputs: &InputColumns, span: f64) -> Result<Inp
     }
     let (first, last) = (table.times[0], table.times[table.times.len() - 1]);
     if first > 0.0 || last < span {
-        return Err(bad(format!("{source}: has inputs from time {first} to {last}; simulate needs them from 0 to {span}")));
+        return Err(bad(format!(
+            "{source}: has inputs from time {first} to {last}; simulate needs them from 0 to {span}"
+        )));
     }
     gather(table, inputs, table.times.clone(), 0, None)
 }

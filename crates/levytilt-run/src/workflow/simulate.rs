@@ -15,8 +15,8 @@ use crate::failure::bad;
 use crate::finite;
 use crate::number::figure;
 use crate::settings::build_model::build;
-use crate::settings::{inputs, season};
 use crate::settings::{DriftName, NoiseName, Settings};
+use crate::settings::{inputs, season};
 use crate::table::Table;
 use crate::table::time::Calendar;
 

@@ -60,7 +60,10 @@ impl DriftFamily {
         if let Some(name) = inputs.iter().find(|name| self.parameter(name).is_some()) {
             return Err(Error::Series {
                 place: format!("input {name}"),
-                problem: format!("{name} is already the name of a parameter of drift {}; give it another one", self.name),
+                problem: format!(
+                    "{name} is already the name of a parameter of drift {}; give it another one",
+                    self.name
+                ),
             });
         }
         let own = self.formula.ok_or_else(|| Error::Shape {
@@ -165,7 +168,9 @@ mod tests {
         assert!(matches!(more.places()[2].entry, Known::Named(_)));
         let driven = DriftFamily::named("ou").unwrap().with_terms(" + gain[wind]*wind", &["wind"]).unwrap();
         assert_eq!(driven.parameters()[2].name, "gain[wind]");
-        assert!(DriftFamily::named("ou").unwrap().with_terms("", &["mu"]).unwrap_err().to_string().contains("input mu"));
+        assert!(
+            DriftFamily::named("ou").unwrap().with_terms("", &["mu"]).unwrap_err().to_string().contains("input mu")
+        );
     }
 
     #[test]

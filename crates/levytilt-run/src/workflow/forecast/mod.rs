@@ -24,8 +24,8 @@ use crate::settings::build_model::{closed_model, open_model};
 use crate::settings::inputs;
 use crate::table::bytes::{display_name, read_text};
 use crate::table::input::parse_times;
-use crate::table::{Table, read_columns};
 use crate::table::time::{Calendar, Length, Moment, Written};
+use crate::table::{Table, read_columns};
 use crate::workflow::fit::Outcome;
 
 /// Levels of the quantiles and the names of their columns.
