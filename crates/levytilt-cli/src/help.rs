@@ -101,6 +101,8 @@ family with its own parameters, named theta[a], alpha[b] and so on. A flag such 
 --drift 'theta*(mu - x) - k*x^3' is a drift of one column as a formula: x is its state, t the time, every other name a
 parameter, learned unless given: --set k=1, or [parameters] in the settings file, which takes guesses and bounds too.
 --season 24h,7d adds Fourier terms of these periods to the drift of one column.
+--inputs wind,rain are columns that drive it and are not observed: a formula uses them by name, other drifts gain terms
+gain[wind]*wind. Between rows they keep their value, or with --between linear go straight to the next.
 
 --drift neural learns the drift as a network of --depth layers of --width units. Its regularisation is chosen on
 held-out stretches of time; the drift stays zero unless the held-out gain exceeds one standard error.
@@ -132,6 +134,7 @@ Examples:
   levytilt fit data.csv --out run
   levytilt fit data.csv --drift double-well --noise stable --alpha 1.7 --seed 2 --paths 1000 --out run
   levytilt fit prices.csv --columns NVDA,AMD --drift linear --set 'slope[NVDA,AMD]=0' --out run
+  levytilt fit river.csv --column level --inputs rain --out run
   levytilt fit prices.csv.gz --column close --drift none --noise student --json";
 
 /// Below the flags of `forecast`.
