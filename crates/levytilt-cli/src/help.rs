@@ -103,6 +103,8 @@ parameter, learned unless given: --set k=1, or [parameters] in the settings file
 --season 24h,7d adds Fourier terms of these periods to the drift of one column.
 --inputs wind,rain are columns that drive it and are not observed: a formula uses them by name, other drifts gain terms
 gain[wind]*wind. Between rows they keep their value, or with --between linear go straight to the next.
+--size '1 + s*abs(x)' multiplies the noise by a formula of the state, taken at the start of every step; its names are
+parameters as in a drift.
 
 --drift neural learns the drift as a network of --depth layers of --width units. Its regularisation is chosen on
 held-out stretches of time; the drift stays zero unless the held-out gain exceeds one standard error.

@@ -134,8 +134,8 @@ fn identity_every_flag_of_simulate_does_something() {
 /// Flags of observation errors, which errors.rs tries.
 const ERRORS: [&str; 5] = ["--errors", "--error-column", "--error-dof", "--outlier-probability", "--outlier-size"];
 
-/// Flags of formulas and seasons, which formula.rs tries, and of inputs, which inputs.rs tries.
-const FORMULA: [&str; 6] = ["--set", "--season", "--harmonics", "--inputs", "--between", "--inputs-file"];
+/// Flags of formulas and seasons, which formula.rs tries, and of inputs and sizes, which inputs.rs tries.
+const FORMULA: [&str; 7] = ["--set", "--season", "--harmonics", "--inputs", "--between", "--inputs-file", "--size"];
 
 /// Parameters that `exact` and `fit` take, each with the noise or drift that has it.
 const PARAMETERS: [(&str, &str); 9] = [

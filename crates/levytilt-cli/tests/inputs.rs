@@ -150,3 +150,34 @@ fn mistakes_with_inputs_are_named() {
     at.ok(&format!("fit sim/data.csv --column value {DRIVEN} --paths 20 --out run --quiet"));
     at.refused("forecast run --horizon 1 --inputs-file wind.csv", &["the model has no inputs"]);
 }
+
+#[test]
+fn noise_grows_with_the_state() {
+    let at = Sandbox::new();
+    let truth = "--theta 1 --mu 1 --alpha 1.7 --scale 0.4 --observation-std 0.05 --x0 1";
+    at.ok(&format!("simulate {truth} --size 1+s*abs(x) --set s=1 --steps 200 --span 40 --seed 4 --out sim --quiet"));
+    assert_eq!(at.json("sim/truth.json")["parameters"]["s"], 1.0);
+    // The settings file holds the size; a size of 1 is none.
+    let sized = evidence(&at.ok("exact sim/data.csv --config sim/settings.toml --json"));
+    let plain = evidence(&at.ok(&format!("exact sim/data.csv {truth} --json")));
+    let one = evidence(&at.ok(&format!("exact sim/data.csv {truth} --size 1+0*x --json")));
+    assert!((plain - one).abs() < 1e-6 && sized > plain + 3.0, "{sized} {plain} {one}");
+    let given = "--theta 1 --mu 1 --alpha 1.7 --observation-std 0.05 --paths 30";
+    let said = at.ok(&format!("fit sim/data.csv {given} --size 1+s*abs(x) --out run")).out;
+    assert!(said.contains("noise stable, size 1+s*abs(x)"), "{said}");
+    let summary = at.json("run/summary.json");
+    assert_eq!((&summary["size"], &summary["posterior"]), (&"1+s*abs(x)".into(), &"exact".into()));
+    assert!(summary["parameters"]["s"]["std_error"].as_f64().unwrap() > 0.0, "{summary}");
+    assert!(at.read("run/report.html").contains("parameter of the size of the noise"));
+    let model = at.read("run/model.toml");
+    assert!(model.contains("size = \"1+s*abs(x)\"") && model.contains("[parameters]\ns = "), "{model}");
+    let again = evidence(&at.ok("exact sim/data.csv --config run/model.toml --json"));
+    assert!((again - summary["log_evidence"].as_f64().unwrap()).abs() < 1e-2, "{again}");
+    at.ok("forecast run --horizon 1");
+    // Mistakes.
+    at.refused(&format!("fit sim/data.csv {given} --size 1+s*("), &["--size", "column"]);
+    at.refused(&format!("exact sim/data.csv {truth} --size 0.1-x^2"), &["size 0.1-x^2", "at state x = "]);
+    at.refused(&format!("exact sim/data.csv {truth} --size 1+s*abs(x)"), &["--set s=VALUE or [parameters] s"]);
+    at.refused("fit sim/data.csv --size 1+theta*abs(x)", &["size parameter theta", "choose another"]);
+    at.refused("fit sim/data.csv --size 1+s*abs(x) --method sweep", &["size depends on the state", "method auto"]);
+}
