@@ -47,15 +47,16 @@ impl BrownianEvidence {
 
 /// The error for a diffusion to be learned where there is no exact posterior.
 pub(super) fn needs_grid(method: Method, why_not: Option<String>) -> Error {
-    let why = match (method, why_not) {
-        (Method::Auto | Method::Grid, Some(why)) => format!("it is not possible here: {why}. Give brownian a value"),
-        (Method::Auto | Method::Grid, None) => {
-            "it is not possible for coupled dimensions or a drift network; give brownian a value, or use another drift"
-                .into()
+    let got = match (method, why_not) {
+        (_, Some(why)) => {
+            let why = format!("a learned brownian needs the exact posterior, which is not possible here: {why}");
+            return Error::Numerical { what: "fit", why: format!("{why}. Give brownian a value") };
         }
-        _ => format!("it is not what method {method} computes; use method auto, or give brownian a value"),
+        (Method::Auto | Method::Grid, None) => "coupled dimensions or a drift network".into(),
+        (method, None) => format!("method {method}"),
     };
-    Error::Numerical { what: "fit", why: format!("a learned brownian needs the exact posterior, and {why}") }
+    let expected = "the exact posterior: use method auto and another drift, or give brownian a value".into();
+    Error::Shape { what: "learned brownian", got, expected }
 }
 
 /// Learn `spec`, which learns a diffusion, by way of the same model without one. Returns what was learned and the log

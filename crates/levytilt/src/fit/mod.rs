@@ -330,13 +330,12 @@ fn needs_grid(spec: &Spec, method: Method, why_not: Option<String>) -> Error {
 
 /// The error for noise whose size depends on the state where there is no exact posterior.
 fn size_needs_grid(method: Method, why_not: Option<String>) -> Error {
-    let why = match why_not {
-        Some(why) => format!("it is not possible here: {why}"),
-        None => format!("method {method} does not compute it; use method auto"),
-    };
-    Error::Numerical {
-        what: "fit",
-        why: format!("noise whose size depends on the state needs the exact posterior, and {why}"),
+    let what = "noise whose size depends on the state";
+    match why_not {
+        Some(why) => Error::Numerical { what: "fit", why: format!("{what} needs the exact posterior: {why}") },
+        None => {
+            Error::Shape { what, got: format!("method {method}"), expected: "the exact posterior: method auto".into() }
+        }
     }
 }
 
