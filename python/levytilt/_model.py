@@ -37,6 +37,8 @@ class Model:
     size: what increments are multiplied by, a formula of the state x such as "1 + s*abs(x)"; must be positive.
     brownian: size of a diffusion beside the jumps, or "learn"; ``fit.summary["brownian_evidence"]`` has the log evidence with
     and without it.
+    clock: "business" for trading time, in which hours of the day and closed-market gaps have learned lengths; volatility:
+    "recent" for time that runs faster after large moves. Forecasts are at calendar times.
     Further parameters: observation_std, x0, x0_std. `parameters` holds values for single dimensions, such as
     ``{"theta[NVDA]": 3.0}``, and what is known of parameters of a formula: ``{"k": {"guess": 1.0, "low": 0.0}}``. Names and meanings are those of ``levytilt fit --help``.
     """

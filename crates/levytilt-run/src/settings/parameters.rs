@@ -11,7 +11,7 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use crate::settings::diffusion::{Diffusion, LEARN};
-use crate::settings::{Clock, DriftName, DriftSettings, ErrorName, ModelSettings, NoiseName, SizeFormula};
+use crate::settings::{Clock, DriftName, DriftSettings, ErrorName, ModelSettings, NoiseName, SizeFormula, Volatility};
 use crate::table::time::Length;
 
 /// A section of a settings file that holds parameters.
@@ -87,7 +87,7 @@ impl Section {
     /// Keys that are no parameters.
     fn others(self) -> &'static [&'static str] {
         match self {
-            Self::Model => &["drift", "noise", "size", "errors", "clock"],
+            Self::Model => &["drift", "noise", "size", "errors", "clock", "volatility"],
             Self::Drift => &["width", "depth", "season", "harmonics"],
         }
     }
@@ -198,7 +198,15 @@ impl Args for ModelSettings {
             .arg(drift.value_parser(DriftName::parser()).allow_hyphen_values(true))
             .arg(noise.value_parser(NoiseName::parser()))
             .arg(size.value_parser(value_parser!(SizeFormula)).allow_hyphen_values(true))
-            .arg(errors.value_parser(ErrorName::parser()));
+            .arg(errors.value_parser(ErrorName::parser()))
+            .arg(
+                choice("clock", "NAME", "Time", "How time runs: fit, times in days [default: calendar]")
+                    .value_parser(value_parser!(Clock)),
+            )
+            .arg(
+                choice("volatility", "NAME", "Time", "Which moves tell the size of the next: fit [default: steady]")
+                    .value_parser(value_parser!(Volatility)),
+            );
         Values::flags(Section::Model, command)
     }
 
@@ -216,7 +224,8 @@ impl FromArgMatches for ModelSettings {
             size: matches.get_one("size").cloned(),
             values: Values::matched(Section::Model, matches),
             learn_brownian: matches.get_one(BROWNIAN) == Some(&Diffusion::Learned),
-            clock: None,
+            clock: matches.get_one("clock").copied(),
+            volatility: matches.get_one("volatility").copied(),
         })
     }
 
@@ -292,6 +301,7 @@ fn write<S: Serializer>(
 #[serde(untagged)]
 enum Last {
     Clock(Clock),
+    Volatility(Volatility),
     Count(usize),
     Season(Vec<Length>),
 }
@@ -305,7 +315,8 @@ impl Serialize for ModelSettings {
             ("errors", self.errors.map(ErrorName::as_str)),
             (BROWNIAN, self.learn_brownian.then_some(LEARN)),
         ];
-        write(serializer, &names, &self.values, &[("clock", self.clock.map(Last::Clock))])
+        let last = [("clock", self.clock.map(Last::Clock)), ("volatility", self.volatility.map(Last::Volatility))];
+        write(serializer, &names, &self.values, &last)
     }
 }
 
@@ -347,6 +358,7 @@ impl Keyed for ModelSettings {
                 Diffusion::Held(value) => drop(self.values.set(BROWNIAN, Some(value))),
                 Diffusion::Learned => self.learn_brownian = true,
             },
+            "volatility" => self.volatility = Some(map.next_value()?),
             _ => self.values.read(Self::SECTION, key, map)?,
         }
         Ok(())

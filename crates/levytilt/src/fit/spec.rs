@@ -3,7 +3,7 @@
 use crate::drift::{Drift, DriftFamily, Formula, Known, NeuralSpec, Place};
 use crate::model::{OBSERVATION_STD, X0, X0_STD};
 use crate::noise::{BROWNIAN, Family, Noise, PlusBrownian};
-use crate::parameter::{ParameterEntry, Transform};
+use crate::parameter::{ParameterEntry, Prior, Transform};
 use crate::registry::{self, OTHERS, Part};
 use crate::{Dimension, Error, ErrorKind, Errors, Result, Size, Start, StateSpace};
 use std::sync::Arc;
@@ -35,6 +35,8 @@ pub struct Spec {
     pub learn_brownian: bool,
     /// What increments are multiplied by, as a formula of the state `x`, for one dimension; 1 if left out.
     pub size: Option<Formula>,
+    /// Priors of parameters that are learned, by name, in place of the usual ones.
+    pub priors: Vec<(String, Prior)>,
     /// Law of the observation errors, the same for all dimensions.
     pub errors: ErrorKind,
     /// Known standard deviation of each value, one per observation row for each dimension; empty if none is known. The
@@ -75,6 +77,7 @@ impl Spec {
             given: Vec::new(),
             learn_brownian: false,
             size: None,
+            priors: Vec::new(),
             errors: ErrorKind::Gaussian,
             known_errors: Vec::new(),
             x0: None,
@@ -116,6 +119,12 @@ impl Spec {
     /// Hold a parameter fixed.
     pub fn fix(mut self, name: &str, value: f64) -> Self {
         self.given.push((name.into(), value));
+        self
+    }
+
+    /// Learn a parameter with this prior on its free scale.
+    pub fn with_prior(mut self, name: &str, prior: Prior) -> Self {
+        self.priors.push((name.into(), prior));
         self
     }
 
@@ -339,11 +348,12 @@ impl Spec {
                 || self.names.iter().any(|d| plain().any(|known| name == format!("{known}[{d}]")))
                 || self.places().iter().any(|place| self.label(place) == name)
         };
-        match self.given.iter().find(|(name, _)| !known(name)) {
+        let priors = self.priors.iter().map(|(name, prior)| (name, prior.mean));
+        match self.given.iter().map(|(name, value)| (name, *value)).chain(priors).find(|(name, _)| !known(name)) {
             None => Ok(()),
             Some((name, value)) => Err(Error::Parameter {
                 name: name.clone(),
-                value: *value,
+                value,
                 expected: "no parameter of this drift or noise has this name",
             }),
         }

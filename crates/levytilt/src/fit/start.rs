@@ -78,6 +78,8 @@ pub(super) fn begin(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], priors: bo
                 }
             };
         }
+        let own = spec.priors.iter().find(|(name, _)| *name == parameter.name).filter(|_| !parameter.fixed);
+        parameter.prior = own.map(|(_, prior)| *prior).or(parameter.prior);
     }
     Ok(Beginning { model, parameters })
 }

@@ -1,30 +1,19 @@
 //! Learn the parameters of a one-dimensional model on its exact evidence, with its own slope.
-//!
-//! Quasi-Newton steps on the free scale, guarded by the evidence itself. The information at the end comes from slopes one
-//! half of a standard error to either side along each axis of the parameters' law; their second differences also tell how
-//! far the mean of that law lies from its maximum.
 
+use super::climb::{Climber, Point, Surface, definite};
 use super::parameters::{Parameter, Transform, rebuild};
 use crate::exact::follow::{Follower, Memory};
 use crate::progress::{self, Progress};
 use crate::series::TimeGrid;
 use crate::{Error, Result, StateSpace};
-use nalgebra::{DMatrix, DVector, SymmetricEigen};
-use rayon::prelude::*;
+use nalgebra::{DMatrix, DVector};
+use std::sync::Arc;
 
 /// Observations of the first part that is learned from, and how much longer the next part is; the last is the whole.
 const PART: usize = 400;
 const GROWTH: usize = 4;
 /// Longest step on the free scale of a parameter that has a natural unit there.
-const LONGEST: f64 = 1.0;
-/// Halvings of a step before the search ends.
-const HALVINGS: usize = 8;
-/// Way to go, in standard errors, at which the search ends; a Newton step with the final information follows.
-const CLOSE: f64 = 1e-2;
-/// Steps with an information that is only updated; then it is computed anew.
-const STALE: usize = 3;
-/// Standard errors to either side at which slopes are taken for the information.
-const APART: f64 = 0.5;
+pub(super) const LONGEST: f64 = 1.0;
 
 /// Parameters learned on the exact evidence.
 #[derive(Debug)]
@@ -43,29 +32,23 @@ pub(crate) struct ExactLearned {
     pub warnings: Vec<String>,
 }
 
-/// A point on the free scale with log evidence plus log prior, and its slope.
+/// The log evidence of a series plus the log prior, as a function of the parameters that are not fixed.
 #[derive(Clone)]
-struct Point {
-    free: DVector<f64>,
-    log_evidence: f64,
-    value: f64,
-    slope: DVector<f64>,
-}
-
-/// What is learned from.
-struct Search<'a> {
+pub(super) struct Posterior<'a> {
     model: &'a StateSpace,
-    parameters: &'a [Parameter],
+    parameters: Vec<Parameter>,
     /// Places of the parameters that move.
     moving: Vec<usize>,
-    follower: Follower<'a>,
-    memory: Memory,
+    follower: Arc<Follower<'a>>,
     most: usize,
     /// Whether this is a part of a longer series.
     part: bool,
-    iterations: usize,
-    stopped: bool,
+    /// Whether it is one of many, of which nobody hears.
+    quiet: bool,
 }
+
+/// A search on it.
+pub(super) type Search<'a> = Climber<Posterior<'a>>;
 
 /// Learn the parameters that are not fixed, from the values that `parameters` has, in at most `most` steps.
 pub(crate) fn learn_exact(
@@ -74,23 +57,28 @@ pub(crate) fn learn_exact(
     (grid, values): (&TimeGrid, &[f64]),
     most: usize,
 ) -> Result<ExactLearned> {
-    let symmetric = unskewed(parameters);
-    if symmetric.iter().zip(parameters).any(|(held, p)| held.fixed != p.fixed) && symmetric.iter().any(|p| !p.fixed) {
+    let posterior = Posterior::new(model, parameters, (grid, values), most)?;
+    let (search, top, information) = ascend(posterior, (grid, values))?;
+    finish(&search, top, information)
+}
+
+/// Climb from the values that the parameters have.
+pub(super) fn ascend<'a>(
+    posterior: Posterior<'a>,
+    data: (&TimeGrid, &[f64]),
+) -> Result<(Search<'a>, Point, DMatrix<f64>)> {
+    let symmetric = unskewed(&posterior.parameters);
+    let skews = symmetric.iter().zip(&posterior.parameters).any(|(held, p)| held.fixed != p.fixed);
+    if skews && symmetric.iter().any(|p| !p.fixed) {
         // The symmetric noise leads to the right tails; where it has none, the skew is learned from the start.
-        let begun = rise(model, &symmetric, (grid, values), most).and_then(|(search, top, _)| {
-            let values = search.values(&top.free);
-            let parameters: Vec<Parameter> =
-                parameters.iter().zip(values).map(|(p, value)| Parameter { value, ..p.clone() }).collect();
-            Ok((rebuild(model, &search.values(&top.free))?, parameters))
-        });
-        if let Ok((model, parameters)) = begun {
-            let mut search = Search::new(&model, &parameters, grid, values, most)?;
-            let (top, information) = search.climb(search.first(), None)?;
-            return search.finish(top, information);
+        if let Ok((search, top, _)) = rise(posterior.with(symmetric), data) {
+            let begin = posterior.free(&search.surface.values(&top.free));
+            let mut search = Climber::new(posterior.clone(), posterior.most);
+            let (top, information) = search.climb(begin, None)?;
+            return Ok((search, top, information));
         }
     }
-    let (search, top, information) = rise(model, parameters, (grid, values), most)?;
-    search.finish(top, information)
+    rise(posterior, data)
 }
 
 /// The parameters with those that skew the noise held at 0.
@@ -103,26 +91,27 @@ fn unskewed(parameters: &[Parameter]) -> Vec<Parameter> {
     parameters.iter().map(held).collect()
 }
 
-/// Climb from the values that `parameters` has, by way of ever longer parts of the series.
+/// Climb from the values that the parameters have, by way of ever longer parts of the series.
 fn rise<'a>(
-    model: &'a StateSpace,
-    parameters: &'a [Parameter],
-    (grid, values): (&'a TimeGrid, &'a [f64]),
-    most: usize,
+    posterior: Posterior<'a>,
+    (grid, values): (&TimeGrid, &[f64]),
 ) -> Result<(Search<'a>, Point, DMatrix<f64>)> {
-    let mut search = Search::new(model, parameters, grid, values, most)?;
-    let mut begin = (search.first(), None);
+    let mut begin = (posterior.first(), None);
     for count in parts(observed(values)) {
         let (part, rows) = head(grid, values, count);
         // Only a start: if a part cannot be learned from, the next begins where it would have without it.
-        let found = Search::new(model, parameters, &part, &values[..rows], most)
-            .and_then(|search| Search { part: true, ..search }.climb(begin.0.clone(), begin.1.clone()));
+        let found = posterior.of_part((&part, &values[..rows])).and_then(|posterior| {
+            let most = posterior.most;
+            Climber::new(posterior, most).climb(begin.0.clone(), begin.1.clone())
+        });
         if let Ok((point, known)) = found {
             let next = (count * GROWTH).min(observed(values));
             let more = if 2 * next > observed(values) { observed(values) } else { next } as f64 / count as f64;
-            begin = (point.free, Some(search.with_prior(search.without_prior(known) * more)));
+            begin = (point.free, Some(posterior.with_prior(posterior.without_prior(known) * more)));
         }
     }
+    let most = posterior.most;
+    let mut search = Climber::new(posterior, most);
     let (top, information) = search.climb(begin.0, begin.1)?;
     Ok((search, top, information))
 }
@@ -147,22 +136,54 @@ fn observed(values: &[f64]) -> usize {
     values.iter().filter(|value| !value.is_nan()).count()
 }
 
-impl<'a> Search<'a> {
-    fn new(
+impl<'a> Posterior<'a> {
+    pub(super) fn new(
         model: &'a StateSpace,
-        parameters: &'a [Parameter],
-        grid: &'a TimeGrid,
-        values: &'a [f64],
+        parameters: &[Parameter],
+        (grid, values): (&'a TimeGrid, &'a [f64]),
         most: usize,
     ) -> Result<Self> {
-        let moving = (0..parameters.len()).filter(|&i| !parameters[i].fixed).collect();
-        let follower = Follower::new(model, grid, values)?;
-        let memory = Memory::default();
-        Ok(Self { model, parameters, moving, follower, memory, most, part: false, iterations: 0, stopped: false })
+        let follower = Arc::new(Follower::new(model, grid, values)?);
+        let blank =
+            Self { model, parameters: Vec::new(), moving: Vec::new(), follower, most, part: false, quiet: false };
+        Ok(blank.with(parameters.to_vec()))
     }
 
-    fn first(&self) -> DVector<f64> {
-        let free = |&i: &usize| self.parameters[i].transform.forward(self.parameters[i].value);
+    /// The same of other parameters.
+    pub(super) fn with(&self, parameters: Vec<Parameter>) -> Self {
+        let moving = (0..parameters.len()).filter(|&i| !parameters[i].fixed).collect();
+        Self { parameters, moving, ..self.clone() }
+    }
+
+    /// The same as one of many, of which nobody hears.
+    pub(super) fn quietly(self) -> Self {
+        Self { quiet: true, ..self }
+    }
+
+    /// The same of the first part of the series.
+    fn of_part<'b>(&'b self, (grid, values): (&'b TimeGrid, &'b [f64])) -> Result<Posterior<'b>> {
+        let part = Posterior::new(self.model, &self.parameters, (grid, values), self.most)?;
+        Ok(Posterior { part: true, quiet: self.quiet, ..part })
+    }
+
+    /// The parameters, those that do not move included.
+    pub(super) fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+
+    /// Places of the parameters that move.
+    pub(super) fn moving(&self) -> &[usize] {
+        &self.moving
+    }
+
+    /// Where the search begins.
+    pub(super) fn first(&self) -> DVector<f64> {
+        self.free(&self.parameters.iter().map(|p| p.value).collect::<Vec<_>>())
+    }
+
+    /// Values of all parameters to the free scales of those that move.
+    fn free(&self, values: &[f64]) -> DVector<f64> {
+        let free = |&i: &usize| self.parameters[i].transform.forward(values[i]);
         DVector::from_iterator(self.moving.len(), self.moving.iter().map(free))
     }
 
@@ -172,138 +193,6 @@ impl<'a> Search<'a> {
             values[i] = self.parameters[i].transform.backward(u);
         }
         values
-    }
-
-    /// Evidence and slope at a point, with windows as in `memory`.
-    fn at(&self, free: DVector<f64>, memory: &mut Memory) -> Result<Point> {
-        let values = self.values(&free);
-        let score = self.follower.score(&rebuild(self.model, &values)?, memory)?;
-        let (mut value, mut slope) = (score.log_evidence, DVector::zeros(free.len()));
-        for (k, &i) in self.moving.iter().enumerate() {
-            let p = &self.parameters[i];
-            slope[k] = score.slope[i] * p.transform.slope(values[i]);
-            if let Some(prior) = p.prior {
-                let z = (free[k] - prior.mean) / prior.std;
-                value -= 0.5 * z * z;
-                slope[k] -= z / prior.std;
-            }
-        }
-        if !(value.is_finite() && slope.iter().all(|s| s.is_finite())) {
-            return Err(Error::Numerical {
-                what: "learning",
-                why: "the log evidence or its gradient is not finite at these parameters".into(),
-            });
-        }
-        Ok(Point { free, log_evidence: score.log_evidence, value, slope })
-    }
-
-    /// Points moved by the columns of `moves`.
-    fn around(&self, point: &Point, moves: &[DVector<f64>]) -> Result<Vec<Point>> {
-        let one = |by: &DVector<f64>| self.at(&point.free + by, &mut self.memory.clone());
-        moves.par_iter().map(one).collect()
-    }
-
-    /// The information from slopes a little to one side of a point.
-    fn rough_information(&self, point: &Point) -> Result<DMatrix<f64>> {
-        let n = point.free.len();
-        let moves: Vec<DVector<f64>> = (0..n)
-            .map(|k| {
-                let p = &self.parameters[self.moving[k]];
-                let size = match (p.transform, p.prior) {
-                    (Transform::Identity, Some(prior)) => 1e-3 * prior.std,
-                    (Transform::Identity, None) => 1e-2 * p.value.abs().max(1e-2),
-                    _ => 0.03,
-                };
-                // Uphill, where the evidence is surer to be computable.
-                let towards = if point.slope[k] < 0.0 { -size } else { size };
-                DVector::from_fn(n, |i, _| if i == k { towards } else { 0.0 })
-            })
-            .collect();
-        let around = self.around(point, &moves)?;
-        let rows = DMatrix::from_fn(n, n, |i, k| (point.slope[i] - around[k].slope[i]) / moves[k][k]);
-        Ok(0.5 * (&rows + rows.transpose()))
-    }
-
-    /// Climb to the maximum; `information` if it is known roughly.
-    fn climb(&mut self, free: DVector<f64>, information: Option<DMatrix<f64>>) -> Result<(Point, DMatrix<f64>)> {
-        let mut memory = std::mem::take(&mut self.memory);
-        let mut point = self.at(free, &mut memory)?;
-        self.memory = memory;
-        self.tell(&point);
-        let mut information = match information {
-            Some(known) => known,
-            None => self.rough_information(&point)?,
-        };
-        let (mut fresh, mut age) = (true, 0);
-        while !self.stopped && self.iterations < self.most {
-            let definite = definite(&information);
-            let mut step = definite.clone().cholesky().map_or_else(|| point.slope.clone(), |c| c.solve(&point.slope));
-            let length = step.dot(&point.slope).sqrt();
-            if length < CLOSE {
-                break;
-            }
-            if age >= STALE && length > 10.0 * CLOSE {
-                (information, fresh, age) = (self.rough_information(&point)?, true, 0);
-                continue;
-            }
-            self.shorten(&mut step);
-            match self.advance(&point, &step) {
-                Some(next) => {
-                    information = updated(definite, &(&next.free - &point.free), &(&point.slope - &next.slope));
-                    (point, fresh, age) = (next, false, age + 1);
-                    self.iterations += 1;
-                    self.tell(&point);
-                }
-                // A wrong idea of the curvature is the likely reason; if it is fresh, this is as far as one gets.
-                None if fresh => break,
-                None => (information, fresh, age) = (self.rough_information(&point)?, true, 0),
-            }
-        }
-        Ok((point, information))
-    }
-
-    /// Cut a step to what can be trusted.
-    fn shorten(&self, step: &mut DVector<f64>) {
-        let over = self.moving.iter().zip(step.iter()).map(|(&i, step)| {
-            let p = &self.parameters[i];
-            match (p.transform, p.prior) {
-                (Transform::Identity, Some(prior)) => step.abs() / prior.std,
-                (Transform::Identity, None) => 0.0,
-                _ => step.abs() / LONGEST,
-            }
-        });
-        *step /= over.fold(1.0, f64::max);
-    }
-
-    /// The first of ever shorter steps that raises the evidence.
-    fn advance(&mut self, point: &Point, step: &DVector<f64>) -> Option<Point> {
-        let promised = step.dot(&point.slope);
-        let mut share = 1.0;
-        for _ in 0..HALVINGS {
-            let mut memory = self.memory.clone();
-            // A place where the model cannot be computed is too far away.
-            if let Ok(next) = self.at(&point.free + share * step, &mut memory)
-                && next.value > point.value + 1e-4 * share * promised
-            {
-                self.memory = memory;
-                return Some(next);
-            }
-            share *= if share == 1.0 { 0.3 } else { 0.4 };
-        }
-        None
-    }
-
-    fn tell(&mut self, point: &Point) {
-        let values = self.values(&point.free);
-        self.stopped |= !progress::tell(&Progress {
-            iteration: self.iterations,
-            most: self.most,
-            part: self.part,
-            elbo: point.log_evidence,
-            elbo_std_error: 0.0,
-            parameters: self.parameters,
-            values: &values,
-        });
     }
 
     fn prior(&self) -> DMatrix<f64> {
@@ -318,120 +207,143 @@ impl<'a> Search<'a> {
     fn with_prior(&self, information: DMatrix<f64>) -> DMatrix<f64> {
         definite(&(information + self.prior()))
     }
+}
 
-    /// The information at the maximum, and what follows from it.
-    fn finish(self, top: Point, information: DMatrix<f64>) -> Result<ExactLearned> {
-        let n = top.free.len();
-        let mut warnings = Vec::new();
-        if self.stopped {
-            warnings.push(format!(
-                "stopped on request after {} iterations: the parameters may not have converged",
-                self.iterations
-            ));
-        } else if self.iterations == self.most {
-            warnings.push(format!(
-                "stopped after {} iterations, possibly before convergence; allow more iterations",
-                self.iterations
-            ));
-        }
-        let (mut top, information, bend) = self.information(top, information, &mut warnings)?;
-        let covariance = definite(&information).try_inverse().unwrap_or_else(|| DMatrix::zeros(n, n));
-        let shift = 0.5 * &covariance * bend;
-        // The last Newton step, with the information as it is now known.
-        let last = &covariance * &top.slope;
-        if last.dot(&top.slope) < 0.25 {
-            top.free += last;
-        }
-        let values = self.values(&top.free);
-        let (mut std_errors, mut data_shares) = (vec![f64::NAN; values.len()], vec![f64::NAN; values.len()]);
-        let prior = self.prior();
+impl Surface for Posterior<'_> {
+    /// Windows that were enough before.
+    type Memory = Memory;
+
+    fn at(&self, free: DVector<f64>, memory: &mut Memory) -> Result<Point> {
+        let values = self.values(&free);
+        let score = self.follower.score(&rebuild(self.model, &values)?, memory)?;
+        let on_free = |(i, p): (usize, &Parameter)| score.slope[i] * p.transform.slope(values[i]);
+        let by_all: Vec<f64> = self.parameters.iter().enumerate().map(on_free).collect();
+        let (mut value, mut slope) = (score.log_evidence, DVector::zeros(free.len()));
         for (k, &i) in self.moving.iter().enumerate() {
-            std_errors[i] = covariance[(k, k)].sqrt() * self.parameters[i].transform.slope(values[i]);
-            data_shares[i] = 1.0 - prior[(k, k)] * covariance[(k, k)];
-        }
-        Ok(ExactLearned {
-            model: rebuild(self.model, &values)?,
-            parameters: self.parameters.iter().zip(values).map(|(p, value)| Parameter { value, ..p.clone() }).collect(),
-            std_errors,
-            data_shares,
-            covariance: covariance.iter().copied().collect(),
-            shift: shift.iter().copied().collect(),
-            iterations: self.iterations,
-            warnings,
-        })
-    }
-
-    /// Slopes to either side along the axes of the law that `rough` describes: the information, and Σ_ij T_kij C_ij with the
-    /// third derivatives T and the covariance C.
-    fn information(
-        &self,
-        top: Point,
-        rough: DMatrix<f64>,
-        warnings: &mut Vec<String>,
-    ) -> Result<(Point, DMatrix<f64>, DVector<f64>)> {
-        let n = top.free.len();
-        let covariance = definite(&rough).try_inverse().unwrap_or_else(|| DMatrix::identity(n, n));
-        // Who asked to stop does not want to wait for better standard errors.
-        let Some(axes) = covariance.cholesky().filter(|_| !self.stopped).map(|c| c.l()) else {
-            return Ok((top, rough, DVector::zeros(n)));
-        };
-        let moves: Vec<DVector<f64>> =
-            (0..2 * n).map(|m| axes.column(m / 2) * if m % 2 == 0 { APART } else { -APART }).collect();
-        let around = match self.around(&top, &moves) {
-            Ok(around) => around,
-            Err(error) => {
-                warnings.push(format!(
-                    "the standard errors are approximate, from the last steps of the optimiser: {error}"
-                ));
-                return Ok((top, rough, DVector::zeros(n)));
+            slope[k] = by_all[i];
+            if let Some(prior) = self.parameters[i].prior {
+                let z = (free[k] - prior.mean) / prior.std;
+                value -= 0.5 * z * z;
+                slope[k] -= z / prior.std;
             }
-        };
-        let mut bend = DVector::zeros(n);
-        let falls = DMatrix::from_columns(
-            &(0..n).map(|k| (&around[2 * k + 1].slope - &around[2 * k].slope) / (2.0 * APART)).collect::<Vec<_>>(),
+        }
+        if !(value.is_finite() && slope.iter().all(|s| s.is_finite())) {
+            return Err(Error::Numerical {
+                what: "learning",
+                why: "the log evidence or its gradient is not finite at these parameters".into(),
+            });
+        }
+        Ok(Point { free, log_evidence: score.log_evidence, value, slope, by_all })
+    }
+
+    fn small(&self, k: usize) -> f64 {
+        let p = &self.parameters[self.moving[k]];
+        match (p.transform, p.prior) {
+            (Transform::Identity, Some(prior)) => 1e-3 * prior.std,
+            (Transform::Identity, None) => 1e-2 * p.value.abs().max(1e-2),
+            _ => 0.03,
+        }
+    }
+
+    fn longest(&self, k: usize) -> f64 {
+        let p = &self.parameters[self.moving[k]];
+        match (p.transform, p.prior) {
+            (Transform::Identity, Some(prior)) => prior.std,
+            (Transform::Identity, None) => f64::INFINITY,
+            _ => LONGEST,
+        }
+    }
+
+    fn tell(&self, point: &Point, iteration: usize) -> bool {
+        self.quiet
+            || progress::tell(&Progress {
+                iteration,
+                most: self.most,
+                part: self.part,
+                elbo: point.log_evidence,
+                elbo_std_error: 0.0,
+                parts: None,
+                parameters: &self.parameters,
+                values: &self.values(&point.free),
+            })
+    }
+}
+
+/// What to say of a search that ended early.
+pub(super) fn unfinished<S: Surface>(search: &Climber<S>) -> Option<String> {
+    let steps = search.iterations;
+    if search.stopped {
+        Some(format!("stopped on request after {steps} iterations: the parameters may not have converged"))
+    } else if steps == search.most {
+        Some(format!("stopped after {steps} iterations, possibly before convergence; allow more iterations"))
+    } else {
+        None
+    }
+}
+
+/// The information at the maximum, and what follows from it.
+fn finish(search: &Search, mut top: Point, information: DMatrix<f64>) -> Result<ExactLearned> {
+    let n = top.free.len();
+    let mut warnings: Vec<String> = unfinished(search).into_iter().collect();
+    let (information, bend) = information_at(search, &top, information, &mut warnings)?;
+    let covariance = definite(&information).try_inverse().unwrap_or_else(|| DMatrix::zeros(n, n));
+    let shift = 0.5 * &covariance * bend;
+    // The last Newton step, with the information as it is now known.
+    let last = &covariance * &top.slope;
+    if last.dot(&top.slope) < 0.25 {
+        top.free += last;
+    }
+    let posterior = &search.surface;
+    let values = posterior.values(&top.free);
+    let (mut std_errors, mut data_shares) = (vec![f64::NAN; values.len()], vec![f64::NAN; values.len()]);
+    let prior = posterior.prior();
+    for (k, &i) in posterior.moving.iter().enumerate() {
+        std_errors[i] = covariance[(k, k)].sqrt() * posterior.parameters[i].transform.slope(values[i]);
+        data_shares[i] = 1.0 - prior[(k, k)] * covariance[(k, k)];
+    }
+    let learned = |(p, value): (&Parameter, f64)| Parameter { value, ..p.clone() };
+    Ok(ExactLearned {
+        model: rebuild(posterior.model, &values)?,
+        parameters: posterior.parameters.iter().zip(values).map(learned).collect(),
+        std_errors,
+        data_shares,
+        covariance: covariance.iter().copied().collect(),
+        shift: shift.iter().copied().collect(),
+        iterations: search.iterations,
+        warnings,
+    })
+}
+
+/// The information, and Σ_ij T_kij C_ij with the third derivatives T and the covariance C; those of the search if they
+/// cannot be computed, with a warning.
+pub(super) fn information_at<S: Surface>(
+    search: &Climber<S>,
+    top: &Point,
+    rough: DMatrix<f64>,
+    warnings: &mut Vec<String>,
+) -> Result<(DMatrix<f64>, DVector<f64>)> {
+    let straight = DVector::zeros(top.free.len());
+    // Who asked to stop does not want to wait for better standard errors.
+    if search.stopped {
+        return Ok((rough, straight));
+    }
+    let sides = match search.sides(top, &rough) {
+        Ok(Some(sides)) => sides,
+        Ok(None) => return Ok((rough, straight)),
+        Err(error) => {
+            warnings
+                .push(format!("the standard errors are approximate, from the last steps of the optimiser: {error}"));
+            return Ok((rough, straight));
+        }
+    };
+    let found = sides.information();
+    if found.clone().cholesky().is_none() {
+        warnings.push(
+            "the log evidence has no clear maximum: the data do not determine all parameters, and the standard \
+             errors are unreliable; fix some parameters"
+                .into(),
         );
-        for pair in around.chunks_exact(2) {
-            bend += (&pair[0].slope + &pair[1].slope - 2.0 * &top.slope) / (APART * APART);
-        }
-        // information · axes = falls
-        let inverse = axes.try_inverse().unwrap_or_else(|| DMatrix::identity(n, n));
-        let found = falls * inverse;
-        let found = 0.5 * (&found + found.transpose());
-        if found.clone().cholesky().is_none() {
-            warnings.push(
-                "the log evidence has no clear maximum: the data do not determine all parameters, and the standard \
-                 errors are unreliable; fix some parameters"
-                    .into(),
-            );
-        }
-        Ok((top, found, bend))
     }
-}
-
-/// The nearest information with all its eigenvalues positive: those that are not are turned around, and none is less than
-/// a hundred-millionth of the largest after scaling to a unit diagonal.
-fn definite(information: &DMatrix<f64>) -> DMatrix<f64> {
-    let n = information.nrows();
-    let scale = DVector::from_fn(n, |k, _| information[(k, k)].abs().max(1e-300).sqrt());
-    let unit = DMatrix::from_fn(n, n, |i, k| information[(i, k)] / (scale[i] * scale[k]));
-    let eigen = SymmetricEigen::new(unit);
-    let top = eigen.eigenvalues.iter().fold(0.0f64, |top, v| top.max(v.abs()));
-    let kept = eigen.eigenvalues.map(|v| v.abs().max(1e-8 * top));
-    let unit = &eigen.eigenvectors * DMatrix::from_diagonal(&kept) * eigen.eigenvectors.transpose();
-    DMatrix::from_fn(n, n, |i, k| 0.5 * (unit[(i, k)] + unit[(k, i)]) * scale[i] * scale[k])
-}
-
-/// The information after a step by `moved` along which the slope fell by `fell` (Broyden, Fletcher, Goldfarb, Shanno), damped
-/// as Powell does where it did not fall enough.
-fn updated(information: DMatrix<f64>, moved: &DVector<f64>, fell: &DVector<f64>) -> DMatrix<f64> {
-    let expected = &information * moved;
-    let curvature = moved.dot(&expected);
-    let measured = moved.dot(fell);
-    let share = if measured >= 0.2 * curvature { 1.0 } else { 0.8 * curvature / (curvature - measured) };
-    let fell = fell * share + &expected * (1.0 - share);
-    let along = moved.dot(&fell);
-    if !(along > 0.0 && curvature > 0.0) {
-        return information;
-    }
-    information + &fell * fell.transpose() / along - &expected * expected.transpose() / curvature
+    let bend = sides.bend(top, |point| point.slope.clone());
+    Ok((found, bend))
 }

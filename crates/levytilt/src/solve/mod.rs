@@ -2,6 +2,7 @@
 
 mod bayes;
 mod carry;
+mod climb;
 #[cfg(test)]
 mod error_tests;
 mod exact_learn;
@@ -16,6 +17,7 @@ mod method;
 mod middle;
 mod network;
 mod newton;
+mod panel;
 mod parameter_law;
 mod parameters;
 pub mod progress;
@@ -32,6 +34,8 @@ pub use grid::{GridPosterior, grid};
 pub use learn::{Expect, LearnOptions, Learned, learn, learn_by, learn_from};
 pub use method::{Choice, Method};
 pub use network::{LearnedNetwork, NetworkOptions, Regularisation, learn_network};
+pub(crate) use panel::{Member, learn_panel};
+pub use panel::{Share, Shared};
 pub use parameter_law::ParameterLaw;
 pub use parameters::{Parameter, Prior, Transform, parameters, rebuild};
 pub use robust::{from_natural, interpolate, robust_start};

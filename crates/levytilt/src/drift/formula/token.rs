@@ -74,7 +74,13 @@ pub(super) fn tokens(source: &Source) -> Result<Vec<Token>> {
             Kind::Number(number(source, start, at)?)
         } else if c.is_alphabetic() || c == '_' {
             at += text[at..].iter().take_while(|c| c.is_alphanumeric() || **c == '_').count();
-            at += index_length(&text[at..]);
+            // A label belongs to the name before it: theta[NVDA].
+            if text.get(at) == Some(&'[') {
+                match text[at..].iter().position(|c| *c == ']') {
+                    Some(end) => at += end + 1,
+                    None => return Err(source.error(at, "a label in brackets does not end; expected ]")),
+                }
+            }
             Kind::Name(text[start..at].iter().collect())
         } else if c == '*' && text.get(at + 1) == Some(&'*') {
             return Err(source.error(at, "** is not an operator; write ^ for a power"));
@@ -90,15 +96,6 @@ pub(super) fn tokens(source: &Source) -> Result<Vec<Token>> {
     }
     tokens.push(Token { kind: Kind::End, start: at, end: at });
     Ok(tokens)
-}
-
-/// Characters of an index such as `[wind]`, which belongs to the name before it; 0 if there is none.
-fn index_length(text: &[char]) -> usize {
-    let inner = text.iter().skip(1).take_while(|c| c.is_alphanumeric() || **c == '_').count();
-    match (text.first(), text.get(inner + 1)) {
-        (Some('['), Some(']')) if inner > 0 => inner + 2,
-        _ => 0,
-    }
 }
 
 /// The sign that a character stands for; typeset minus and product signs are understood.

@@ -71,7 +71,7 @@ pub(crate) fn sample(
         let increments = sampler.increments(j, &walkers)?;
         walkers.par_iter_mut().try_for_each(|walker| walker.predict(chain, j, &increments, layout.spacing))?;
     }
-    Ok(Paths::from_blocks(chain.len(), walkers.into_iter().map(|walker| walker.made).collect()))
+    Ok(Paths::from_blocks(1, chain.len(), walkers.into_iter().map(|walker| walker.made).collect()))
 }
 
 /// What all paths share.

@@ -1,0 +1,492 @@
+//! Learn what several series have in common on the sum of their evidences.
+//!
+//! A series has parameters o of its own and shared ones s. With o integrated out by Laplace's method its log evidence is
+//!
+//! m(s) = ℓ(s, ô) + ln π(ô) + (n/2) ln 2π − ½ ln det I,  ô the maximum over o and I the information there;
+//!
+//! these add up over series. The term with I is what keeps many short series from pulling s away (Neyman and Scott 1948). The
+//! slope is ∂ℓ/∂s + ½ Σ T_sab C_ab − cross·shift, with C = I⁻¹, the third derivatives T, cross = −∂²ℓ/∂s∂o and the shift of
+//! the mean of o from its maximum: all of it from the slopes that give the information.
+//!
+//! A pooled parameter is each series' own on its free scale, u ~ N(m, τ²), and m and ln τ are learned in place of s, with
+//! slopes E[u − m]/τ² and E[(u − m)²]/τ² − 1. The spread has the prior τ e^{−τ/A}, A the standard deviation of the parameter's
+//! usual prior, which keeps τ from 0 (Chung and others 2013).
+
+use super::climb::{Climber, Point, Surface, definite};
+use super::exact_learn::{LONGEST, Posterior, ascend, information_at, unfinished};
+use super::parameters::{Parameter, Prior, Transform};
+use crate::exact::follow::Memory;
+use crate::progress::{self, Progress};
+use crate::series::TimeGrid;
+use crate::{Error, Result, StateSpace};
+use nalgebra::{DMatrix, DVector};
+use rayon::prelude::*;
+use std::f64::consts::TAU;
+
+/// Way to go of a series' own parameters, in standard errors; what is left is corrected for.
+const OWN_CLOSE: f64 = 0.03;
+/// Most steps of a series' own parameters at one place.
+const OWN_STEPS: usize = 30;
+/// Series per shared number from which products of their slopes tell the information.
+const MANY: usize = 10;
+/// First spread of a pooled parameter, as a share of the standard deviation of its usual prior.
+const FIRST_SPREAD: f64 = 0.1;
+
+/// A parameter that series have in common.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Share {
+    /// Its name.
+    pub name: String,
+    /// Whether it is only alike: Gaussian over series on its free scale, with a mean and a spread that are learned.
+    pub pooled: bool,
+}
+
+/// What was learned of a shared parameter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shared {
+    /// Its name.
+    pub name: String,
+    /// The value that all series have, or that of a typical series if it is pooled.
+    pub value: f64,
+    /// Standard error of the value.
+    pub std_error: f64,
+    /// The law over series on the free scale, if it is pooled.
+    pub law: Option<Prior>,
+    /// Standard error of the logarithm of that law's standard deviation.
+    pub log_spread_error: Option<f64>,
+}
+
+/// One of several series, with a model to start from.
+#[derive(Debug)]
+pub(crate) struct Member<'a> {
+    pub model: StateSpace,
+    pub parameters: Vec<Parameter>,
+    pub grid: &'a TimeGrid,
+    pub values: &'a [f64],
+}
+
+/// What was learned from all series together.
+#[derive(Debug)]
+pub(crate) struct PanelLearned {
+    pub shared: Vec<Shared>,
+    /// Sum over series of the log evidence, own parameters integrated out.
+    pub log_evidence: f64,
+    /// Series that could not be used, and why.
+    pub failures: Vec<(usize, Error)>,
+    pub iterations: usize,
+    pub warnings: Vec<String>,
+}
+
+/// The sum over series as a function of what they share.
+struct Panel<'a> {
+    series: Vec<Series<'a>>,
+    places: Vec<Place>,
+    /// As watchers see them.
+    parameters: Vec<Parameter>,
+    most: usize,
+}
+
+struct Series<'a> {
+    posterior: Posterior<'a>,
+    data: (&'a TimeGrid, &'a [f64]),
+    /// Place of each shared parameter among those of the series.
+    shared: Vec<usize>,
+}
+
+/// A shared parameter, and where its numbers are.
+struct Place {
+    name: String,
+    transform: Transform,
+    prior: Option<Prior>,
+    /// Standard deviation of the prior, or what stands in for it.
+    wide: f64,
+    /// Of its value or mean; ln τ follows if it is pooled.
+    first: usize,
+    pooled: bool,
+}
+
+/// Where a series stood at the last evaluation.
+#[derive(Clone)]
+struct Stand {
+    windows: Memory,
+    own: DVector<f64>,
+    information: DMatrix<f64>,
+    /// ∂ô/∂shared.
+    drag: DMatrix<f64>,
+    shared: DVector<f64>,
+    value: f64,
+    slope: DVector<f64>,
+}
+
+/// Learn what `members` share, in at most `most` steps.
+///
+/// # Errors
+/// A shared parameter that a series does not have or that is given a value; no series that can be used.
+pub(crate) fn learn_panel(members: &[Member], shares: &[Share], most: usize) -> Result<PanelLearned> {
+    let places = places(members, shares)?;
+    let first = first(members, &places);
+    let mut failures = Vec::new();
+    let tried: Vec<Result<(Series, Stand)>> =
+        members.par_iter().map(|member| Series::new(member, &places).and_then(|s| s.begin(&first, &places))).collect();
+    let (mut series, mut stands) = (Vec::new(), Vec::new());
+    for (i, tried) in tried.into_iter().enumerate() {
+        match tried {
+            Ok((one, stand)) => {
+                series.push(one);
+                stands.push(stand);
+            }
+            Err(error) => failures.push((i, error)),
+        }
+    }
+    if series.is_empty() {
+        return Err(failures.swap_remove(0).1);
+    }
+    let panel = Panel { series, parameters: watched(&places, &first), places, most };
+    let mut search = Climber { memory: stands, ..Climber::new(panel, most) };
+    let (mut top, rough) = search.climb(first, None)?;
+    let mut warnings: Vec<String> = unfinished(&search).into_iter().collect();
+    let (information, _) = information_at(&search, &top, rough, &mut warnings)?;
+    let n = top.free.len();
+    let covariance = definite(&information).try_inverse().unwrap_or_else(|| DMatrix::zeros(n, n));
+    let last = &covariance * &top.slope;
+    if last.dot(&top.slope) < 0.25 {
+        top.free += last;
+    }
+    let shared = search.surface.places.iter().map(|place| place.shared(&top.free, &covariance)).collect();
+    let log_evidence = top.log_evidence;
+    Ok(PanelLearned { shared, log_evidence, failures, iterations: search.iterations, warnings })
+}
+
+/// The shared parameters; an error names one that cannot be shared.
+fn places(members: &[Member], shares: &[Share]) -> Result<Vec<Place>> {
+    let refuse =
+        |name: &str, problem: String| Err(Error::Series { place: format!("shared parameter {name}"), problem });
+    let (mut places, mut numbers): (Vec<Place>, usize) = (Vec::new(), 0);
+    for Share { name, pooled } in shares {
+        if places.iter().any(|place| place.name == *name) {
+            return refuse(name, "is listed twice".into());
+        }
+        let known = members.iter().find_map(|m| m.parameters.iter().find(|p| p.name == *name));
+        let Some(p) = known else {
+            let names = |m: &Member| m.parameters.iter().map(|p| p.name.clone()).collect::<Vec<_>>().join(", ");
+            let names = members.first().map_or(String::new(), names);
+            return refuse(name, format!("no parameter of the model has this name; expected one of {names}"));
+        };
+        if p.fixed {
+            return refuse(name, "is given a value, so that there is nothing to learn; share it, or give it".into());
+        }
+        let middle = median(members, name);
+        let prior = p.prior.map(|prior| Prior { mean: middle, ..prior });
+        let wide = prior.map_or(3.0, |prior| prior.std);
+        places.push(Place { name: name.clone(), transform: p.transform, prior, wide, first: numbers, pooled: *pooled });
+        numbers += 1 + usize::from(*pooled);
+    }
+    Ok(places)
+}
+
+/// Median over series of a parameter's first value on the free scale.
+fn median(members: &[Member], name: &str) -> f64 {
+    let value = |m: &Member| m.parameters.iter().find(|p| p.name == name).map(|p| p.transform.forward(p.value));
+    let mut all: Vec<f64> = members.iter().filter_map(value).collect();
+    all.sort_by(f64::total_cmp);
+    all[all.len() / 2]
+}
+
+/// Where the search begins.
+fn first(members: &[Member], places: &[Place]) -> DVector<f64> {
+    let numbers = places.iter().flat_map(|place| {
+        let spread = place.pooled.then(|| (FIRST_SPREAD * place.wide).ln());
+        std::iter::once(median(members, &place.name)).chain(spread)
+    });
+    DVector::from_vec(numbers.collect())
+}
+
+/// The shared numbers as parameters for a watcher.
+fn watched(places: &[Place], first: &DVector<f64>) -> Vec<Parameter> {
+    let one = |name: String, value, transform| Parameter { name, value, fixed: false, transform, prior: None };
+    let of = |place: &Place| {
+        let value = one(place.name.clone(), place.transform.backward(first[place.first]), place.transform);
+        let spread =
+            place.pooled.then(|| one(format!("{} spread", place.name), first[place.first + 1].exp(), Transform::Log));
+        std::iter::once(value).chain(spread)
+    };
+    places.iter().flat_map(of).collect()
+}
+
+impl Place {
+    /// The law over series at `free`, if it is pooled.
+    fn law(&self, free: &DVector<f64>) -> Option<Prior> {
+        self.pooled.then(|| Prior { mean: free[self.first], std: free[self.first + 1].exp() })
+    }
+
+    fn shared(&self, free: &DVector<f64>, covariance: &DMatrix<f64>) -> Shared {
+        let value = self.transform.backward(free[self.first]);
+        let error = |k: usize| covariance[(k, k)].sqrt();
+        Shared {
+            name: self.name.clone(),
+            value,
+            std_error: error(self.first) * self.transform.slope(value),
+            law: self.law(free),
+            log_spread_error: self.pooled.then(|| error(self.first + 1)),
+        }
+    }
+
+    /// Log prior of the shared numbers without its constant, added to `value` and `slope`.
+    fn add_prior(&self, free: &DVector<f64>, value: &mut f64, slope: &mut DVector<f64>) {
+        if let Some(prior) = self.prior {
+            let z = (free[self.first] - prior.mean) / prior.std;
+            *value -= 0.5 * z * z;
+            slope[self.first] -= z / prior.std;
+        }
+        if let Some(law) = self.law(free) {
+            *value += law.std.ln() - law.std / self.wide;
+            slope[self.first + 1] += 1.0 - law.std / self.wide;
+        }
+    }
+}
+
+impl<'a> Series<'a> {
+    fn new(member: &'a Member<'a>, places: &[Place]) -> Result<Self> {
+        let data = (member.grid, member.values);
+        let posterior = Posterior::new(&member.model, &member.parameters, data, OWN_STEPS)?.quietly();
+        let find = |place: &Place| member.parameters.iter().position(|p| p.name == place.name && !p.fixed);
+        let missing = |place: &Place| Error::Series {
+            place: format!("shared parameter {}", place.name),
+            problem: "this series does not learn it".into(),
+        };
+        let shared = places.iter().map(|p| find(p).ok_or_else(|| missing(p))).collect::<Result<_>>()?;
+        Ok(Self { posterior, data, shared })
+    }
+
+    /// The parameters of the series if the shared numbers are `free`.
+    fn parameters(&self, free: &DVector<f64>, places: &[Place]) -> Vec<Parameter> {
+        let mut parameters = self.posterior.parameters().to_vec();
+        for (place, &i) in places.iter().zip(&self.shared) {
+            match place.law(free) {
+                Some(law) => parameters[i].prior = Some(law),
+                None => {
+                    (parameters[i].value, parameters[i].fixed) = (place.transform.backward(free[place.first]), true)
+                }
+            }
+        }
+        parameters
+    }
+
+    /// The first evaluation.
+    fn begin(self, free: &DVector<f64>, places: &[Place]) -> Result<(Self, Stand)> {
+        let posterior = self.posterior.with(self.parameters(free, places));
+        let stand = if posterior.moving().is_empty() {
+            self.given(posterior, free, places, Memory::default())?
+        } else {
+            let (search, top, rough) = ascend(posterior, self.data)?;
+            self.stand(&search, (top, rough), free, places)?
+        };
+        Ok((self, stand))
+    }
+
+    /// An evaluation near an earlier one.
+    fn evaluate(&self, free: &DVector<f64>, places: &[Place], stand: &Stand) -> Result<Stand> {
+        let posterior = self.posterior.with(self.parameters(free, places));
+        if posterior.moving().is_empty() {
+            return self.given(posterior, free, places, stand.windows.clone());
+        }
+        let begin = &stand.own + &stand.drag * (free - &stand.shared);
+        let mut information = stand.information.clone();
+        for (place, &i) in places.iter().zip(&self.shared) {
+            if let (Some(now), Some(before)) = (place.law(free), place.law(&stand.shared)) {
+                let k = own_place(&posterior, i);
+                information[(k, k)] += now.std.powi(-2) - before.std.powi(-2);
+            }
+        }
+        let mut search = Climber::new(posterior, OWN_STEPS);
+        search.memory = stand.windows.clone();
+        search.close = OWN_CLOSE;
+        let found = search.climb(begin, Some(information))?;
+        self.stand(&search, found, free, places)
+    }
+
+    /// The evaluation of a series that has no parameters of its own.
+    fn given(&self, posterior: Posterior, free: &DVector<f64>, places: &[Place], mut windows: Memory) -> Result<Stand> {
+        let point = posterior.at(DVector::zeros(0), &mut windows)?;
+        let mut slope = DVector::zeros(free.len());
+        places.iter().zip(&self.shared).for_each(|(place, &i)| slope[place.first] = point.by_all[i]);
+        let (own, information) = (DVector::zeros(0), DMatrix::zeros(0, 0));
+        let drag = DMatrix::zeros(0, free.len());
+        Ok(Stand { windows, own, information, drag, shared: free.clone(), value: point.value, slope })
+    }
+
+    /// Laplace's method at the maximum over the series' own parameters.
+    fn stand(
+        &self,
+        search: &Climber<Posterior>,
+        (top, rough): (Point, DMatrix<f64>),
+        free: &DVector<f64>,
+        places: &[Place],
+    ) -> Result<Stand> {
+        let posterior = &search.surface;
+        let n = top.free.len();
+        let singular = || Error::Numerical {
+            what: "learning",
+            why: "the information of the series' own parameters is singular; fix some of them".into(),
+        };
+        let sides = search.sides(&top, &rough)?.ok_or_else(singular)?;
+        let information = definite(&sides.information());
+        let factor = information.clone().cholesky().ok_or_else(singular)?;
+        let covariance = factor.inverse();
+        let bend = sides.bend(&top, |point| point.slope.clone());
+        let by_shared =
+            |point: &Point| DVector::from_iterator(self.shared.len(), self.shared.iter().map(|&i| point.by_all[i]));
+        let (cross, bend_shared) = (sides.falls(by_shared), sides.bend(&top, by_shared));
+        let last = &covariance * &top.slope;
+        let shift = 0.5 * &covariance * &bend;
+        let priors = posterior.moving().iter().filter_map(|&i| posterior.parameters()[i].prior);
+        let constants: f64 = priors.map(|prior| -prior.std.ln() - 0.5 * TAU.ln()).sum();
+        let half_determinant: f64 = factor.l().diagonal().iter().map(|d| d.ln()).sum();
+        // The last Newton step is not taken but allowed for.
+        let rest = 0.5 * last.dot(&top.slope) + 0.5 * bend.dot(&last);
+        let value = top.value + constants + 0.5 * n as f64 * TAU.ln() - half_determinant + rest;
+        let own = &top.free + &last;
+        let mut slope = DVector::zeros(free.len());
+        let mut drag = DMatrix::zeros(n, free.len());
+        for (j, (place, &i)) in places.iter().zip(&self.shared).enumerate() {
+            match place.law(free) {
+                None => {
+                    let cross = cross.row(j).transpose();
+                    slope[place.first] = top.by_all[i] + 0.5 * bend_shared[j] - cross.dot(&(&last + &shift));
+                    drag.set_column(place.first, &(-(&covariance * cross)));
+                }
+                Some(law) => {
+                    let k = own_place(posterior, i);
+                    let (away, precision) = (own[k] - law.mean, law.std.powi(-2));
+                    slope[place.first] = (away + shift[k]) * precision;
+                    let square = away * away + 2.0 * shift[k] * away + covariance[(k, k)];
+                    slope[place.first + 1] = square * precision - 1.0;
+                    drag.set_column(place.first, &(covariance.column(k) * precision));
+                    drag.set_column(place.first + 1, &(covariance.column(k) * (2.0 * away * precision)));
+                }
+            }
+        }
+        Ok(Stand { windows: search.memory.clone(), own, information, drag, shared: free.clone(), value, slope })
+    }
+}
+
+/// Place among the parameters that move of parameter `i`, which does.
+fn own_place(posterior: &Posterior, i: usize) -> usize {
+    posterior.moving().iter().filter(|&&k| k < i).count()
+}
+
+impl Surface for Panel<'_> {
+    type Memory = Vec<Stand>;
+
+    fn at(&self, free: DVector<f64>, stands: &mut Vec<Stand>) -> Result<Point> {
+        let same = |stand: &Stand| stand.shared == free;
+        let one = |(series, stand): (&Series, &Stand)| match same(stand) {
+            true => Ok(stand.clone()),
+            false => series.evaluate(&free, &self.places, stand),
+        };
+        let next = self.series.par_iter().zip(stands.par_iter()).map(one).collect::<Result<Vec<_>>>()?;
+        let (mut log_evidence, mut slope) = (0.0, DVector::zeros(free.len()));
+        for stand in &next {
+            log_evidence += stand.value;
+            slope += &stand.slope;
+        }
+        let mut value = log_evidence;
+        self.places.iter().for_each(|place| place.add_prior(&free, &mut value, &mut slope));
+        if !(value.is_finite() && slope.iter().all(|s| s.is_finite())) {
+            return Err(Error::Numerical {
+                what: "learning",
+                why: "the sum of log evidences or its gradient is not finite at these shared parameters".into(),
+            });
+        }
+        *stands = next;
+        Ok(Point { free, log_evidence, value, slope, by_all: Vec::new() })
+    }
+
+    fn small(&self, k: usize) -> f64 {
+        match self.places.iter().find(|place| place.first == k) {
+            Some(Place { transform: Transform::Identity, wide, .. }) => 1e-2 * wide,
+            _ => 0.03,
+        }
+    }
+
+    fn longest(&self, k: usize) -> f64 {
+        match self.places.iter().find(|place| place.first == k) {
+            Some(Place { transform: Transform::Identity, wide, .. }) => *wide,
+            _ => LONGEST,
+        }
+    }
+
+    /// Sum over series of the products of their slopes, from which that of their mean is taken off.
+    fn known_information(&self, stands: &Vec<Stand>) -> Option<DMatrix<f64>> {
+        let n = stands.first()?.slope.len();
+        if stands.len() < MANY * n {
+            return None;
+        }
+        let mean = stands.iter().fold(DVector::zeros(n), |sum, stand| sum + &stand.slope) / stands.len() as f64;
+        let product = |stand: &Stand| (&stand.slope - &mean) * (&stand.slope - &mean).transpose();
+        Some(stands.iter().fold(DMatrix::zeros(n, n), |sum, stand| sum + product(stand)))
+    }
+
+    fn tell(&self, point: &Point, iteration: usize) -> bool {
+        let values: Vec<f64> =
+            self.parameters.iter().zip(point.free.iter()).map(|(p, &u)| p.transform.backward(u)).collect();
+        progress::tell(&Progress {
+            iteration,
+            most: self.most,
+            part: false,
+            elbo: point.log_evidence,
+            elbo_std_error: 0.0,
+            parts: None,
+            parameters: &self.parameters,
+            values: &values,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drift::Ou;
+    use crate::noise::Stable;
+    use crate::solve::parameters;
+    use crate::{Start, simulate};
+
+    /// The slope of the sum is that of its value, for a shared parameter and for a pooled one.
+    #[test]
+    fn identity_slopes_are_those_of_the_sum() {
+        let times: Vec<f64> = (0..40).map(|j| 0.1 * f64::from(j)).collect();
+        let grid = TimeGrid::new(&times, None).unwrap();
+        let model = || {
+            let noise = Box::new(Stable::new(1.6, 1.0).unwrap());
+            StateSpace::new(Box::new(Ou::new(2.0, 0.0).unwrap()), noise, 0.1, Start::Fixed(0.0)).unwrap()
+        };
+        let seen: Vec<Vec<f64>> = (1..3).map(|seed| simulate(&model(), &times, seed).unwrap().observations).collect();
+        let member = |values: &'static [f64], grid: &'static TimeGrid| {
+            let mut all = parameters(&model());
+            for p in &mut all {
+                p.fixed = ["theta", "observation_std"].contains(&p.name.as_str());
+                p.prior = Some(Prior { mean: p.transform.forward(p.value), std: 1.0 });
+            }
+            Member { model: model(), parameters: all, grid, values }
+        };
+        let grid: &'static TimeGrid = Box::leak(Box::new(grid));
+        let members: Vec<Member> = seen.into_iter().map(|values| member(values.leak(), grid)).collect();
+        for (pooled, free) in [(false, vec![1.2]), (true, vec![1.2, -0.7])] {
+            let places = places(&members, &[Share { name: "alpha".into(), pooled }]).unwrap();
+            let begin = |m| Series::new(m, &places).unwrap().begin(&DVector::from_vec(free.clone()), &places).unwrap();
+            let (series, stands): (Vec<_>, Vec<_>) = members.iter().map(begin).unzip();
+            let panel = Panel { series, parameters: Vec::new(), places, most: 30 };
+            for k in 0..free.len() {
+                let at = |step: f64| {
+                    let mut free = DVector::from_vec(free.clone());
+                    free[k] += step;
+                    panel.at(free, &mut stands.clone()).unwrap()
+                };
+                let step = 0.1;
+                let expected = (at(step).value - at(-step).value) / (2.0 * step);
+                let slope = at(1e-9).slope[k];
+                assert!((slope - expected).abs() < 0.02, "pooled {pooled}, number {k}: {slope} {expected}");
+            }
+        }
+    }
+}
