@@ -16,6 +16,9 @@ use super::problem::Problem;
 use crate::{Error, Result};
 use std::ops::Range;
 
+/// Masses on the grid, with the cell of the first.
+type Spread = (i64, Vec<f64>);
+
 /// The steps of a problem on a layout.
 pub(crate) struct Transition<'a> {
     pub problem: &'a Problem<'a>,
@@ -119,7 +122,7 @@ impl<'a> Transition<'a> {
     }
 
     /// Masses moved along the flow, by the level of their size.
-    fn spread_levels(&self, j: usize, landings: &[Landing], a: &[f64]) -> Result<Vec<(i64, (i64, Vec<f64>))>> {
+    fn spread_levels(&self, j: usize, landings: &[Landing], a: &[f64]) -> Result<Vec<(i64, Spread)>> {
         let rungs = self.rungs(j)?;
         let one = |(level, range): (i64, Range<usize>)| {
             let masses: Vec<f64> = range.clone().map(|i| rungs[i].weight(level) * a[i]).collect();
@@ -150,8 +153,8 @@ impl<'a> Transition<'a> {
         }
     }
 
-    /// Masses moved along the flow onto the grid, with the cell of the first.
-    fn spread(&self, j: usize, landings: &[Landing], a: &[f64]) -> Result<(i64, Vec<f64>)> {
+    /// Masses moved along the flow onto the grid.
+    fn spread(&self, j: usize, landings: &[Landing], a: &[f64]) -> Result<Spread> {
         let (first, len) = self.landing(j, landings)?;
         let mut spread = vec![0.0; len];
         for (landing, &mass) in landings.iter().zip(a).filter(|(_, mass)| **mass != 0.0) {
