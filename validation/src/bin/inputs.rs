@@ -105,7 +105,7 @@ fn brownian(sigma: f64, count: u64) -> Outcome<()> {
 /// OU with stable jumps (α = 1.5), driven by an input that is switched on and off.
 fn gain_of_input(gain: f64, count: u64) -> Outcome<()> {
     let (times, grid) = (times(), TimeGrid::new(&times(), None)?);
-    let on = |j: u32| if (j / 35) % 2 == 0 { 0.0 } else { 1.0 + f64::from(j % 3) };
+    let on = |j: u32| if (j / 35).is_multiple_of(2) { 0.0 } else { 1.0 + f64::from(j % 3) };
     let inputs = Inputs::new(times.clone())?.with_column("wind", (0..ROWS).map(on).collect(), Between::Previous)?;
     let formula = Formula::system(&[("x", "theta*(mu - x) + gain*wind")], &["wind"])?.with_inputs(&inputs)?;
     let formula = formula.with_bounds("theta", Some(0.0), None)?;
