@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 use levytilt_run::failure::bad;
 use levytilt_run::report;
 use levytilt_run::settings::{
-    DataSettings, DriftSettings, GridSettings, Init, InputArgs, Method, ModelSettings, Named,
+    DataSettings, DriftSettings, GridSettings, Init, InputArgs, KeepPaths, Method, ModelSettings, Named,
 };
 use levytilt_run::settings::{
     PaperSettings, Settings, SimulateSettings, SolveSettings, method_parser, parse_parameter,
@@ -226,6 +226,9 @@ pub struct FitArgs {
     /// List moves between observations larger than X, beyond the drift, as jumps [default: the noise model's own jumps]
     #[arg(long, value_name = "X", help_heading = "Data")]
     pub jump_above: Option<f64>,
+    /// Paths written to paths.npz: a number, or all [default: as many as 50 MB hold]
+    #[arg(long, value_name = "N", help_heading = "Solver")]
+    pub keep_paths: Option<KeepPaths>,
     /// Choices of method paper.
     #[command(flatten)]
     pub paper: PaperSettings,
@@ -500,6 +503,7 @@ impl FitArgs {
             bayes: self.bayes.then_some(true),
             draws: self.draws,
             jump_above: self.jump_above,
+            keep_paths: self.keep_paths,
             paths,
             threads,
             ..self.solve.clone()
