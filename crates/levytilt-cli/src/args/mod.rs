@@ -7,7 +7,9 @@ pub mod reproduce;
 use clap::{Args, Parser, Subcommand};
 use levytilt_run::failure::bad;
 use levytilt_run::report;
-use levytilt_run::settings::{DataSettings, DriftSettings, GridSettings, Init, Method, ModelSettings, Named, Settings};
+use levytilt_run::settings::{
+    DataSettings, DriftSettings, GridSettings, Init, KeepPaths, Method, ModelSettings, Named, Settings,
+};
 use levytilt_run::settings::{PaperSettings, SimulateSettings, SolveSettings, method_parser, parse_parameter};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -201,7 +203,7 @@ pub struct FitArgs {
     /// Mixture components per time in the message of method neural; more than one for sparse data [default: 1]
     #[arg(long, value_name = "M", help_heading = "Solver")]
     pub components: Option<usize>,
-    /// With method neural, learn parameters jointly with the networks, as published, not by sweeps beforehand
+    /// With method neural, learn parameters jointly with the networks, not by sweeps beforehand; method paper always does
     #[arg(long, help_heading = "Solver")]
     pub alongside: bool,
     /// Draw the parameters from their posterior, weighted by exact evidence: one column, exact solver
@@ -213,6 +215,9 @@ pub struct FitArgs {
     /// List moves between observations larger than X, beyond the drift, as jumps [default: the noise model's own jumps]
     #[arg(long, value_name = "X", help_heading = "Data")]
     pub jump_above: Option<f64>,
+    /// Paths written to paths.npz: a number, or all [default: as many as 50 MB hold]
+    #[arg(long, value_name = "N", help_heading = "Solver")]
+    pub keep_paths: Option<KeepPaths>,
     /// Choices of method paper.
     #[command(flatten)]
     pub paper: PaperSettings,
@@ -482,6 +487,7 @@ impl FitArgs {
             bayes: self.bayes.then_some(true),
             draws: self.draws,
             jump_above: self.jump_above,
+            keep_paths: self.keep_paths,
             paths,
             threads,
             ..self.solve.clone()
