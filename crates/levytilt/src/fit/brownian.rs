@@ -73,7 +73,7 @@ pub(super) fn learn_beside(
         true => given(bare.model, bare.parameters),
         false => learn_exact(&bare.model, &bare.parameters, data, most)?,
     };
-    let without = answer(&Problem::new(&bare.model, grid, values)?, &[])?.run.log_evidence;
+    let without = answer(&Problem::new(&bare.model, grid, values)?, &[], Memory::default())?.run.log_evidence;
     let Beginning { model, parameters } = begin(spec, grid, &[values], priors)?;
     let parameters = best_start(&model, parameters, &bare.parameters, data)?;
     let values: Vec<f64> = parameters.iter().map(|p| p.value).collect();
@@ -133,7 +133,10 @@ mod tests {
             let at: Vec<f64> = crate::solve::parameters(&model).iter().map(|p| p.value).collect();
             let mut memory = Memory::default();
             let score = follower.score(&model, &mut memory).unwrap();
-            let exact = answer(&Problem::new(&model, &grid, &values).unwrap(), &[]).unwrap().run.log_evidence;
+            let exact = answer(&Problem::new(&model, &grid, &values).unwrap(), &[], Memory::default())
+                .unwrap()
+                .run
+                .log_evidence;
             // As accurate as learning needs.
             assert!((score.log_evidence - exact).abs() < 2e-2, "{} {} {exact}", grid.len(), score.log_evidence);
             for k in [3, 4] {
