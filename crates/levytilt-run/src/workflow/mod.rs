@@ -7,6 +7,7 @@ pub mod exact;
 pub mod filtering;
 pub mod fit;
 pub mod forecast;
+pub mod panel;
 pub mod reproduce;
 pub mod score;
 pub mod simulate;
