@@ -103,6 +103,26 @@ fn identity_everything_comes_from_one_registry_or_from_here() {
     assert_eq!(registries.len(), 1, "{registries:?}");
 }
 
+/// What a registry shows of a crate; `levytilt-python` and the validation programs are not published.
+#[test]
+fn identity_published_crates_say_what_they_are() {
+    let ours = packages().into_iter().filter(|package| package["source"].is_null());
+    let published: Vec<Value> = ours.filter(|package| package["publish"].is_null()).collect();
+    assert_eq!(published.len(), 5);
+    for package in &published {
+        let name = text(package, "name");
+        for key in ["description", "license", "readme", "rust_version"] {
+            assert!(!text(package, key).is_empty(), "{name} has no {key}");
+        }
+        for key in ["authors", "keywords", "categories"] {
+            let count = package[key].as_array().map_or(0, Vec::len);
+            assert!((1..=5).contains(&count), "{name} has {count} {key}");
+        }
+        let wanted = package["dependencies"].as_array().unwrap().iter().filter(|need| !need["path"].is_null());
+        wanted.for_each(|need| assert_ne!(need["req"], "*", "{name}: {} has no version", need["name"]));
+    }
+}
+
 #[test]
 fn identity_versions_are_there_once() {
     let mut versions: BTreeMap<String, Vec<String>> = BTreeMap::new();

@@ -16,7 +16,9 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use levytilt::ErrorKind;
 use levytilt::drift::Formula;
 use levytilt::noise::FAMILIES;
+use levytilt_paper::potential::NeuralPotentialSpec;
 use levytilt_paper::published::{Gradient, Kl, Motion, PaperOptions};
+use levytilt_paper::training::Rule;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -239,9 +241,15 @@ pub struct PaperSettings {
     /// Drift between jumps of method paper: flow or euler [default: flow]
     #[arg(long, value_name = "NAME", help_heading = "Solver", value_parser = named::<Motion>)]
     pub motion: Option<Motion>,
+    /// Values of alpha that method paper tries, separated by commas; the one with the highest ELBO is kept
+    #[arg(long, value_name = "VALUES", help_heading = "Solver", value_delimiter = ',')]
+    pub alpha_grid: Option<Vec<f64>>,
     /// Draws of a Monte Carlo divergence
     #[arg(skip)]
     pub kl_draws: Option<usize>,
+    /// How gradients become steps: rms-prop or adam
+    #[arg(skip)]
+    pub optimiser: Option<Rule>,
     /// Learning rate of the networks
     #[arg(skip)]
     pub learning_rate: Option<f64>,
@@ -251,12 +259,27 @@ pub struct PaperSettings {
     /// Learning rate of the drift's parameters
     #[arg(skip)]
     pub drift_rate: Option<f64>,
+    /// Weight of the penalty on the drift's parameters
+    #[arg(skip)]
+    pub drift_ridge: Option<f64>,
     /// Quantile of the layerwise rescaling, 0 for none
     #[arg(skip)]
     pub rescale: Option<f64>,
     /// Weight of the penalty on the networks' parameters
     #[arg(skip)]
     pub ridge: Option<f64>,
+    /// Reference times of the encoder
+    #[arg(skip)]
+    pub references: Option<usize>,
+    /// Numbers per reference time
+    #[arg(skip)]
+    pub features: Option<usize>,
+    /// Units per layer of the two networks
+    #[arg(skip)]
+    pub units: Option<usize>,
+    /// Layers of the two networks
+    #[arg(skip)]
+    pub layers: Option<usize>,
 }
 
 impl PaperSettings {
@@ -284,8 +307,29 @@ impl PaperSettings {
             rate: within("learning_rate", self.learning_rate, usual.rate, 1.0)?,
             encoder_rate: within("encoder_rate", self.encoder_rate, usual.encoder_rate, 1.0)?,
             drift_rate: within("drift_rate", self.drift_rate, usual.drift_rate, 1.0)?,
+            drift_ridge: within("drift_ridge", self.drift_ridge, usual.drift_ridge, 1e3)?,
+            rule: self.optimiser.unwrap_or(usual.rule),
             rescale: within("rescale", self.rescale, usual.rescale, 1.0)?,
             ridge: within("ridge", self.ridge, usual.ridge, 1e3)?,
+            ..usual
+        })
+    }
+
+    /// Sizes of the networks.
+    ///
+    /// # Errors
+    /// A size of 0.
+    pub fn sizes(&self) -> Result<NeuralPotentialSpec> {
+        let usual = NeuralPotentialSpec::default();
+        let size = |name: &str, given: Option<usize>, usual: usize| match given {
+            Some(0) => Err(bad(format!("[paper] {name} = 0: give at least 1"))),
+            given => Ok(given.unwrap_or(usual)),
+        };
+        Ok(NeuralPotentialSpec {
+            references: size("references", self.references, usual.references)?,
+            features: size("features", self.features, usual.features)?,
+            width: size("units", self.units, usual.width)?,
+            depth: size("layers", self.layers, usual.depth)?,
             ..usual
         })
     }

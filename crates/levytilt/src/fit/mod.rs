@@ -86,8 +86,8 @@ pub struct Estimate {
 pub struct FittedNetwork {
     /// The network, which is the drift of the model.
     pub drift: Neural,
-    /// Its penalty, and the evidence for it.
-    pub regularisation: Regularisation,
+    /// Its penalty, and the evidence for it; nothing where it was learned jointly with the potentials.
+    pub regularisation: Option<Regularisation>,
 }
 
 /// A model fitted to a series.

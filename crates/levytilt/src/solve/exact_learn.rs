@@ -262,6 +262,7 @@ impl Surface for Posterior<'_> {
                 part: self.part,
                 elbo: point.log_evidence,
                 elbo_std_error: 0.0,
+                parts: None,
                 parameters: &self.parameters,
                 values: &self.values(&point.free),
             })

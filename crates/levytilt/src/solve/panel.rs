@@ -436,6 +436,7 @@ impl Surface for Panel<'_> {
             part: false,
             elbo: point.log_evidence,
             elbo_std_error: 0.0,
+            parts: None,
             parameters: &self.parameters,
             values: &values,
         })

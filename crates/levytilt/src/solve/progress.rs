@@ -19,6 +19,8 @@ pub struct Progress<'a> {
     pub elbo: f64,
     /// Its standard error.
     pub elbo_std_error: f64,
+    /// Mean log-likelihood and divergence, whose difference the bound is, where it is computed as such.
+    pub parts: Option<[f64; 2]>,
     /// All parameters, with the values that learning began with.
     pub parameters: &'a [Parameter],
     /// Their values now.
@@ -92,7 +94,8 @@ mod tests {
     use std::{cell::Cell, rc::Rc};
 
     fn step(iteration: usize) -> Progress<'static> {
-        Progress { iteration, most: 9, part: false, elbo: -1.0, elbo_std_error: 0.1, parameters: &[], values: &[] }
+        let (elbo, elbo_std_error, parts) = (-1.0, 0.1, None);
+        Progress { iteration, most: 9, part: false, elbo, elbo_std_error, parts, parameters: &[], values: &[] }
     }
 
     #[test]

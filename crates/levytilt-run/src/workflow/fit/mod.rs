@@ -12,7 +12,7 @@ use levytilt::registry::{OBSERVATION_STD, X0, X0_STD};
 use levytilt::series::Observations;
 use levytilt::solve::{LearnOptions, ParameterPosterior};
 use levytilt_paper::potential::{FrameKind, NeuralPotentialSpec};
-use levytilt_paper::published::{PaperOptions, fit_paper};
+use levytilt_paper::published::{PaperOptions, fit_paper_grid};
 use levytilt_paper::training::{TrainOptions, Trained};
 use levytilt_paper::{NeuralFit, NeuralOptions, fit_neural};
 use std::time::Instant;
@@ -75,8 +75,8 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         Some(Method::Neural) => Some(neural_options(solve)?),
         _ => None,
     };
-    let paper: Option<PaperOptions> = match solve.method {
-        Some(Method::Paper) => Some(settings.paper.options(solve.iterations)?),
+    let paper: Option<(PaperOptions, NeuralPotentialSpec)> = match solve.method {
+        Some(Method::Paper) => Some((settings.paper.options(solve.iterations)?, settings.paper.sizes()?)),
         _ => None,
     };
     let started = Instant::now();
@@ -86,7 +86,10 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         let columns: Vec<&[f64]> = (0..series.dim()).map(|i| series.column(i)).collect();
         let one = |spec: &Spec| match (&neural, &paper) {
             (Some(neural), _) => fit_neural(spec, (&grid, &columns), &options, neural),
-            (_, Some(paper)) => fit_paper(spec, (&grid, &columns), &options, &NeuralPotentialSpec::default(), paper),
+            (_, Some((paper, sizes))) => {
+                let alphas = settings.paper.alpha_grid.as_deref().unwrap_or_default();
+                fit_paper_grid(spec, (&grid, &columns), &options, sizes, paper, alphas)
+            }
             (None, None) => Ok(NeuralFit { fit: fit(spec, &grid, &columns, &options)?, trained: None }),
         };
         let found = match settings.noise() {
@@ -247,18 +250,25 @@ pub(crate) fn settle(settings: &mut Settings) -> Result<()> {
     if method == Method::Paper {
         settle_paper(settings)?;
     } else if settings.paper != PaperSettings::default() {
-        return Err(bad("--kl, --gradient, --motion and [paper] are for --method paper; give that, or leave them out"));
+        return Err(bad(
+            "--kl, --gradient, --motion, --alpha-grid and [paper] are for --method paper; give that, or leave them out",
+        ));
     }
     settings.model.noise.get_or_insert(NoiseName::STABLE);
     let solve = &mut settings.solve;
     if solve.iterations.is_some() && ![Method::Neural, Method::Paper].contains(&method) {
         return Err(bad("--iterations is for --method neural and paper; give one too, or leave --iterations out"));
     }
+    if solve.alongside == Some(false) && method == Method::Paper {
+        return Err(bad(
+            "alongside = false: method paper learns the drift jointly with its networks; leave alongside out",
+        ));
+    }
     if method != Method::Neural {
         let given = [
             (solve.init.is_some(), "--init"),
             (solve.components.is_some(), "--components"),
-            (solve.alongside.is_some(), "--alongside"),
+            (solve.alongside.is_some() && method != Method::Paper, "--alongside"),
         ];
         for (given, flag) in given {
             if given {
@@ -296,15 +306,29 @@ fn settle_paper(settings: &mut Settings) -> Result<()> {
             if settings.model.values.get(TAU).is_none() {
                 settings.model.values.set(TAU, Some(PUBLISHED_TAU));
             }
-            Ok(())
+            check_grid(settings)
         }
     }
+}
+
+/// Refuse a grid of alpha beside alpha itself, or of impossible values.
+fn check_grid(settings: &Settings) -> Result<()> {
+    let Some(alphas) = settings.paper.alpha_grid.as_deref() else { return Ok(()) };
+    if settings.model.values.get(ALPHA).is_some() {
+        return Err(bad("--alpha and --alpha-grid say two things of alpha; leave one out"));
+    }
+    if alphas.is_empty() || alphas.iter().any(|&alpha| alpha.is_nan() || alpha <= 0.0 || alpha >= 2.0) {
+        return Err(bad("--alpha-grid: give numbers between 0 and 2, separated by commas"));
+    }
+    Ok(())
 }
 
 /// The smallest mixing radius of the paper.
 const PUBLISHED_TAU: f64 = 0.01;
 /// Its parameter.
 const TAU: &str = "tau";
+/// The index.
+const ALPHA: &str = "alpha";
 
 /// Mean and standard deviation of the start of every dimension.
 fn starts(fit: &Fit) -> (Vec<f64>, Vec<Option<f64>>) {
@@ -321,6 +345,8 @@ fn starts(fit: &Fit) -> (Vec<f64>, Vec<Option<f64>>) {
 /// A parameter that no settings file can hold.
 fn filled(summary: &Summary, fit: &Fit, settings: &Settings) -> Result<Settings> {
     let mut settings = settings.clone();
+    // Alpha is known by now.
+    settings.paper.alpha_grid = None;
     settings.model.noise = NoiseName::named(summary.noise);
     let (means, stds) = starts(fit);
     if let OneOrMany::Many(names) = &summary.dimension {

@@ -107,12 +107,13 @@ pub struct NetworkRow {
     pub width: usize,
     /// Layers.
     pub depth: usize,
-    /// Strength of its penalty, chosen on held-out transitions; null where no drift at all was the choice.
+    /// Strength of its penalty, chosen on held-out transitions; null where no drift at all was the choice, or where the
+    /// network was learned jointly with the potentials.
     pub regularisation: Option<f64>,
-    /// Gain in held-out log density over no drift.
-    pub held_out_gain: f64,
+    /// Gain in held-out log density over no drift; null where the network was learned jointly with the potentials.
+    pub held_out_gain: Option<f64>,
     /// Its standard error.
-    pub held_out_gain_std_error: f64,
+    pub held_out_gain_std_error: Option<f64>,
 }
 
 impl NetworkRow {
@@ -122,14 +123,18 @@ impl NetworkRow {
         Self {
             width: spec.width,
             depth: spec.depth,
-            regularisation: Some(held.strength).filter(|strength| strength.is_finite()),
-            held_out_gain: held.gain,
-            held_out_gain_std_error: held.std_error,
+            regularisation: held.map(|held| held.strength).filter(|strength| strength.is_finite()),
+            held_out_gain: held.map(|held| held.gain),
+            held_out_gain_std_error: held.map(|held| held.std_error),
         }
     }
 
     fn to_text(&self) -> String {
-        let Self { width, depth, held_out_gain, held_out_gain_std_error, .. } = self;
+        let Self { width, depth, .. } = self;
+        let (Some(held_out_gain), Some(held_out_gain_std_error)) = (self.held_out_gain, self.held_out_gain_std_error)
+        else {
+            return format!("network       width {width}, depth {depth}, learned jointly on the ELBO");
+        };
         let held = match self.regularisation {
             Some(strength) => format!("penalty {strength}"),
             None => "no drift: no held-out gain beyond one standard error".into(),
