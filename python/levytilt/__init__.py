@@ -8,6 +8,7 @@ The engine is that of the program `levytilt`: the same seed gives bit-identical 
 """
 
 from ._backtest import Scores, backtest
+from ._compare import Comparison, compare
 from ._fit import Fit, load
 from ._forecast import Forecast
 from ._levytilt import VERSION as __version__
@@ -19,6 +20,7 @@ from ._scores import crps, energy_score, k_hat, stable_cdf, stable_pdf, tail_crp
 from .forecaster import LevyTiltForecaster
 
 __all__ = [
+    "Comparison",
     "ComputationError",
     "Exact",
     "Fit",
@@ -32,6 +34,7 @@ __all__ = [
     "Simulation",
     "__version__",
     "backtest",
+    "compare",
     "crps",
     "energy_score",
     "exact",

@@ -13,6 +13,7 @@ Start here:
   levytilt demo
   levytilt simulate --theta 3 --mu 1 --alpha 1.5 --scale 2 --observation-std 0.1 --out sim
   levytilt fit sim/data.csv --out run
+  levytilt compare sim/data.csv --noise stable,nig,gaussian --drift ou,none
   levytilt forecast run --horizon 1 --out ahead
   levytilt score ahead later.csv
   levytilt backtest prices.csv --log-returns --out back
@@ -194,10 +195,14 @@ Examples:
 
 /// Below the flags of `doctor`.
 pub const DOCTOR_HELP: &str = "\
-For the machine: cores, vector instructions, free memory. For a data file: spacing and gaps; per column missing values,
-outliers (moves beyond 8 typical ones), Hill's tail index of the largest 5% of the moves (2 or less: infinite variance,
-stable noise; 4 or more: nearly Gaussian), correlation of neighbouring moves (negative: observation noise), and whether
-the values are bimodal. From these it suggests a first fit; the evidence of the fit decides.
+For the machine: cores, vector instructions, free memory. For a data file: spacing and gaps, and what a fit costs in memory
+and, for an optimised build, in time; per column missing values, outliers (moves beyond 8 typical ones), Hill's tail index of
+the largest 5% of the moves (2 or less: infinite variance, stable noise; 4 or more: nearly Gaussian), correlation of
+neighbouring moves (negative: observation noise), and seasons of a day, a week and a year.
+
+The drift is chosen by quick fits: at most 1000 rows, evenly over the record, with no drift, a trend, mean reversion and a
+double well; the one with the most evidence less a penalty per parameter wins, and the others are shown with their distance.
+Positive values are also tried as exponentials, and logarithms suggested where these win by far. It takes some seconds.
 
 Examples:
   levytilt doctor

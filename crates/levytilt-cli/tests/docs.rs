@@ -88,7 +88,7 @@ fn may_be_named(line: &str) -> Result<(), String> {
     understood(line).or_else(|error| if left_out(error.kind()) { Ok(()) } else { Err(format!("{line}\n{error}")) })
 }
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "demo",
     "simulate",
     "fit",
@@ -96,6 +96,7 @@ const COMMANDS: [&str; 14] = [
     "update",
     "score",
     "backtest",
+    "compare",
     "report",
     "reproduce",
     "exact",

@@ -3,6 +3,7 @@
 //! Options come as JSON of keywords, which fill the settings that files and flags fill too.
 
 mod backtest;
+mod compare;
 mod errors;
 mod fit;
 mod forecast;
@@ -21,6 +22,8 @@ use pyo3::prelude::*;
 mod _levytilt {
     #[pymodule_export]
     use super::backtest::Backtest;
+    #[pymodule_export]
+    use super::compare::{Comparison, compare};
     #[pymodule_export]
     use super::errors::{ComputationError, InputError};
     #[pymodule_export]

@@ -1,6 +1,7 @@
 //! Declare the command line; the help texts are meant to be all the manual a user needs.
 
 pub mod backtest;
+pub mod compare;
 pub mod reproduce;
 
 use clap::{Args, Parser, Subcommand};
@@ -12,6 +13,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::args::backtest::{BACKTEST_HELP, BacktestArgs};
+use crate::args::compare::{COMPARE_HELP, CompareArgs};
 use crate::args::reproduce::{REPRODUCE_HELP, ReproduceArgs};
 use crate::help::{COMPLETIONS_HELP, DOCTOR_HELP, INIT_HELP, MAN_HELP, UPDATE_HELP};
 use crate::help::{DEMO_HELP, EXACT_HELP, FIT_HELP, FORECAST_HELP, REPORT_HELP, SCORE_HELP, SIMULATE_HELP, overview};
@@ -32,7 +34,7 @@ pub enum Command {
     #[command(after_help = DEMO_HELP)]
     Demo(DemoArgs),
     /// Simulate a data set with known truth
-    #[command(allow_negative_numbers = true, after_help = SIMULATE_HELP, mut_arg("width", |arg| arg.hide(true)), mut_arg("depth", |arg| arg.hide(true)))]
+    #[command(allow_negative_numbers = true, after_help = SIMULATE_HELP, mut_arg("width", |arg| arg.hide(true)), mut_arg("depth", |arg| arg.hide(true)), mut_arg("clock", |arg| arg.hide(true)), mut_arg("volatility", |arg| arg.hide(true)))]
     Simulate(SimulateArgs),
     /// Infer the parameters and the hidden path of a record
     #[command(allow_negative_numbers = true, after_help = FIT_HELP)]
@@ -49,6 +51,9 @@ pub enum Command {
     /// Backtest models on rolling windows of a record with proper scoring rules
     #[command(after_help = BACKTEST_HELP)]
     Backtest(BacktestArgs),
+    /// Compare models of a record: evidence, residuals and out-of-sample scores in one table
+    #[command(after_help = COMPARE_HELP)]
+    Compare(Box<CompareArgs>),
     /// Render the report of a run again
     #[command(after_help = REPORT_HELP)]
     Report(RenderArgs),
@@ -56,7 +61,7 @@ pub enum Command {
     #[command(after_help = REPRODUCE_HELP)]
     Reproduce(ReproduceArgs),
     /// Exact evidence and posterior of a one-dimensional record, all parameters given
-    #[command(allow_negative_numbers = true, after_help = EXACT_HELP, mut_arg("width", |arg| arg.hide(true)), mut_arg("depth", |arg| arg.hide(true)))]
+    #[command(allow_negative_numbers = true, after_help = EXACT_HELP, mut_arg("width", |arg| arg.hide(true)), mut_arg("depth", |arg| arg.hide(true)), mut_arg("clock", |arg| arg.hide(true)), mut_arg("volatility", |arg| arg.hide(true)))]
     Exact(ExactArgs),
     /// Check this machine and a data file (gaps, outliers, tails) and suggest a first fit
     #[command(after_help = DOCTOR_HELP)]
@@ -196,7 +201,7 @@ pub struct FitArgs {
     /// Mixture components per time in the message of method neural; more than one for sparse data [default: 1]
     #[arg(long, value_name = "M", help_heading = "Solver")]
     pub components: Option<usize>,
-    /// With method neural, learn parameters jointly with the networks, as published, not by sweeps beforehand
+    /// With method neural, learn parameters jointly with the networks, not by sweeps beforehand; method paper always does
     #[arg(long, help_heading = "Solver")]
     pub alongside: bool,
     /// Draw the parameters from their posterior, weighted by exact evidence: one column, exact solver
@@ -365,7 +370,7 @@ pub struct ManArgs {
 /// Flags of `report`.
 #[derive(Debug, Args)]
 pub struct RenderArgs {
-    /// Directory that fit, demo, forecast, score, backtest or reproduce wrote with --out
+    /// Directory that fit, demo, forecast, score, backtest, compare or reproduce wrote with --out
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
     /// The figures alone.
@@ -413,7 +418,7 @@ impl From<PlotFormat> for report::PlotFormat {
 }
 
 /// How much to compute, and on how many threads.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct EffortArgs {
     /// Number of paths [default: 500 for fit, those of the fit for forecast]
     #[arg(long, value_name = "N", help_heading = "Solver")]

@@ -1,6 +1,7 @@
 //! Run the commands: arguments in, what was found on the terminal.
 
 mod backtest;
+mod compare;
 mod demo;
 mod doctor;
 mod exact;
@@ -31,6 +32,7 @@ pub fn run(cli: &Cli) -> Result<()> {
         Command::Update(args) => update::run(args),
         Command::Score(args) => score::run(args),
         Command::Backtest(args) => backtest::run(args),
+        Command::Compare(args) => compare::run(args),
         Command::Reproduce(args) => reproduce::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Report(args) => report::run(args),

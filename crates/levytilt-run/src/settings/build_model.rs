@@ -11,7 +11,7 @@ use levytilt::{ErrorKind, Errors, Start, StateSpace};
 
 use crate::failure::bad;
 use crate::settings::parameters::Section as Table;
-use crate::settings::{Clock, DriftName, DriftSettings, ModelSettings, Named, NoiseName, Settings};
+use crate::settings::{Clock, DriftName, DriftSettings, ModelSettings, Named, NoiseName, Settings, Volatility};
 
 /// A model with the names and values of its parameters, as users write them.
 #[derive(Debug)]
@@ -137,9 +137,15 @@ fn start(model: &ModelSettings) -> Start {
 }
 
 fn check_supported(settings: &Settings, command: &str) -> Result<()> {
-    if settings.model.clock == Some(Clock::Business) {
+    let trading = [
+        (settings.model.clock == Some(Clock::Business), "--clock business"),
+        (settings.model.volatility == Some(Volatility::Recent), "--volatility recent"),
+    ];
+    if let (Some((_, what)), false) = (trading.iter().find(|(asked, _)| *asked), matches!(command, "fit" | "forecast"))
+    {
         return Err(bad(format!(
-            "clock \"business\" is not supported by {command} yet: leave [model] clock out, or set it to \"calendar\""
+            "{what} ([model]) is learned from a record by fit, and not supported by {command}, which goes by the calendar: \
+             leave it out"
         )));
     }
     if settings.drift() == DriftName::NEURAL && !matches!(command, "fit" | "forecast") {

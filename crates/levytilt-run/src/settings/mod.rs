@@ -16,6 +16,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use levytilt::ErrorKind;
 use levytilt::drift::Formula;
 use levytilt::noise::FAMILIES;
+use levytilt::registry::{BROWNIAN, OBSERVATION_STD, X0, X0_STD};
 use levytilt_paper::potential::NeuralPotentialSpec;
 use levytilt_paper::published::{Gradient, Kl, Motion, PaperOptions};
 use levytilt_paper::training::Rule;
@@ -138,6 +139,8 @@ pub struct ModelSettings {
     pub values: Values,
     /// How time runs.
     pub clock: Option<Clock>,
+    /// Which moves tell the size of the next.
+    pub volatility: Option<Volatility>,
 }
 
 /// `[drift]`: values of the parameters of the drift, or the size of a network.
@@ -341,13 +344,23 @@ fn named<T: serde::de::DeserializeOwned>(name: &str) -> std::result::Result<T, S
 }
 
 /// How time runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
-    /// As the times say.
+    /// As the times say
     Calendar,
-    /// Effective step lengths learned by `fit`.
+    /// Trading time: the effective length of hours of the day and of closed-market gaps is learned
     Business,
+}
+
+/// Which moves tell the size of the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Volatility {
+    /// All alike
+    Steady,
+    /// Recent ones more: time runs faster after large moves
+    Recent,
 }
 
 /// What reads a method from a flag.
@@ -506,6 +519,16 @@ impl Settings {
             None => return Err(bad(format!("{name} is not a parameter of any drift or noise"))),
         };
         Ok(())
+    }
+
+    /// Whether the model has a parameter of this name, which may carry a dimension: `theta[NVDA]`.
+    pub fn has(&self, name: &str) -> bool {
+        let plain = name.split('[').next().unwrap_or(name);
+        let of_noise = || self.noise().family().is_some_and(|family| family.parameter(plain).is_some());
+        let of_drift = || self.drift().family().is_some_and(|family| family.parameter(plain).is_some());
+        let of_errors = || self.errors().parameters().iter().any(|entry| entry.name == plain);
+        let of_all = || [OBSERVATION_STD, BROWNIAN, X0, X0_STD].contains(&plain);
+        of_noise() || of_drift() || of_errors() || of_all() || self.formula_names().iter().any(|known| known == plain)
     }
 
     /// Keep the parameters of single dimensions whose name without its dimension passes.

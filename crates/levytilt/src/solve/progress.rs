@@ -2,9 +2,10 @@
 //!
 //! The watcher belongs to the thread that learns, so that no option or result has to carry it.
 
-use super::parameters::Parameter;
+pub use super::parameters::Parameter;
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
 /// Where learning stands after a step.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +34,7 @@ pub type Watcher = Box<dyn FnMut(&Progress) -> ControlFlow<()>>;
 thread_local! {
     static WATCHER: RefCell<Option<Watcher>> = const { RefCell::new(None) };
     static STOPPED: Cell<bool> = const { Cell::new(false) };
-    static SUBJECT: Cell<Option<&'static str>> = const { Cell::new(None) };
+    static SUBJECT: RefCell<Option<Rc<str>>> = const { RefCell::new(None) };
 }
 
 /// Run `work` with `watcher` told of every step that learning takes on this thread.
@@ -48,13 +49,13 @@ pub fn stopped() -> bool {
 }
 
 /// Which of several candidates is being learned on this thread, if there are several.
-pub fn subject() -> Option<&'static str> {
-    SUBJECT.get()
+pub fn subject() -> Option<Rc<str>> {
+    SUBJECT.with_borrow(Clone::clone)
 }
 
 /// Run `work`, which learns the candidate called `name`.
-pub fn about<T>(name: &'static str, work: impl FnOnce() -> T) -> T {
-    let before = SUBJECT.replace(Some(name));
+pub fn about<T>(name: &str, work: impl FnOnce() -> T) -> T {
+    let before = SUBJECT.replace(Some(name.into()));
     let found = work();
     SUBJECT.set(before);
     found
@@ -110,7 +111,7 @@ mod tests {
         assert_eq!((went_on, heard.get()), ([true, false], 2));
         assert!(stopped());
         watched(Box::new(|_| ControlFlow::Continue(())), || assert!(tell(&step(1)) && !stopped()));
-        assert_eq!((about("nig", subject), subject()), (Some("nig"), None));
+        assert_eq!((about("nig", subject).as_deref(), subject()), (Some("nig"), None));
         assert!(tell(&step(5)) && heard.get() == 2);
     }
 }

@@ -28,9 +28,10 @@ use crate::settings::{DriftName, Init, Method, NoiseName, PaperSettings, Setting
 use crate::table::Table;
 use crate::table::time::Calendar;
 use crate::workflow::exact::locate;
-use crate::workflow::filtering::{Filtered, filter};
+use crate::workflow::filtering::{Filtered, filter_at};
 use crate::workflow::fit::bayes::{PosteriorSummary, draw, refuse_early};
 use crate::workflow::fit::summary::{NetworkRow, Summary, parameters, rows};
+use crate::workflow::trading::Trading;
 use crate::workflow::watch::{Segment, noted};
 
 /// What `fit` found, and for which settings.
@@ -53,6 +54,15 @@ pub struct Outcome {
     pub filtered: Option<Filtered>,
     /// The steps of learning.
     pub trace: Vec<Segment>,
+    /// The trading time of every row, if the model moves in it.
+    pub trading: Option<Trading>,
+}
+
+impl Outcome {
+    /// The times of the rows of `table` as the model sees them.
+    pub fn model_times<'a>(&'a self, table: &'a Table) -> &'a [f64] {
+        self.trading.as_ref().map_or(&table.times, |trading| &trading.times)
+    }
 }
 
 /// Fit the columns of `table`; `heed` sees how it goes, and may ask for an end.
@@ -80,8 +90,10 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         _ => None,
     };
     let started = Instant::now();
+    let mut trading = Trading::of(&settings, table)?;
+    let times = trading.as_ref().map_or(&table.times, |trading| &trading.times);
     let compute = || {
-        let series = Observations::new(table.times.clone(), table.columns.clone(), table.names.clone())?;
+        let series = Observations::new(times.clone(), table.columns.clone(), table.names.clone())?;
         let grid = latent_times(&settings, series.times())?;
         let columns: Vec<&[f64]> = (0..series.dim()).map(|i| series.column(i)).collect();
         let one = |spec: &Spec| match (&neural, &paper) {
@@ -106,8 +118,11 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         Ok((found, drawn))
     };
     let (result, trace) = noted(heed, compute);
-    let (AnyNoise { fit: NeuralFit { fit, trained }, family, candidates }, drawn) =
+    let (AnyNoise { fit: NeuralFit { mut fit, trained }, family, candidates }, drawn) =
         result.map_err(|error| locate(error, table))?;
+    if let Some(trading) = &mut trading {
+        trading.back(&mut fit, &table.times);
+    }
     let (x0_mean, x0_std) = starts(&fit);
     let mut summary = Summary {
         elbo: fit.summary.elbo,
@@ -147,21 +162,28 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         estimates: fit.parameters.clone(),
     };
     let model = filled(&summary, &fit, &settings)?;
-    let filtered = filtered(&model, &fit, table, &mut summary);
+    let filtered = filtered(&model, &fit, (table, trading.as_ref()), &mut summary);
     let state = State {
-        filter: filtered.as_ref().map(|found| found.record.clone()),
+        // A filter goes on by the calendar.
+        filter: filtered.as_ref().filter(|_| trading.is_none()).map(|found| found.record.clone()),
+        trading: trading.as_ref().map(|trading| trading.record.clone()),
         ..state((&fit, drawn.as_ref()), table, options.seed)
     };
-    Ok(Outcome { summary, fit, drawn, trained, settings, model, state, filtered, trace })
+    Ok(Outcome { summary, fit, drawn, trained, settings, model, state, filtered, trace, trading })
 }
 
 /// Filter the record with the model found, and add what the residuals say to `summary`.
-fn filtered(model: &Settings, fit: &Fit, table: &Table, summary: &mut Summary) -> Option<Filtered> {
+fn filtered(
+    model: &Settings,
+    fit: &Fit,
+    (table, trading): (&Table, Option<&Trading>),
+    summary: &mut Summary,
+) -> Option<Filtered> {
     let network = fit.network.as_ref().map(|network| network.drift.clone());
     if table.names.len() > 1 && (network.is_some() || model.drift().family().is_none_or(|drift| drift.coupled)) {
         return None;
     }
-    match filter(model, network, table) {
+    match filter_at(model, network, table, trading.map_or(&table.times, |trading| &trading.times)) {
         Ok(found) => {
             summary.warnings.extend(found.warnings(&table.names));
             summary.residuals = Some(OneOrMany::new(found.residuals.clone()));
@@ -387,6 +409,7 @@ fn state((fit, drawn): (&Fit, Option<&ParameterPosterior>), table: &Table, seed:
         seed,
         learned: Some(LearnedParameters::new(fit, drawn)),
         filter: None,
+        trading: None,
         history: Some(History::new(table)),
     }
 }

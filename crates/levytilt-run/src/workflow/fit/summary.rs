@@ -15,6 +15,7 @@ use crate::settings::DriftName;
 use crate::settings::name_of;
 use crate::table::time::Calendar;
 use crate::workflow::fit::bayes::PosteriorSummary;
+use crate::workflow::ranking::{Rated, lines, rank};
 
 /// The content of summary.json. A figure that does not exist is null.
 #[derive(Debug, Clone, Serialize)]
@@ -151,40 +152,32 @@ impl NetworkRow {
 pub struct CandidateRow {
     /// The family.
     pub noise: &'static str,
-    /// Its log evidence; null if it could not be fitted.
-    pub log_evidence: Option<f64>,
-    /// Its standard error.
-    pub log_evidence_std_error: Option<f64>,
-    /// Parameters learned.
-    pub learned: Option<usize>,
-    /// ½ ln(observations) per parameter learned.
-    pub penalty: Option<f64>,
-    /// Log evidence less the penalty; what decides.
-    pub score: Option<f64>,
-    /// Whether its fit was stopped, or never begun; left out where it was finished.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub unfinished: bool,
-    /// Why it could not be fitted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
+    /// How it was rated.
+    #[serde(flatten)]
+    pub rated: Rated,
 }
 
-/// The comparison of families for summary.json.
+impl AsRef<Rated> for CandidateRow {
+    fn as_ref(&self) -> &Rated {
+        &self.rated
+    }
+}
+
+impl AsMut<Rated> for CandidateRow {
+    fn as_mut(&mut self) -> &mut Rated {
+        &mut self.rated
+    }
+}
+
+/// The comparison of families for summary.json, best first.
 pub fn rows(candidates: &[Candidate]) -> Vec<CandidateRow> {
-    let row = |candidate: &Candidate| {
-        let rating = candidate.outcome.as_ref().ok();
-        CandidateRow {
-            noise: candidate.family.name,
-            log_evidence: rating.map(|r| r.log_evidence),
-            log_evidence_std_error: rating.map(|r| r.std_error),
-            learned: rating.map(|r| r.learned),
-            penalty: rating.map(|r| r.log_evidence - r.score),
-            score: rating.map(|r| r.score),
-            unfinished: candidate.unfinished,
-            error: candidate.outcome.as_ref().err().cloned(),
-        }
+    let row = |candidate: &Candidate| CandidateRow {
+        noise: candidate.family.name,
+        rated: Rated::new(candidate.outcome.clone(), candidate.unfinished),
     };
-    candidates.iter().map(row).collect()
+    let mut rows: Vec<CandidateRow> = candidates.iter().map(row).collect();
+    rank(&mut rows);
+    rows
 }
 
 /// The comparison of families for a terminal.
@@ -192,21 +185,8 @@ fn candidate_lines(rows: &[CandidateRow]) -> Vec<String> {
     if rows.is_empty() {
         return Vec::new();
     }
-    let best = rows.iter().find_map(|row| row.score).unwrap_or(f64::NAN);
-    let line = |row: &CandidateRow| {
-        let found = match (row.log_evidence, row.penalty, row.score) {
-            (Some(evidence), Some(penalty), Some(score)) => {
-                format!("{evidence:>12.1}  {penalty:>7.1}  {score:>9.1}  {:>6.1}", best - score)
-            }
-            _ => row.error.clone().unwrap_or_default(),
-        };
-        format!("{:13} {:17}  {found}", "", row.noise)
-    };
-    let head = format!(
-        "{:13} {:17}  {:>12}  {:>7}  {:>9}  {:>6}",
-        "noise", "family", "log evidence", "penalty", "result", "behind"
-    );
-    std::iter::once(head).chain(rows.iter().map(line)).collect()
+    let table = lines("family", rows.iter().map(|row| (row.noise, &row.rated)));
+    table.into_iter().enumerate().map(|(k, line)| format!("{:13} {line}", if k == 0 { "noise" } else { "" })).collect()
 }
 
 /// The estimates as the object `parameters` of summary.json.
