@@ -67,7 +67,10 @@ pub fn run(request: Request) -> Result<PanelSummary> {
         return Err(bad("--panel: give the column that names the series"));
     };
     shares(&settings)?;
+    let errors = settings.data.error_column.as_deref();
+    let with_errors = |one: Series| Series { table: one.table.and_then(|table| table.with_errors(errors)), ..one };
     let series = read_panel(&source, &column, &settings.data.chosen(), &settings.data.format())?;
+    let series: Vec<Series> = series.into_iter().map(with_errors).collect();
     let threads = settings.solve.threads.take();
     let panel = Panel { directories: directories(&series), series, settings, out };
     let (rows, shared) = with_threads(threads, || panel.fit_all(quiet))??;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::bad;
 use crate::settings::build_model::{latent_times, open_model};
-use crate::settings::{DriftName, NoiseName, Settings, season};
+use crate::settings::{Clock, DriftName, NoiseName, Settings, Volatility, season};
 use crate::table::Table;
 use crate::workflow::fit::settle;
 
@@ -120,6 +120,9 @@ fn check(settings: &Settings, tables: &[&Table]) -> Result<()> {
     }
     if settings.drift() == DriftName::NEURAL {
         return wrong("--drift neural".into(), "choose another drift");
+    }
+    if settings.model.clock == Some(Clock::Business) || settings.model.volatility == Some(Volatility::Recent) {
+        return wrong("--clock business or --volatility recent".into(), "leave that out");
     }
     if settings.data.error_column.is_some() {
         return wrong("--error-column".into(), "leave that out");
