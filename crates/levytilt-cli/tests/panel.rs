@@ -64,7 +64,7 @@ fn identity_what_is_shared_is_held_in_every_series_and_a_panel_resumes() {
     assert_eq!(one["parameters"]["alpha"]["estimate"], shared[0]["estimate"]);
     assert!(one["parameters"]["alpha"]["fixed"] == true && one["parameters"]["scale"]["fixed"] == false);
     // The settings of a series repeat its fit.
-    at.ok("fit made1/data.csv --config panel/series/pump_1/settings.toml --column value --quiet --out again");
+    at.ok("fit made1/data.csv --config panel/series/pump_1/settings.toml --time-column time --quiet --out again");
     assert_eq!(at.json("again/summary.json")["log_evidence"], one["log_evidence"]);
     // As if killed after two lines, the second of them cut off.
     let (whole, table) = (journal(&at, "panel"), at.read("panel/panel.csv"));

@@ -104,7 +104,12 @@ impl Panel {
             }
         }
         if shared.is_none() && self.settings.data.share.is_some() {
-            let found = self.learn(quiet)?;
+            // A refusal is put right by other settings, which a journal without results must not stand against.
+            let found = self.learn(quiet).inspect_err(|_| {
+                if rows.is_empty() {
+                    drop(std::fs::remove_file(self.out.join(JOURNAL)));
+                }
+            })?;
             journal.append(&Line::Shared(found.clone()))?;
             shared = Some(found);
         }
