@@ -206,7 +206,9 @@ fn commands_of_the_page_on_panels() {
 
 #[test]
 fn commands_of_the_guide() {
-    ["install", "reading", "data", "forecasting", "live"].iter().for_each(|page| run_page(&format!("docs/{page}.md")));
+    ["install", "reading", "data", "forecasting", "live", "recipes"]
+        .iter()
+        .for_each(|page| run_page(&format!("docs/{page}.md")));
 }
 
 #[test]
@@ -233,6 +235,7 @@ fn every_page_with_commands_is_run() {
         "reading.md",
         "data.md",
         "forecasting.md",
+        "recipes.md",
         "live.md",
         "panels.md",
         "greenland.md",

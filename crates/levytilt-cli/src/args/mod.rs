@@ -7,7 +7,9 @@ pub mod reproduce;
 use clap::{Args, Parser, Subcommand};
 use levytilt_run::failure::bad;
 use levytilt_run::report;
-use levytilt_run::settings::{DataSettings, DriftSettings, GridSettings, Init, Method, ModelSettings, Named, Settings};
+use levytilt_run::settings::{
+    DataSettings, DriftSettings, GridSettings, Init, KeepPaths, Method, ModelSettings, Named, Settings,
+};
 use levytilt_run::settings::{PaperSettings, SimulateSettings, SolveSettings, method_parser, parse_parameter};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -219,6 +221,9 @@ pub struct FitArgs {
     /// Parameters that all series of --panel share, separated by commas; with ~ after a name, partially pooled
     #[arg(long, value_name = "NAMES", help_heading = "Data", value_delimiter = ',')]
     pub share: Option<Vec<String>>,
+    /// Paths written to paths.npz: a number, or all [default: as many as 50 MB hold]
+    #[arg(long, value_name = "N", help_heading = "Solver")]
+    pub keep_paths: Option<KeepPaths>,
     /// Choices of method paper.
     #[command(flatten)]
     pub paper: PaperSettings,
@@ -488,6 +493,7 @@ impl FitArgs {
             bayes: self.bayes.then_some(true),
             draws: self.draws,
             jump_above: self.jump_above,
+            keep_paths: self.keep_paths,
             paths,
             threads,
             ..self.solve.clone()

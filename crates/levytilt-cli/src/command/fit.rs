@@ -43,7 +43,8 @@ pub fn run(args: &FitArgs) -> Result<()> {
 fn run_general(args: &FitArgs, model: GeneralSettings) -> Result<()> {
     let request =
         general::Request { source: args.record.source.clone(), model, flags: args.settings(), out: args.out.clone() };
-    let summary = general::run(request)?;
+    let show = !args.report.wordless();
+    let summary = general::run(request, || terminal(show))?;
     if args.report.json {
         say(&finite::json(&summary)?);
     } else if !args.report.quiet {
@@ -65,8 +66,12 @@ fn tell(summary: &Summary, dir: Option<&Path>, how: &ReportArgs) -> Result<()> {
         say(&summary.to_text());
         if let Some(dir) = dir {
             let dir = dir.display();
+            let paths = match summary.paths_written < summary.paths {
+                true => format!("paths.npz ({} of {} paths)", summary.paths_written, summary.paths),
+                false => "paths.npz".into(),
+            };
             say(&format!(
-                "written       {dir}: summary.json, posterior.csv, jumps.csv, paths.npz, settings.toml, model.toml"
+                "written       {dir}: summary.json, posterior.csv, jumps.csv, {paths}, settings.toml, model.toml"
             ));
             say(&format!("open          {dir}/report.html"));
             say(&format!("next          levytilt forecast {dir} --horizon H"));

@@ -24,7 +24,7 @@ use crate::failure::bad;
 use crate::one_or_many::OneOrMany;
 use crate::settings::build_model::{latent_times, open_model};
 use crate::settings::season;
-use crate::settings::{DriftName, Init, Method, NoiseName, PaperSettings, Settings, SolveSettings};
+use crate::settings::{DriftName, Init, Method, NoiseName, PaperSettings, Settings, SolveSettings, kept};
 use crate::table::Table;
 use crate::table::time::Calendar;
 use crate::workflow::exact::locate;
@@ -132,6 +132,7 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         effective_sample_size: fit.summary.effective_sample_size,
         k_hat: Some(fit.summary.k_hat).filter(|k| k.is_finite()),
         paths: options.paths,
+        paths_written: kept(settings.solve.keep_paths, options.paths, fit.times.len() * fit.paths.dim()),
         steps: fit.times.len() - 1,
         observations: fit.observations,
         jumps: fit.jumps.iter().flatten().filter(|jump| jump.probability >= 0.5).count(),
