@@ -49,7 +49,7 @@ def test_shared_and_pooled_parameters(frame, model):
 
 def test_predictions_have_the_shape_of_nixtla(frame, model):
     panel = lt.fit_panel(frame, model=model, paths=50, progress=False)
-    found = panel.predict("3D", levels=[80, 95])
+    found = panel.predict(at=pd.date_range("2024-02-10", periods=3, freq="D"), levels=[80, 95])
     assert list(found.columns) == [
         "unique_id", "ds", "levytilt", "levytilt-lo-80", "levytilt-hi-80", "levytilt-lo-95", "levytilt-hi-95",
     ]  # fmt: skip
