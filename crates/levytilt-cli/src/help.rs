@@ -107,6 +107,12 @@ gain[wind]*wind. Between rows they keep their value, or with --between linear go
 --size '1 + s*abs(x)' multiplies the noise by a formula of the state, taken at the start of every step; its names are
 parameters as in a drift.
 
+--panel unique_id fits every series of a long table: rows belong to the series that this column names. --share alpha,scale
+learns these parameters from all series together, on the sum of their log evidences with each series' other parameters
+integrated out; --share alpha~ lets them differ, around a mean and with a spread that are learned. Writes panel.csv (a row
+per series), index.html and a run directory per series below DIR/series; a series that fails is listed and the others
+are kept. The same command resumes where it was stopped.
+
 --drift neural learns the drift as a network of --depth layers of --width units. Its regularisation is chosen on
 held-out stretches of time; the drift stays zero unless the held-out gain exceeds one standard error.
 
@@ -135,6 +141,7 @@ With --out writes
 
 Examples:
   levytilt fit data.csv --out run
+  levytilt fit long.csv --panel unique_id --time-column ds --column y --share alpha --out panel
   levytilt fit data.csv --drift double-well --noise stable --alpha 1.7 --seed 2 --paths 1000 --out run
   levytilt fit prices.csv --columns NVDA,AMD --drift linear --set 'slope[NVDA,AMD]=0' --out run
   levytilt fit river.csv --column level --inputs rain --out run

@@ -113,6 +113,12 @@ pub struct DataSettings {
     /// Decimal mark: point or comma [default: recognised]
     #[arg(long, value_name = "NAME", help_heading = "Data")]
     pub decimal: Option<Decimal>,
+    /// Column of a long table that says which series a row belongs to: fit
+    #[arg(skip)]
+    pub panel: Option<String>,
+    /// Parameters that the series of a long table share; with ~ after the name they are partially pooled
+    #[arg(skip)]
+    pub share: Option<Vec<String>>,
 }
 
 impl DataSettings {

@@ -68,6 +68,7 @@ impl Outcome {
 
 /// Fit the columns of `table`; `heed` sees how it goes, and may ask for an end.
 pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<Outcome> {
+    refuse_panel(&settings)?;
     settle(&mut settings)?;
     season::settle(&mut settings.drift, &table.calendar)?;
     refuse_early(&settings, &table.names)?;
@@ -262,8 +263,19 @@ fn networks_of(solve: &SolveSettings) -> Result<Option<Trained>> {
     }
 }
 
+/// A long table has a command path of its own.
+fn refuse_panel(settings: &Settings) -> Result<()> {
+    match (&settings.data.panel, &settings.data.share) {
+        (None, None) => Ok(()),
+        (None, Some(_)) => Err(bad("--share is for --panel COLUMN; give that too, or leave --share out")),
+        (Some(column), _) => {
+            Err(bad(format!("--panel {column} is for `levytilt fit` with --out DIR; in Python use fit_panel")))
+        }
+    }
+}
+
 /// Write defaults into the settings, so that what is saved is what was computed, and refuse what cannot be done.
-fn settle(settings: &mut Settings) -> Result<()> {
+pub(crate) fn settle(settings: &mut Settings) -> Result<()> {
     settings.model.drift.get_or_insert(DriftName::OU);
     let method = *settings.solve.method.get_or_insert(Method::Auto);
     if method == Method::Paper {
