@@ -38,6 +38,6 @@ fn statistics_the_size_is_learned_and_used() {
         let paths = forecast(&truth.model().unwrap(), (&[x], &[1.0]), &[1e-3], &look).unwrap();
         paths.marginal(0, 0, &[0.25, 0.75]).quantiles
     };
-    let [far, near] = [9.0, 0.0].map(|x| ahead(x)).map(|q| q[1] - q[0]);
+    let [far, near] = [9.0, 0.0].map(ahead).map(|q| q[1] - q[0]);
     assert!((far / near / 10.0 - 1.0).abs() < 0.15, "{far} {near}");
 }
