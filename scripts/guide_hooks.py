@@ -1,4 +1,8 @@
-"""Put the program's own help into the page of commands: `<!-- help fit -->` becomes the output of `levytilt fit --help`."""
+"""What the guide takes from elsewhere: the program's own help, and the list of pages that nobody has to keep.
+
+`<!-- help fit -->` becomes the output of `levytilt fit --help`. The section Validation lists every page of docs/validation; a
+page of docs that the navigation in mkdocs.yml does not name comes under "More".
+"""
 
 import os
 import re
@@ -20,6 +24,26 @@ def program() -> str:
     if not found:
         raise PluginError("no program for the page of commands: run `cargo build -p levytilt-cli`, or set LEVYTILT_PROGRAM")
     return str(Path(found).resolve())
+
+
+def named(nav: list) -> set[str]:
+    """Every page that a navigation names."""
+    inner = [value for entry in nav for value in (entry.values() if isinstance(entry, dict) else [entry])]
+    return {page for value in inner for page in (named(value) if isinstance(value, list) else [value])}
+
+
+def on_config(config):
+    docs = Path(config.docs_dir)
+    measured = [f"validation/{page.name}" for page in sorted(docs.glob("validation/*.md"))]
+    for section in config.nav:
+        for entry in next(iter(section.values())) if isinstance(next(iter(section.values())), list) else []:
+            if isinstance(entry, dict) and "Validation" in entry:
+                entry["Validation"] = measured
+    pages = [page.relative_to(docs).as_posix() for page in [*docs.glob("*.md"), *docs.glob("gallery/*.md")]]
+    more = sorted(set(pages) - named(config.nav))
+    if more:
+        config.nav.append({"More": more})
+    return config
 
 
 def on_page_markdown(markdown: str, *, page, config, files) -> str:

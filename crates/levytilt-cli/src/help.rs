@@ -102,6 +102,12 @@ family with its own parameters, named theta[a], alpha[b] and so on. A flag such 
 parameter, learned unless given: --set k=1, or [parameters] in the settings file, which takes guesses and bounds too.
 --season 24h,7d adds Fourier terms of these periods to the drift of one column.
 
+--panel unique_id fits every series of a long table: rows belong to the series that this column names. --share alpha,scale
+learns these parameters from all series together, on the sum of their log evidences with each series' other parameters
+integrated out; --share alpha~ lets them differ, around a mean and with a spread that are learned. Writes panel.csv (a row
+per series), index.html and a run directory per series below DIR/series; a series that fails is listed and the others
+are kept. The same command resumes where it was stopped.
+
 --drift neural learns the drift as a network of --depth layers of --width units. Its regularisation is chosen on
 held-out stretches of time; the drift stays zero unless the held-out gain exceeds one standard error.
 
@@ -130,6 +136,7 @@ With --out writes
 
 Examples:
   levytilt fit data.csv --out run
+  levytilt fit long.csv --panel unique_id --time-column ds --column y --share alpha --out panel
   levytilt fit data.csv --drift double-well --noise stable --alpha 1.7 --seed 2 --paths 1000 --out run
   levytilt fit prices.csv --columns NVDA,AMD --drift linear --set 'slope[NVDA,AMD]=0' --out run
   levytilt fit prices.csv.gz --column close --drift none --noise student --json";

@@ -7,7 +7,9 @@ pub mod reproduce;
 use clap::{Args, Parser, Subcommand};
 use levytilt_run::failure::bad;
 use levytilt_run::report;
-use levytilt_run::settings::{DataSettings, DriftSettings, GridSettings, Init, Method, ModelSettings, Named, Settings};
+use levytilt_run::settings::{
+    DataSettings, DriftSettings, GridSettings, Init, KeepPaths, Method, ModelSettings, Named, Settings,
+};
 use levytilt_run::settings::{PaperSettings, SimulateSettings, SolveSettings, method_parser, parse_parameter};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -213,6 +215,15 @@ pub struct FitArgs {
     /// List moves between observations larger than X, beyond the drift, as jumps [default: the noise model's own jumps]
     #[arg(long, value_name = "X", help_heading = "Data")]
     pub jump_above: Option<f64>,
+    /// Fit every series of a long table, in which this column names the series of each row; needs --out
+    #[arg(long, value_name = "COLUMN", help_heading = "Data")]
+    pub panel: Option<String>,
+    /// Parameters that all series of --panel share, separated by commas; with ~ after a name, partially pooled
+    #[arg(long, value_name = "NAMES", help_heading = "Data", value_delimiter = ',')]
+    pub share: Option<Vec<String>>,
+    /// Paths written to paths.npz: a number, or all [default: as many as 50 MB hold]
+    #[arg(long, value_name = "N", help_heading = "Solver")]
+    pub keep_paths: Option<KeepPaths>,
     /// Choices of method paper.
     #[command(flatten)]
     pub paper: PaperSettings,
@@ -482,10 +493,13 @@ impl FitArgs {
             bayes: self.bayes.then_some(true),
             draws: self.draws,
             jump_above: self.jump_above,
+            keep_paths: self.keep_paths,
             paths,
             threads,
             ..self.solve.clone()
         };
-        Settings { solve, paper: self.paper.clone(), ..self.record.settings() }
+        let settings = self.record.settings();
+        let data = DataSettings { panel: self.panel.clone(), share: self.share.clone(), ..settings.data };
+        Settings { solve, paper: self.paper.clone(), data, ..settings }
     }
 }

@@ -3,6 +3,7 @@
 pub mod build_model;
 mod drift_name;
 pub mod init;
+mod keep_paths;
 pub mod keywords;
 mod name;
 mod named;
@@ -32,6 +33,7 @@ use crate::table::separator::Separator;
 use crate::table::time::Length;
 
 pub use drift_name::DriftName;
+pub use keep_paths::{KeepPaths, kept};
 pub use levytilt::solve::Method;
 pub use name::name_of;
 pub use named::Named;
@@ -99,6 +101,12 @@ pub struct DataSettings {
     /// Decimal mark: point or comma [default: recognised]
     #[arg(long, value_name = "NAME", help_heading = "Data")]
     pub decimal: Option<Decimal>,
+    /// Column of a long table that says which series a row belongs to: fit
+    #[arg(skip)]
+    pub panel: Option<String>,
+    /// Parameters that the series of a long table share; with ~ after the name they are partially pooled
+    #[arg(skip)]
+    pub share: Option<Vec<String>>,
 }
 
 impl DataSettings {
@@ -213,6 +221,9 @@ pub struct SolveSettings {
     /// Size from which a move counts as a jump, in the unit of the data
     #[arg(skip)]
     pub jump_above: Option<f64>,
+    /// Paths written to paths.npz: a number, or all
+    #[arg(skip)]
+    pub keep_paths: Option<KeepPaths>,
     /// Posterior paths of `fit`
     #[arg(skip)]
     pub paths: Option<usize>,

@@ -5,7 +5,7 @@ use super::find::{Found, join};
 use super::judge::Judgement;
 use super::start::{Beginning, begin};
 use super::{Estimate, Fit, FitOptions, Solved, Spec};
-use crate::exact::follow::{Answer, Follower, answer};
+use crate::exact::follow::{Answer, Follower, Memory, answer};
 use crate::exact::problem::Problem;
 use crate::exact::sample::sample;
 use crate::posterior::{Evidence, Marginal, Paths, WeightSummary, marginals};
@@ -119,18 +119,20 @@ fn given(model: crate::StateSpace, parameters: Vec<Parameter>) -> ExactLearned {
         shift: Vec::new(),
         iterations: 0,
         warnings: Vec::new(),
+        memory: Memory::default(),
     }
 }
 
 /// Marginals and paths at the parameters found.
 fn solve(
-    learned: ExactLearned,
+    mut learned: ExactLearned,
     (grid, values): (&TimeGrid, &[f64]),
     options: &FitOptions,
     seed: u64,
 ) -> Result<Attempt> {
+    let memory = std::mem::take(&mut learned.memory);
     let problem = Problem::new(&learned.model, grid, values)?;
-    let solved = match answer(&problem, &options.quantiles) {
+    let solved = match answer(&problem, &options.quantiles, memory) {
         Ok(solved) => solved,
         Err(error) => return Ok(Err(Some(error.to_string()))),
     };
@@ -169,7 +171,8 @@ fn exact_marginals(drawn: Vec<Marginal>, solved: &Answer) -> Vec<Marginal> {
 }
 
 fn as_found(learned: ExactLearned, why: String) -> Found {
-    let ExactLearned { model, parameters, std_errors, data_shares, covariance, shift, iterations, warnings } = learned;
+    let ExactLearned { model, parameters, std_errors, data_shares, covariance, shift, iterations, warnings, .. } =
+        learned;
     let judged = std_errors.iter().zip(&data_shares);
     let estimate = |(p, (&error, &share)): (&Parameter, (&f64, &f64))| Estimate {
         name: p.name.clone(),

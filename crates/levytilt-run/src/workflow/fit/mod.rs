@@ -24,7 +24,7 @@ use crate::failure::bad;
 use crate::one_or_many::OneOrMany;
 use crate::settings::build_model::{latent_times, open_model};
 use crate::settings::season;
-use crate::settings::{DriftName, Init, Method, NoiseName, PaperSettings, Settings, SolveSettings};
+use crate::settings::{DriftName, Init, Method, NoiseName, PaperSettings, Settings, SolveSettings, kept};
 use crate::table::Table;
 use crate::table::time::Calendar;
 use crate::workflow::exact::locate;
@@ -67,6 +67,7 @@ impl Outcome {
 
 /// Fit the columns of `table`; `heed` sees how it goes, and may ask for an end.
 pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<Outcome> {
+    refuse_panel(&settings)?;
     settle(&mut settings)?;
     season::settle(&mut settings.drift, &table.calendar)?;
     refuse_early(&settings, &table.names)?;
@@ -131,6 +132,7 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         effective_sample_size: fit.summary.effective_sample_size,
         k_hat: Some(fit.summary.k_hat).filter(|k| k.is_finite()),
         paths: options.paths,
+        paths_written: kept(settings.solve.keep_paths, options.paths, fit.times.len() * fit.paths.dim()),
         steps: fit.times.len() - 1,
         observations: fit.observations,
         jumps: fit.jumps.iter().flatten().filter(|jump| jump.probability >= 0.5).count(),
@@ -253,8 +255,19 @@ fn networks_of(solve: &SolveSettings) -> Result<Option<Trained>> {
     }
 }
 
+/// A long table has a command path of its own.
+fn refuse_panel(settings: &Settings) -> Result<()> {
+    match (&settings.data.panel, &settings.data.share) {
+        (None, None) => Ok(()),
+        (None, Some(_)) => Err(bad("--share is for --panel COLUMN; give that too, or leave --share out")),
+        (Some(column), _) => {
+            Err(bad(format!("--panel {column} is for `levytilt fit` with --out DIR; in Python use fit_panel")))
+        }
+    }
+}
+
 /// Write defaults into the settings, so that what is saved is what was computed, and refuse what cannot be done.
-fn settle(settings: &mut Settings) -> Result<()> {
+pub(crate) fn settle(settings: &mut Settings) -> Result<()> {
     settings.model.drift.get_or_insert(DriftName::OU);
     let method = *settings.solve.method.get_or_insert(Method::Auto);
     if method == Method::Paper {

@@ -11,8 +11,7 @@ use crate::directory::npz::{self, Array};
 use crate::failure::quoted;
 use crate::number::figure;
 use crate::one_or_many::OneOrMany;
-use crate::settings::DriftName;
-use crate::settings::name_of;
+use crate::settings::{DriftName, KeepPaths, kept, name_of};
 use crate::table::time::Calendar;
 use crate::workflow::fit::bayes::PosteriorSummary;
 use crate::workflow::ranking::{Rated, lines, rank};
@@ -34,6 +33,8 @@ pub struct Summary {
     pub k_hat: Option<f64>,
     /// Posterior paths.
     pub paths: usize,
+    /// How many of them paths.npz holds.
+    pub paths_written: usize,
     /// Latent steps.
     pub steps: usize,
     /// Observed values, without the missing ones.
@@ -288,13 +289,19 @@ pub fn write_jumps(out: &mut dyn Write, fit: &Fit, calendar: &Calendar, names: &
     Ok(csv.flush()?)
 }
 
-/// Write paths.npz: times, paths (path, time, dimension), weights.
-pub fn write_paths(out: &mut dyn Write, fit: &Fit) -> Result<()> {
-    let (count, times, dim) = (fit.paths.len(), fit.paths.times(), fit.paths.dim());
+/// Write paths.npz: times, paths (path, time, dimension), weights; of the first paths, as many as `keep` says.
+pub fn write_paths(out: &mut dyn Write, fit: &Fit, keep: Option<KeepPaths>) -> Result<()> {
+    let (times, dim) = (fit.paths.times(), fit.paths.dim());
+    let count = kept(keep, fit.paths.len(), times * dim);
+    let total: f64 = fit.weights[..count].iter().sum();
+    let weights = match count == fit.weights.len() || total == 0.0 {
+        true => fit.weights[..count].to_vec(),
+        false => fit.weights[..count].iter().map(|weight| weight / total).collect(),
+    };
     let mut states = vec![0.0; count * times * dim];
     for j in 0..times {
         for i in 0..dim {
-            for (path, x) in fit.paths.column(i, j).enumerate() {
+            for (path, x) in fit.paths.column(i, j).take(count).enumerate() {
                 states[(path * times + j) * dim + i] = x;
             }
         }
@@ -304,7 +311,7 @@ pub fn write_paths(out: &mut dyn Write, fit: &Fit) -> Result<()> {
         &[
             Array { name: "times", shape: vec![times], values: fit.times.clone() },
             Array { name: "paths", shape: vec![count, times, dim], values: states },
-            Array { name: "weights", shape: vec![count], values: fit.weights.clone() },
+            Array { name: "weights", shape: vec![count], values: weights },
         ],
     )
 }
