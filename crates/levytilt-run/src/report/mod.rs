@@ -10,6 +10,7 @@ mod escape;
 mod fan;
 pub mod figure;
 mod files;
+mod finding;
 mod fit_page;
 mod font;
 mod forecast_page;
