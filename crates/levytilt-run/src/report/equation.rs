@@ -24,7 +24,7 @@ impl Equation {
     pub fn html(&self) -> String {
         let equation = match Formula::parse(&self.formula) {
             Ok(formula) if self.noise.is_some() => format!(
-                "<math display=\"block\"><mi>d</mi><mi>x</mi><mo>=</mo><mo>(</mo><mrow>{}</mrow><mo>)</mo><mi>d</mi><mi>t</mi>\
+                "<math display=\"block\"><mi>d</mi><mi>x</mi><mo>=</mo><mo stretchy=\"false\">(</mo><mrow>{}</mrow><mo stretchy=\"false\">)</mo><mi>d</mi><mi>t</mi>\
                  <mo>+</mo><mi>d</mi><mi>L</mi><mtext> ({})</mtext></math>",
                 formula.mathml(0),
                 escape(self.noise.as_deref().unwrap_or_default())
