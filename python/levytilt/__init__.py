@@ -8,16 +8,19 @@ The engine is that of the program `levytilt`: the same seed gives bit-identical 
 """
 
 from ._backtest import Scores, backtest
+from ._compare import Comparison, compare
 from ._fit import Fit, load
 from ._forecast import Forecast
 from ._levytilt import VERSION as __version__
 from ._levytilt import ComputationError, InputError
 from ._model import FitWarning, Model
 from ._once import Exact, Simulation, exact, simulate
+from ._panel import PanelFit, fit_panel
 from ._scores import crps, energy_score, k_hat, stable_cdf, stable_pdf, tail_crps
 from .forecaster import LevyTiltForecaster
 
 __all__ = [
+    "Comparison",
     "ComputationError",
     "Exact",
     "Fit",
@@ -26,13 +29,16 @@ __all__ = [
     "InputError",
     "LevyTiltForecaster",
     "Model",
+    "PanelFit",
     "Scores",
     "Simulation",
     "__version__",
     "backtest",
+    "compare",
     "crps",
     "energy_score",
     "exact",
+    "fit_panel",
     "k_hat",
     "load",
     "simulate",

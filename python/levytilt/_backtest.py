@@ -17,6 +17,7 @@ from ._data import record
 from ._extras import need
 from ._keywords import length, packed, refuse_unknown
 from ._levytilt import Backtest, ComputationError, Table
+from ._model import Model
 from ._progress import Bar
 
 #: Windows in flight per worker: enough to keep it busy, few enough that little is lost if it dies.
@@ -56,7 +57,7 @@ def backtest(
     train: Any = "30d",
     horizon: Any = "2d",
     stride: Any = None,
-    models: Sequence[str] | None = None,
+    models: Sequence[Any] | None = None,
     *,
     executor: Executor | Callable[[], Executor] | None = None,
     cluster: str | None = None,
@@ -77,13 +78,15 @@ def backtest(
     function that creates one; or on a Dask cluster, given its address or ``Client.get_executor()``. Results do not depend on
     where or in which order windows run.
 
+    models: names of kinds (``levytilt backtest --help``), `Model` objects, or paths of settings files that end with .toml.
+
     With `out`, results are written there as by ``levytilt backtest``, and another call, also of the program, resumes where the
     first stopped. Further options: from_, to, least, reference, training_steps.
     """
     if "from_" in options:
         options["from"] = options.pop("from_")
     refuse_unknown("backtest", options, ["backtest"])
-    wanted = models.split(",") if isinstance(models, str) else models and list(models)
+    wanted, own = _named(models.split(",") if isinstance(models, str) else models)
     with _directory(out) as target:
         if isinstance(data, (str, os.PathLike)):
             source, table = os.fspath(data), None
@@ -92,10 +95,26 @@ def backtest(
             source, table, chosen = "data", record(data, None, column, columns).table, {}
         request = packed(
             source=source, data=chosen, out=target, train=length(train), horizon=length(horizon), stride=length(stride),
-            models=wanted, log_returns=log_returns, paths=paths, seed=seed, **options,
+            models=wanted, own=own, log_returns=log_returns, paths=paths, seed=seed, **options,
         )  # fmt: skip
         content, text = run(Backtest(request, table), request, executor, cluster, threads, progress)
     return Scores(json.loads(content), text, None if out is None else os.fspath(out))
+
+
+def _named(models: Sequence[Any] | None) -> tuple[list[str] | None, dict[str, Any] | None]:
+    """Names of all models, and the keywords of those that are `Model` objects."""
+    names: list[str] = []
+    own: dict[str, Any] = {}
+    for model in models or []:
+        if isinstance(model, Model):
+            name = f"{model.drift} with {model.noise}"
+            twice = sum(known.split(" (")[0] == name for known in own)
+            name = f"{name} ({twice + 1})" if twice else name
+            own[name] = {key: value for key, value in model._keywords().items() if value is not None}
+            names.append(name)
+        else:
+            names.append(os.fspath(model))
+    return names or None, own or None
 
 
 def run(

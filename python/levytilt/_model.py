@@ -32,6 +32,8 @@ class Model:
     "skewed-compound-poisson" (jump_mean), or "auto", which fits them all and keeps the one with the highest evidence.
     errors: law of the observation errors: "gaussian", "student" (error_dof), "outliers" (outlier_probability,
     outlier_size); observation_std is their scale, or a factor of an error column.
+    clock: "business" for trading time, in which hours of the day and closed-market gaps have learned lengths; volatility:
+    "recent" for time that runs faster after large moves. Forecasts are at calendar times.
     Further parameters: observation_std, brownian, x0, x0_std. `parameters` holds values for single dimensions, such as
     ``{"theta[NVDA]": 3.0}``, and what is known of parameters of a formula: ``{"k": {"guess": 1.0, "low": 0.0}}``. Names and meanings are those of ``levytilt fit --help``.
     """

@@ -133,3 +133,13 @@ def test_words_of_errors(program, walk, tmp_path):
             lt.backtest(str(walk), out=tmp_path / "out", **options)
         # The same words, with keywords in place of flags.
         assert said.returncode == 2 and said.stderr.strip().replace("--", "") == f"error: {error.value}"
+
+
+def test_own_models_take_part(tmp_path):
+    rng = np.random.default_rng(3)
+    index = pd.date_range("2024-01-01", periods=24 * 40, freq="h")
+    series = pd.Series(np.cumsum(rng.standard_t(3, len(index))), index=index, name="x")
+    model = lt.Model("none", "gaussian", observation_std=0.1, clock="business")
+    scores = lt.backtest(series, train="10D", horizon="12h", stride="10D", models=["random-walk", model], paths=50)
+    assert set(scores.models) == {"random-walk", "none with gaussian"}
+    assert abs(scores.models["none with gaussian"]["crps"] / scores.models["random-walk"]["crps"] - 1) < 0.5

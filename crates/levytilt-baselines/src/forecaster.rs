@@ -127,7 +127,10 @@ impl Paths {
 
     /// Paths from their states, (path, time, dimension) with the last index fastest; a state that is not finite is an
     /// error.
-    pub(crate) fn new(states: Vec<f64>, times: usize, dim: usize) -> Result<Self> {
+    ///
+    /// # Errors
+    /// No states, or another number of them than whole paths have; a state that is not finite.
+    pub fn new(states: Vec<f64>, times: usize, dim: usize) -> Result<Self> {
         if states.is_empty() || !states.len().is_multiple_of(times * dim) {
             let (got, expected) = (states.len().to_string(), format!("a positive multiple of {times} · {dim}"));
             return Err(Error::Shape { what: "forecast states", got, expected });

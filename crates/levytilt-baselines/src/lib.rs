@@ -29,7 +29,7 @@ mod walk;
 pub use forecaster::{Forecaster, ForecasterOptions, Paths, Record};
 pub use garch::{Garch, GarchFit};
 pub use increments::Increments;
-pub use pace::Pace;
+pub use pace::{LearnedPace, Pace};
 pub use registry::{KINDS, Kind, forecaster, is_network};
 pub use tilt::Tilt;
 pub use walk::Walk;

@@ -16,6 +16,19 @@ pub struct Pace {
     pub gaps_tell: bool,
 }
 
+/// What was learned of the pace of a record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LearnedPace {
+    /// The clock; nothing for calendar time.
+    pub clock: Option<Clock>,
+    /// Effective lengths of the record's steps.
+    pub lengths: Vec<f64>,
+    /// Scale of each of the record's moves, as its past foretold it.
+    pub scales: Vec<f64>,
+    /// Scale of the moves to come.
+    pub scale: f64,
+}
+
 /// The pace of a record and of the steps ahead.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Paced {
@@ -35,24 +48,34 @@ impl Pace {
         Self { clock: None, memory: vec![], gaps_tell: true }
     }
 
-    /// Pace of the record's steps and of those ahead.
+    /// Learn the pace of a record.
     ///
     /// Dimensions share it: the size of a step is the mean over dimensions of |move| in units of its own mean.
-    pub(crate) fn of(&self, record: &Record, ahead: &[f64]) -> Result<Paced> {
+    ///
+    /// # Errors
+    /// A record that never moves.
+    pub fn learn(&self, record: &Record) -> Result<LearnedPace> {
         let sizes = sizes(record);
-        let (lengths, ahead) = match &self.clock {
-            Some(options) => {
-                let clock = Clock::learn(record.times(), &cumulative(&sizes), options)?;
-                (clock.train().to_vec(), clock.ahead(ahead)?)
-            }
-            None => {
-                let times: Vec<f64> = record.times().iter().chain(ahead).copied().collect();
-                let mut lengths: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
-                let ahead = lengths.split_off(sizes.len());
-                (lengths, ahead)
-            }
+        let learn = |options| Clock::learn(record.times(), &cumulative(&sizes), options);
+        let clock = self.clock.as_ref().map(learn).transpose()?;
+        let lengths = match &clock {
+            Some(clock) => clock.train().to_vec(),
+            None => record.times().windows(2).map(|pair| pair[1] - pair[0]).collect(),
         };
         let (scales, scale) = self.scales(record.times(), &sizes, &lengths)?;
+        Ok(LearnedPace { clock, lengths, scales, scale })
+    }
+
+    /// Pace of the record's steps and of those ahead.
+    pub(crate) fn of(&self, record: &Record, ahead: &[f64]) -> Result<Paced> {
+        let LearnedPace { clock, lengths, scales, scale } = self.learn(record)?;
+        let ahead = match clock {
+            Some(clock) => clock.ahead(ahead)?,
+            None => {
+                let last = record.times().last().into_iter();
+                last.chain(ahead).zip(ahead).map(|(before, time)| time - before).collect()
+            }
+        };
         Ok(Paced { lengths, ahead, scales, scale })
     }
 

@@ -13,6 +13,7 @@ Start here:
   levytilt demo
   levytilt simulate --theta 3 --mu 1 --alpha 1.5 --scale 2 --observation-std 0.1 --out sim
   levytilt fit sim/data.csv --out run
+  levytilt compare sim/data.csv --noise stable,nig,gaussian --drift ou,none
   levytilt forecast run --horizon 1 --out ahead
   levytilt score ahead later.csv
   levytilt backtest prices.csv --log-returns --out back
@@ -101,6 +102,12 @@ family with its own parameters, named theta[a], alpha[b] and so on. A flag such 
 parameter, learned unless given: --set k=1, or [parameters] in the settings file, which takes guesses and bounds too.
 --season 24h,7d adds Fourier terms of these periods to the drift of one column.
 
+--panel unique_id fits every series of a long table: rows belong to the series that this column names. --share alpha,scale
+learns these parameters from all series together, on the sum of their log evidences with each series' other parameters
+integrated out; --share alpha~ lets them differ, around a mean and with a spread that are learned. Writes panel.csv (a row
+per series), index.html and a run directory per series below DIR/series; a series that fails is listed and the others
+are kept. The same command resumes where it was stopped.
+
 --drift neural learns the drift as a network of --depth layers of --width units. Its regularisation is chosen on
 held-out stretches of time; the drift stays zero unless the held-out gain exceeds one standard error.
 
@@ -129,6 +136,7 @@ With --out writes
 
 Examples:
   levytilt fit data.csv --out run
+  levytilt fit long.csv --panel unique_id --time-column ds --column y --share alpha --out panel
   levytilt fit data.csv --drift double-well --noise stable --alpha 1.7 --seed 2 --paths 1000 --out run
   levytilt fit prices.csv --columns NVDA,AMD --drift linear --set 'slope[NVDA,AMD]=0' --out run
   levytilt fit prices.csv.gz --column close --drift none --noise student --json";
@@ -187,10 +195,14 @@ Examples:
 
 /// Below the flags of `doctor`.
 pub const DOCTOR_HELP: &str = "\
-For the machine: cores, vector instructions, free memory. For a data file: spacing and gaps; per column missing values,
-outliers (moves beyond 8 typical ones), Hill's tail index of the largest 5% of the moves (2 or less: infinite variance,
-stable noise; 4 or more: nearly Gaussian), correlation of neighbouring moves (negative: observation noise), and whether
-the values are bimodal. From these it suggests a first fit; the evidence of the fit decides.
+For the machine: cores, vector instructions, free memory. For a data file: spacing and gaps, and what a fit costs in memory
+and, for an optimised build, in time; per column missing values, outliers (moves beyond 8 typical ones), Hill's tail index of
+the largest 5% of the moves (2 or less: infinite variance, stable noise; 4 or more: nearly Gaussian), correlation of
+neighbouring moves (negative: observation noise), and seasons of a day, a week and a year.
+
+The drift is chosen by quick fits: at most 1000 rows, evenly over the record, with no drift, a trend, mean reversion and a
+double well; the one with the most evidence less a penalty per parameter wins, and the others are shown with their distance.
+Positive values are also tried as exponentials, and logarithms suggested where these win by far. It takes some seconds.
 
 Examples:
   levytilt doctor

@@ -347,6 +347,19 @@ fn the_published_method_fits_a_record() {
     assert!(summary["elbo"].as_f64().unwrap() < summary["log_evidence"].as_f64().unwrap());
     assert!(summary["parameters"]["theta"]["estimate"].as_f64().unwrap() > 0.0);
     assert!(at.path("run/model.safetensors").exists());
+    let free = flags.replace("--alpha 1.5 ", "").replace("--method paper", "--method paper --paths 8 --iterations 1");
+    at.write("small.toml", "[paper]\nreferences = 5\nfeatures = 4\nunits = 8\nlayers = 1\noptimiser = \"adam\"\n");
+    at.ok(&format!("{free} --config small.toml --alpha-grid 1.4,1.6 --out grid"));
+    assert!(at.json("grid/summary.json")["method_reason"].as_str().unwrap().contains("among 1.4 "));
+    assert!(!at.read("grid/model.toml").contains("alpha_grid"));
+    at.refused(&format!("{free} --alpha 1.5 --alpha-grid 1.4,1.6"), &["--alpha", "leave one out"]);
+    at.refused(&format!("{free} --alpha-grid 2.5"), &["--alpha-grid", "between 0 and 2"]);
+    at.refused("fit sim/data.csv --alpha-grid 1.5", &["--alpha-grid", "--method paper"]);
+    let network = free.replace("--mu 1 ", "--drift neural --width 3 --depth 1 --alpha 1.5 ");
+    at.ok(&format!("{network} --config small.toml --alongside --brownian 0.5 --out network"));
+    assert!(at.json("network/summary.json")["network"]["held_out_gain"].is_null());
+    at.write("zero.toml", "[paper]\nlayers = 0\n");
+    at.refused(&format!("{flags} --config zero.toml"), &["layers = 0", "at least 1"]);
     at.write("paper.toml", "[paper]\nlearning_rate = 2.0\n");
     at.refused(&format!("{flags} --config paper.toml"), &["learning_rate = 2", "0 to 1"]);
 }

@@ -134,8 +134,8 @@ fn identity_every_flag_of_simulate_does_something() {
 /// Flags of observation errors, which errors.rs tries.
 const ERRORS: [&str; 5] = ["--errors", "--error-column", "--error-dof", "--outlier-probability", "--outlier-size"];
 
-/// Flags of formulas and seasons, which formula.rs tries.
-const FORMULA: [&str; 3] = ["--set", "--season", "--harmonics"];
+/// Flags of formulas, seasons and trading time, which formula.rs and trading.rs try.
+const FORMULA: [&str; 5] = ["--set", "--season", "--harmonics", "--clock", "--volatility"];
 
 /// Parameters that `exact` and `fit` take, each with the noise or drift that has it.
 const PARAMETERS: [(&str, &str); 9] = [
@@ -212,6 +212,7 @@ fn identity_every_flag_of_fit_does_something() {
         "--iterations",
         "--init",
         "--draws",
+        "--alpha-grid",
     ];
     let others: Vec<&str> =
         known.iter().map(String::as_str).chain(elsewhere).chain(TABLE).chain(FORMULA).chain(ERRORS).collect();
@@ -219,7 +220,7 @@ fn identity_every_flag_of_fit_does_something() {
     let tried = [
         (
             format!("{quick} {free}"),
-            "--observation-std 0.3|--theta 3|--mu 1|--alpha 1.5|--scale 2|--x0 0|--x0-std 9|--brownian 0.5|--seed 2|--method grid|--set theta=2|--jump-above 0.01|--bayes",
+            "--observation-std 0.3|--theta 3|--mu 1|--alpha 1.5|--scale 2|--x0 0|--x0-std 9|--brownian 0.5|--seed 2|--method grid|--set theta=2|--jump-above 0.01|--keep-paths 20|--bayes",
         ),
         (format!("{quick} --drift neural --noise gaussian --scale 3"), "--width 4|--depth 1"),
         (format!("{quick} {free} --method neural --iterations 2"), "--alongside|--components 2"),
@@ -322,7 +323,7 @@ fn identity_every_flag_of_backtest_does_something() {
 
 #[test]
 fn identity_flags_of_the_other_commands_are_those_that_are_tested() {
-    // Where: demo in demo.rs and program.rs; report in program.rs; update in update.rs; reproduce in reproduce.rs and studies.rs; the rest in
+    // Where: compare in compare.rs; demo in demo.rs and program.rs; report in program.rs; update in update.rs; reproduce in reproduce.rs and studies.rs; the rest in
     // program.rs. A flag that is new must find its way into a test, and then into this list.
     let at = Sandbox::new();
     for (command, expected) in [
@@ -332,6 +333,11 @@ fn identity_flags_of_the_other_commands_are_those_that_are_tested() {
         (
             "reproduce",
             "--data --json --models --networks --observation-std --out --plots --quick --quiet --realisations --seed --threads --training-steps",
+        ),
+        (
+            "compare",
+            "--column --columns --config --date-format --decimal --drift --error-column --holdout --json --method --models \
+             --noise --out --paths --plots --quiet --seed --separator --set --steps --threads --time-column",
         ),
         ("doctor", "--column --columns --date-format --decimal --error-column --json --separator --time-column"),
         ("init", "--force"),

@@ -96,7 +96,8 @@ impl PotentialFinder for Networks<'_> {
         let trained = train(trainer, |iteration, summary| {
             let WeightSummary { elbo, elbo_std_error, .. } = *summary;
             let (parameters, values) = (&[][..], &[][..]);
-            progress::tell(&Progress { iteration, most, part: false, elbo, elbo_std_error, parameters, values })
+            let (part, parts) = (false, None);
+            progress::tell(&Progress { iteration, most, part, elbo, elbo_std_error, parts, parameters, values })
         })?;
         let potentials = trained.potentials(chain)?;
         self.trained = Some(trained);

@@ -122,8 +122,8 @@ fn statistics_paths_of_algorithm_2_have_the_law_of_exact_thinning() {
     let chain = Chain::new(&model, &grid, &[&values]).unwrap();
     let at = vec![[1.5, 0.8]; times.len()];
     let options = PaperOptions { paths: n as usize, ..PaperOptions::default() };
-    let paths = levytilt_paper::published::states(&chain, &at, &options, 2).unwrap();
-    let mut drawn: Vec<f64> = paths.iter().map(|path| path[steps]).collect();
+    let paths = levytilt_paper::published::draw_paths(&chain, &at, &options, 2).unwrap();
+    let mut drawn: Vec<f64> = paths.iter().map(|path| path.states[steps]).collect();
     thinned.sort_by(f64::total_cmp);
     drawn.sort_by(f64::total_cmp);
     let below = |sorted: &[f64], x: f64| sorted.partition_point(|&s| s <= x) as f64 / sorted.len() as f64;

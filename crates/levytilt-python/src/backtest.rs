@@ -4,14 +4,16 @@ use levytilt_run::command::backtest::save;
 use levytilt_run::directory::Lock;
 use levytilt_run::directory::journal::Journal;
 use levytilt_run::finite;
+use levytilt_run::settings::Settings;
 use levytilt_run::table;
 use levytilt_run::workflow::backtest::score::Line;
 use levytilt_run::workflow::backtest::{Plan, Request};
 use pyo3::prelude::*;
+use serde_json::Value;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::errors::{ComputationError, InputError, raised};
-use crate::keywords::read;
+use crate::keywords::{read, settings};
 use crate::table::Table;
 use crate::work::pooled;
 
@@ -32,7 +34,7 @@ impl Backtest {
     #[new]
     #[pyo3(signature = (request, table=None))]
     fn new(py: Python<'_>, request: &str, table: Option<&Table>) -> PyResult<Self> {
-        let request: Request = read(request)?;
+        let request: Request = with_own(read(request)?)?;
         let given = table.map(|table| table.0.clone());
         py.detach(|| {
             let read = || table::read(&request.source, &request.data.chosen(), &request.data.format()).map(Arc::new);
@@ -105,6 +107,19 @@ impl Backtest {
         };
         py.detach(work).map_err(raised)
     }
+}
+
+/// The request that JSON describes, in which models of one's own are given as keywords, or as sections of settings.
+fn with_own(mut request: Value) -> PyResult<Request> {
+    let wrong = |error: serde_json::Error| InputError::new_err(error.to_string());
+    if let Some(own) = request.get_mut("own").and_then(Value::as_object_mut) {
+        for given in own.values_mut() {
+            if serde_json::from_value::<Settings>(given.clone()).is_err() {
+                *given = serde_json::to_value(settings(&given.to_string())?).map_err(wrong)?;
+            }
+        }
+    }
+    serde_json::from_value(request).map_err(wrong)
 }
 
 impl Backtest {

@@ -3,12 +3,14 @@
 //! Options come as JSON of keywords, which fill the settings that files and flags fill too.
 
 mod backtest;
+mod compare;
 mod errors;
 mod fit;
 mod forecast;
 mod keywords;
 mod names;
 mod once;
+mod panel;
 mod program;
 mod scores;
 mod table;
@@ -21,6 +23,8 @@ mod _levytilt {
     #[pymodule_export]
     use super::backtest::Backtest;
     #[pymodule_export]
+    use super::compare::{Comparison, compare};
+    #[pymodule_export]
     use super::errors::{ComputationError, InputError};
     #[pymodule_export]
     use super::fit::{Run, fit};
@@ -30,6 +34,8 @@ mod _levytilt {
     use super::keywords::{check, formula_parameters, known};
     #[pymodule_export]
     use super::once::{exact, simulate};
+    #[pymodule_export]
+    use super::panel::share;
     #[pymodule_export]
     use super::program::{main, on_cluster, tell};
     #[pymodule_export]

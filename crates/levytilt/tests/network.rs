@@ -52,7 +52,7 @@ fn statistics_a_random_walk_has_no_trend() {
         };
         let y = data("none", given, noise, &times, seed);
         let found = run(&Spec::neural(SIZE, Family::named(noise).unwrap()), &times, &y);
-        let regularisation = found.network.as_ref().unwrap().regularisation;
+        let regularisation = found.network.as_ref().unwrap().regularisation.unwrap();
         still += usize::from(regularisation.strength.is_infinite());
         let one_error = found.parameter("scale").unwrap().value / 3f64.sqrt();
         let worst = y.iter().map(|&x| velocity(found.model.drift.as_ref(), x).abs()).fold(0.0, f64::max);

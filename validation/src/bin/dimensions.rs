@@ -130,7 +130,7 @@ fn network(grid: &TimeGrid) -> Result<()> {
     println!("| figure | value |\n|---|---|");
     println!("| seconds | {seconds:.2} |");
     println!("| largest memory (VmHWM), MB | {memory} |");
-    let Some(held) = found.network.as_ref().map(|network| network.regularisation) else { return Ok(()) };
+    let Some(held) = found.network.as_ref().and_then(|network| network.regularisation) else { return Ok(()) };
     println!("| strength of the penalty | {} |", held.strength);
     println!("| held-out gain over zero drift, nats | {:.1} ± {:.1} |", held.gain, held.std_error);
     println!("| relative error of the drift over the visited states | {:.2} |", drift_error(&found, &truth, &seen));

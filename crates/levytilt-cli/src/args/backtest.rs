@@ -39,7 +39,7 @@ pub struct BacktestArgs {
     /// Windows with fewer training times are skipped
     #[arg(long, value_name = "N", default_value_t = LEAST, help_heading = "Windows")]
     pub least: usize,
-    /// Models, separated by commas; see below
+    /// Models, separated by commas: kinds as below, or settings files of fit, such as mine.toml
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = MODELS)]
     pub models: Vec<String>,
     /// Model that the others are compared with [default: random-walk if listed, else the first]
@@ -87,6 +87,7 @@ impl BacktestArgs {
             to: to.map(Moment::Text),
             least,
             models,
+            own: Default::default(),
             reference,
             training_steps: self.training_steps,
             paths: self.paths,
@@ -110,6 +111,8 @@ named by its kind, with options after plus signs:
                   +stable, +auto for the best by evidence, ...), +ou for a drift, +calendar, +steady
   deepar deepar-t nhits dlinear nj-sde neural-mjd       neural networks, retrained for each window: minutes
                                                         with the published number of steps
+  mine.toml       any model that `fit --config mine.toml` takes, fitted to the training part: drift, noise, observation
+                  noise, clock = \"business\", volatility = \"recent\"; forecasts are of observations
 
 Writes report.html (the page to look at), windows.jsonl (a line per finished window and model), scores.json and
 scores.md; with --plots also the figures of the page as files. Rows with a missing value in the chosen columns are left
@@ -118,4 +121,5 @@ out. Windows without training or forecast times are skipped and counted.
 Examples:
   levytilt backtest prices.csv --column NVDA --log-returns --out nvda
   levytilt backtest prices.csv --log-returns --models random-walk,tilt --from 2024-06-01 --to 2026-04-13 --out ten
+  levytilt backtest prices.csv --log-returns --models random-walk,mine.toml --out mine
   levytilt backtest river.csv --train 365d --horizon 7d --models random-walk,gaussian-sde+ou,tilt+ou --out river";

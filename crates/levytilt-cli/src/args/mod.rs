@@ -1,17 +1,21 @@
 //! Declare the command line; the help texts are meant to be all the manual a user needs.
 
 pub mod backtest;
+pub mod compare;
 pub mod reproduce;
 
 use clap::{Args, Parser, Subcommand};
 use levytilt_run::failure::bad;
 use levytilt_run::report;
-use levytilt_run::settings::{DataSettings, DriftSettings, GridSettings, Init, Method, ModelSettings, Named, Settings};
+use levytilt_run::settings::{
+    DataSettings, DriftSettings, GridSettings, Init, KeepPaths, Method, ModelSettings, Named, Settings,
+};
 use levytilt_run::settings::{PaperSettings, SimulateSettings, SolveSettings, method_parser, parse_parameter};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::args::backtest::{BACKTEST_HELP, BacktestArgs};
+use crate::args::compare::{COMPARE_HELP, CompareArgs};
 use crate::args::reproduce::{REPRODUCE_HELP, ReproduceArgs};
 use crate::help::{COMPLETIONS_HELP, DOCTOR_HELP, INIT_HELP, MAN_HELP, UPDATE_HELP};
 use crate::help::{DEMO_HELP, EXACT_HELP, FIT_HELP, FORECAST_HELP, REPORT_HELP, SCORE_HELP, SIMULATE_HELP, overview};
@@ -32,7 +36,7 @@ pub enum Command {
     #[command(after_help = DEMO_HELP)]
     Demo(DemoArgs),
     /// Simulate a data set with known truth
-    #[command(allow_negative_numbers = true, after_help = SIMULATE_HELP, mut_arg("width", |arg| arg.hide(true)), mut_arg("depth", |arg| arg.hide(true)))]
+    #[command(allow_negative_numbers = true, after_help = SIMULATE_HELP, mut_arg("width", |arg| arg.hide(true)), mut_arg("depth", |arg| arg.hide(true)), mut_arg("clock", |arg| arg.hide(true)), mut_arg("volatility", |arg| arg.hide(true)))]
     Simulate(SimulateArgs),
     /// Infer the parameters and the hidden path of a record
     #[command(allow_negative_numbers = true, after_help = FIT_HELP)]
@@ -49,6 +53,9 @@ pub enum Command {
     /// Backtest models on rolling windows of a record with proper scoring rules
     #[command(after_help = BACKTEST_HELP)]
     Backtest(BacktestArgs),
+    /// Compare models of a record: evidence, residuals and out-of-sample scores in one table
+    #[command(after_help = COMPARE_HELP)]
+    Compare(Box<CompareArgs>),
     /// Render the report of a run again
     #[command(after_help = REPORT_HELP)]
     Report(RenderArgs),
@@ -56,7 +63,7 @@ pub enum Command {
     #[command(after_help = REPRODUCE_HELP)]
     Reproduce(ReproduceArgs),
     /// Exact evidence and posterior of a one-dimensional record, all parameters given
-    #[command(allow_negative_numbers = true, after_help = EXACT_HELP, mut_arg("width", |arg| arg.hide(true)), mut_arg("depth", |arg| arg.hide(true)))]
+    #[command(allow_negative_numbers = true, after_help = EXACT_HELP, mut_arg("width", |arg| arg.hide(true)), mut_arg("depth", |arg| arg.hide(true)), mut_arg("clock", |arg| arg.hide(true)), mut_arg("volatility", |arg| arg.hide(true)))]
     Exact(ExactArgs),
     /// Check this machine and a data file (gaps, outliers, tails) and suggest a first fit
     #[command(after_help = DOCTOR_HELP)]
@@ -196,7 +203,7 @@ pub struct FitArgs {
     /// Mixture components per time in the message of method neural; more than one for sparse data [default: 1]
     #[arg(long, value_name = "M", help_heading = "Solver")]
     pub components: Option<usize>,
-    /// With method neural, learn parameters jointly with the networks, as published, not by sweeps beforehand
+    /// With method neural, learn parameters jointly with the networks, not by sweeps beforehand; method paper always does
     #[arg(long, help_heading = "Solver")]
     pub alongside: bool,
     /// Draw the parameters from their posterior, weighted by exact evidence: one column, exact solver
@@ -208,6 +215,15 @@ pub struct FitArgs {
     /// List moves between observations larger than X, beyond the drift, as jumps [default: the noise model's own jumps]
     #[arg(long, value_name = "X", help_heading = "Data")]
     pub jump_above: Option<f64>,
+    /// Fit every series of a long table, in which this column names the series of each row; needs --out
+    #[arg(long, value_name = "COLUMN", help_heading = "Data")]
+    pub panel: Option<String>,
+    /// Parameters that all series of --panel share, separated by commas; with ~ after a name, partially pooled
+    #[arg(long, value_name = "NAMES", help_heading = "Data", value_delimiter = ',')]
+    pub share: Option<Vec<String>>,
+    /// Paths written to paths.npz: a number, or all [default: as many as 50 MB hold]
+    #[arg(long, value_name = "N", help_heading = "Solver")]
+    pub keep_paths: Option<KeepPaths>,
     /// Choices of method paper.
     #[command(flatten)]
     pub paper: PaperSettings,
@@ -359,7 +375,7 @@ pub struct ManArgs {
 /// Flags of `report`.
 #[derive(Debug, Args)]
 pub struct RenderArgs {
-    /// Directory that fit, demo, forecast, score, backtest or reproduce wrote with --out
+    /// Directory that fit, demo, forecast, score, backtest, compare or reproduce wrote with --out
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
     /// The figures alone.
@@ -407,7 +423,7 @@ impl From<PlotFormat> for report::PlotFormat {
 }
 
 /// How much to compute, and on how many threads.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct EffortArgs {
     /// Number of paths [default: 500 for fit, those of the fit for forecast]
     #[arg(long, value_name = "N", help_heading = "Solver")]
@@ -477,10 +493,13 @@ impl FitArgs {
             bayes: self.bayes.then_some(true),
             draws: self.draws,
             jump_above: self.jump_above,
+            keep_paths: self.keep_paths,
             paths,
             threads,
             ..self.solve.clone()
         };
-        Settings { solve, paper: self.paper.clone(), ..self.record.settings() }
+        let settings = self.record.settings();
+        let data = DataSettings { panel: self.panel.clone(), share: self.share.clone(), ..settings.data };
+        Settings { solve, paper: self.paper.clone(), data, ..settings }
     }
 }

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use levytilt_run::command::fit::{Request, run as fit};
+use levytilt_run::command::panel::is_asked_for;
 use levytilt_run::directory::training;
 use levytilt_run::finite;
 use levytilt_run::general::fit as general;
@@ -11,6 +12,7 @@ use levytilt_run::workflow::watch::terminal;
 use std::path::Path;
 
 use crate::args::{FitArgs, ReportArgs};
+use crate::command::panel;
 use crate::print::{draw_figures, say};
 
 /// Fit, tell, draw.
@@ -19,6 +21,9 @@ pub fn run(args: &FitArgs) -> Result<()> {
     let show = !args.report.wordless();
     if let Some(model) = args.record.config.as_deref().map(GeneralSettings::read).transpose()?.flatten() {
         return run_general(args, model);
+    }
+    if is_asked_for(&args.settings(), args.record.config.as_deref())? {
+        return panel::run(args);
     }
     let request = Request {
         source: args.record.source.clone(),
@@ -38,7 +43,8 @@ pub fn run(args: &FitArgs) -> Result<()> {
 fn run_general(args: &FitArgs, model: GeneralSettings) -> Result<()> {
     let request =
         general::Request { source: args.record.source.clone(), model, flags: args.settings(), out: args.out.clone() };
-    let summary = general::run(request)?;
+    let show = !args.report.wordless();
+    let summary = general::run(request, || terminal(show))?;
     if args.report.json {
         say(&finite::json(&summary)?);
     } else if !args.report.quiet {
@@ -60,8 +66,12 @@ fn tell(summary: &Summary, dir: Option<&Path>, how: &ReportArgs) -> Result<()> {
         say(&summary.to_text());
         if let Some(dir) = dir {
             let dir = dir.display();
+            let paths = match summary.paths_written < summary.paths {
+                true => format!("paths.npz ({} of {} paths)", summary.paths_written, summary.paths),
+                false => "paths.npz".into(),
+            };
             say(&format!(
-                "written       {dir}: summary.json, posterior.csv, jumps.csv, paths.npz, settings.toml, model.toml"
+                "written       {dir}: summary.json, posterior.csv, jumps.csv, {paths}, settings.toml, model.toml"
             ));
             say(&format!("open          {dir}/report.html"));
             say(&format!("next          levytilt forecast {dir} --horizon H"));

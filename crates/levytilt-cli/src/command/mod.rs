@@ -1,12 +1,14 @@
 //! Run the commands: arguments in, what was found on the terminal.
 
 mod backtest;
+mod compare;
 mod demo;
 mod doctor;
 mod exact;
 mod fit;
 mod forecast;
 mod init;
+mod panel;
 mod report;
 mod reproduce;
 mod score;
@@ -30,6 +32,7 @@ pub fn run(cli: &Cli) -> Result<()> {
         Command::Update(args) => update::run(args),
         Command::Score(args) => score::run(args),
         Command::Backtest(args) => backtest::run(args),
+        Command::Compare(args) => compare::run(args),
         Command::Reproduce(args) => reproduce::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Report(args) => report::run(args),

@@ -28,13 +28,24 @@ pub struct JumpSampler {
 impl JumpSampler {
     /// Draw a jump.
     pub fn draw(&self, rng: &mut StreamRng) -> TiltedJump {
+        let (theta, tries) = self.theta(rng);
+        self.tilted.jump_at(theta, tries, rng)
+    }
+
+    /// Draw the mixing variable r of a jump alone.
+    pub fn mixing(&self, rng: &mut StreamRng) -> f64 {
+        self.tilted.r(self.theta(rng).0)
+    }
+
+    /// ϑ = 2 ln(r/τ), and the number of proposals that it took.
+    fn theta(&self, rng: &mut StreamRng) -> (f64, u64) {
         let mut tries = 0;
         loop {
             tries += 1;
             let proposal = self.envelope.propose(rng);
             let log_accept = self.tilted.log_factor(proposal.theta) - proposal.log_height;
             if rng.random::<f64>() < log_accept.exp() {
-                return self.tilted.jump_at(proposal.theta, tries, rng);
+                return (proposal.theta, tries);
             }
         }
     }

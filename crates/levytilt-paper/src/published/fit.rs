@@ -1,11 +1,12 @@
 //! Fit a model by the published method.
 
+use super::bound::{Bound, published_paths};
 use super::options::PaperOptions;
 use super::path::Tape;
-use super::train::{Bound, PaperTrainer, published_paths};
+use super::train::PaperTrainer;
 use crate::fit::NeuralFit;
 use crate::potential::{Frame, NeuralPotentialSpec};
-use crate::training::Trained;
+use crate::training::{Trained, keep};
 use levytilt::fit::{FitOptions, PosteriorKind, PotentialFinder, Spec, fit_with};
 use levytilt::posterior::{BLOCK, Made, Paths, Potentials, WeightSummary, marginals};
 use levytilt::potential::Quadratic;
@@ -15,12 +16,12 @@ use levytilt::solve::{Choice, LearnOptions, Learned, Method, Parameter, rebuild}
 use levytilt::tilt::LogSum;
 use levytilt::{Chain, Error, Result, StateSpace, stream};
 
-/// Fit `spec` by the published method ([`Method::Paper`]): one dimension, truncated stable noise with given parameters,
-/// a drift whose parameters are given or learned jointly with the networks. Paths are those of Algorithm 2, counted
+/// Fit `spec` by the published method ([`Method::Paper`]): truncated stable noise with given parameters, perhaps with a
+/// Brownian part, and a drift whose parameters are given or learned jointly with the networks. Paths are those of Algorithm 2, counted
 /// equally; the log evidence is that of a particle filter on the library's chain that follows the same potentials.
 ///
 /// # Errors
-/// Another noise, several dimensions, a free parameter that is not the drift's; a tilt that stays too strong for paths.
+/// Another noise, a free parameter that is not the drift's; a tilt that stays too strong for paths.
 pub fn fit_paper(
     spec: &Spec,
     data: (&TimeGrid, &[&[f64]]),
@@ -31,7 +32,14 @@ pub fn fit_paper(
     let learn = LearnOptions { method: Method::Paper, ..options.learn };
     let options = FitOptions { learn, ..options.clone() };
     let paper = PaperOptions { paths: options.paths, seed: options.seed, ..paper.clone() };
-    let mut published = Published { options: &paper, sizes, trainer: None, values: Vec::new() };
+    let mut published = Published {
+        options: &paper,
+        sizes,
+        network: spec.network.is_some(),
+        trainer: None,
+        values: Vec::new(),
+        stopped: false,
+    };
     let mut fit = fit_with(spec, data, &options, &mut published)?;
     let Some(trainer) = published.trainer else {
         return Err(Error::Shape { what: "method paper", got: "no training".into(), expected: "a training".into() });
@@ -42,8 +50,8 @@ pub fn fit_paper(
     let paths = gather(&chain, &tapes, fresh);
     let summary = WeightSummary::new(&paths.log_weights());
     let weights = vec![1.0 / tapes.len() as f64; tapes.len()];
-    let known = vec![marginals(&paths, 0, &weights, &options.quantiles)];
-    let times = chain.times().to_vec();
+    let (dim, times) = (chain.dim(), chain.times().to_vec());
+    let known = (0..dim).map(|i| marginals(&paths, i, &weights, &options.quantiles)).collect();
     drop(chain);
     let Bound { elbo, std_error, log_likelihood, kl } = bound;
     // What judged the library's paths says nothing about these.
@@ -54,17 +62,54 @@ pub fn fit_paper(
         why: format!("as requested; the ELBO is a log likelihood of {log_likelihood:.1} less a divergence of {kl:.1}"),
     }];
     fit.posterior = PosteriorKind::Variational;
-    fit.iterations = trainer.trace.len();
+    fit.iterations = trainer.iterations;
     (fit.marginals, fit.paths, fit.weights) = (known, paths, weights);
-    let frame = Frame::new(times.clone(), vec![vec![0.0; times.len()]], vec![vec![1.0; times.len()]])?;
-    let trace = trainer.trace.iter().copied().filter(|elbo| elbo.is_finite()).collect();
-    Ok(NeuralFit { fit, trained: Some(Trained { potential: trainer.potential, frame, trace }) })
+    let everywhere = |value: f64| vec![vec![value; times.len()]; dim];
+    let frame = Frame::new(times.clone(), everywhere(0.0), everywhere(1.0))?;
+    Ok(NeuralFit { fit, trained: Some(Trained { potential: trainer.potential, frame, trace: trainer.trace }) })
 }
+
+/// Fit `spec` once for every value of α in `alphas`, in every dimension the same, and keep the fit with the highest ELBO,
+/// which says what the others had; without values, fit it as it is.
+///
+/// # Errors
+/// As for [`fit_paper`].
+pub fn fit_paper_grid(
+    spec: &Spec,
+    data: (&TimeGrid, &[&[f64]]),
+    options: &FitOptions,
+    sizes: &NeuralPotentialSpec,
+    paper: &PaperOptions,
+    alphas: &[f64],
+) -> Result<NeuralFit> {
+    let mut fits: Vec<(f64, NeuralFit)> = Vec::new();
+    for &alpha in alphas {
+        let others = spec.given.iter().filter(|(name, _)| name != ALPHA).cloned();
+        let at = Spec { given: others.chain([(ALPHA.to_string(), alpha)]).collect(), ..spec.clone() };
+        fits.push((alpha, fit_paper(&at, data, options, sizes, paper)?));
+        if progress::stopped() {
+            break;
+        }
+    }
+    let elbo = |(alpha, found): &(f64, NeuralFit)| {
+        format!("{alpha} {:.1} ± {:.1}", found.fit.summary.elbo, found.fit.summary.elbo_std_error)
+    };
+    let said = fits.iter().map(elbo).collect::<Vec<_>>().join(", ");
+    let best = fits.into_iter().max_by(|a, b| a.1.fit.summary.elbo.total_cmp(&b.1.fit.summary.elbo));
+    let Some((alpha, mut best)) = best else { return fit_paper(spec, data, options, sizes, paper) };
+    for choice in &mut best.fit.choices {
+        choice.why = format!("{}; alpha = {alpha} by the ELBO among {said}", choice.why);
+    }
+    Ok(best)
+}
+
+/// The index of a stable noise.
+const ALPHA: &str = "alpha";
 
 /// Tapes as paths; a step is a jump if one of its jumps is among the largest percent of the prior's steps.
 fn gather(chain: &Chain, tapes: &[Tape], seed: u64) -> Paths {
-    let limit = |j: usize| {
-        let nodes = chain.nodes(0, j);
+    let limit = |i: usize, j: usize| {
+        let nodes = chain.nodes(i, j);
         let mut tail = 0.0;
         let far = nodes.weights().iter().rev().take_while(|&&w| {
             tail += w;
@@ -73,17 +118,23 @@ fn gather(chain: &Chain, tapes: &[Tape], seed: u64) -> Paths {
         let first = nodes.weights().len() - far.count();
         nodes.variances().get(first).map_or(f64::INFINITY, |variance| variance.sqrt())
     };
-    let limits: Vec<f64> = (0..chain.len()).map(|j| if j == 0 { f64::INFINITY } else { limit(j) }).collect();
+    let dim = chain.dim();
+    let limits: Vec<f64> = (0..chain.len() * dim)
+        .map(|place| if place < dim { f64::INFINITY } else { limit(place % dim, place / dim) })
+        .collect();
+    // By time, path and dimension.
+    let places = |tapes: &[Tape]| -> Vec<(usize, usize)> {
+        let paths = tapes.len();
+        let at = move |j: usize| (0..paths).flat_map(move |p| (j * dim..(j + 1) * dim).map(move |place| (p, place)));
+        (0..chain.len()).flat_map(at).collect()
+    };
     let block = |(b, tapes): (usize, &[Tape])| Made {
         rngs: (0..tapes.len()).map(|p| stream(seed, (b * BLOCK + p) as u64)).collect(),
         sums: tapes.iter().map(|tape| log_sum(tape.log_likelihood - tape.kl)).collect(),
-        states: (0..chain.len()).flat_map(|j| tapes.iter().map(move |tape| tape.states[j])).collect(),
-        jumps: (0..chain.len())
-            .flat_map(|j| tapes.iter().map(move |tape| (tape, j)))
-            .map(|(tape, j)| tape.largest[j] > limits[j])
-            .collect(),
+        states: places(tapes).into_iter().map(|(p, place)| tapes[p].states[place]).collect(),
+        jumps: places(tapes).into_iter().map(|(p, place)| tapes[p].largest[place] > limits[place]).collect(),
     };
-    Paths::from_blocks(chain.len(), tapes.chunks(BLOCK).enumerate().map(block).collect())
+    Paths::from_blocks(dim, chain.len(), tapes.chunks(BLOCK).enumerate().map(block).collect())
 }
 
 fn log_sum(value: f64) -> LogSum {
@@ -96,12 +147,15 @@ fn log_sum(value: f64) -> LogSum {
 struct Published<'a> {
     options: &'a PaperOptions,
     sizes: &'a NeuralPotentialSpec,
+    /// Whether the drift is a network.
+    network: bool,
     trainer: Option<PaperTrainer>,
     values: Vec<f64>,
+    stopped: bool,
 }
 
 impl Published<'_> {
-    /// All iterations; `free` are the scales and slots of the drift's parameters that are learned.
+    /// All iterations, from the checkpoint of this thread's keeper if there is one ([`crate::training::kept`]).
     fn train(
         &mut self,
         mut model: StateSpace,
@@ -109,47 +163,58 @@ impl Published<'_> {
         parameters: &[Parameter],
     ) -> Result<StateSpace> {
         let mut values: Vec<f64> = parameters.iter().map(|p| p.value).collect();
-        let drift = model.drift.parameter_count();
-        let mut last = (f64::NAN, f64::NAN);
-        for iteration in 0..=self.options.iterations {
-            let chain = Chain::new(&model, data.0, data.1)?;
-            if self.trainer.is_none() {
-                self.trainer = Some(PaperTrainer::new(&chain, self.sizes.clone(), self.options)?);
-            }
-            let Some(trainer) = &mut self.trainer else { break };
-            if iteration == self.options.iterations {
-                break;
-            }
-            let slopes: Vec<f64> = parameters[..drift]
-                .iter()
-                .zip(&values)
-                .map(|(p, &value)| if p.fixed { 0.0 } else { p.transform.slope(value) })
-                .collect();
-            let (bound, moved) = trainer.step(&chain, self.options, &slopes)?;
-            drop(chain);
-            for (value, (p, step)) in values.iter_mut().zip(parameters.iter().zip(moved)) {
-                if !p.fixed {
-                    *value = p.transform.backward(p.transform.forward(*value) + step);
-                }
-            }
+        let chain = Chain::new(&model, data.0, data.1)?;
+        let mut trainer = PaperTrainer::new(&chain, self.sizes.clone(), self.options)?;
+        drop(chain);
+        if let Some(checkpoint) = keep::find(trainer.fingerprint()) {
+            trainer.resume(checkpoint, &mut values)?;
             model = rebuild(&model, &values)?;
-            if let Some(bound) = bound {
-                last = (bound.elbo, bound.std_error);
+        }
+        let most = self.options.iterations;
+        // The weights of a network are too many to tell of.
+        let told = if self.network { model.drift.parameter_count() } else { 0 };
+        while trainer.iterations < most {
+            let chain = Chain::new(&model, data.0, data.1)?;
+            let bound = trainer.step(&chain, self.options, parameters, &mut values)?;
+            drop(chain);
+            model = rebuild(&model, &values)?;
+            let goes_on = bound.is_none_or(|Bound { elbo, std_error, log_likelihood, kl }| {
+                progress::tell(&Progress {
+                    iteration: trainer.iterations - 1,
+                    most,
+                    part: false,
+                    elbo,
+                    elbo_std_error: std_error,
+                    parts: Some([log_likelihood, kl]),
+                    parameters: &parameters[told..],
+                    values: &values[told..],
+                })
+            });
+            if !goes_on || trainer.iterations.is_multiple_of(keep::EVERY) {
+                keep::keep(|| trainer.checkpoint(&values));
             }
-            let (most, (elbo, elbo_std_error)) = (self.options.iterations, last);
-            let values = &values[..];
-            let told = Progress { iteration, most, part: false, elbo, elbo_std_error, parameters, values };
-            if elbo.is_finite() && !progress::tell(&told) {
+            if !goes_on {
+                self.stopped = true;
                 break;
             }
         }
-        self.values = values;
+        (self.trainer, self.values) = (Some(trainer), values);
         Ok(model)
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let done = self.trainer.as_ref().map_or(0, |trainer| trainer.iterations);
+        let say = || format!("stopped on request after {done} of {} iterations", self.options.iterations);
+        self.stopped.then(say).into_iter().collect()
     }
 }
 
 impl PotentialFinder for Published<'_> {
     fn learns(&self) -> bool {
+        true
+    }
+
+    fn learns_network(&self) -> bool {
         true
     }
 
@@ -182,15 +247,18 @@ impl PotentialFinder for Published<'_> {
             choice: Choice { method: Method::Paper, why: "as requested".into() },
             potentials: Vec::new(),
             summary: WeightSummary::new(&[0.0, 0.0]),
-            iterations: self.trainer.as_ref().map_or(0, |trainer| trainer.trace.len()),
-            stopped: false,
-            warnings: Vec::new(),
+            iterations: self.trainer.as_ref().map_or(0, |trainer| trainer.iterations),
+            stopped: self.stopped,
+            warnings: self.warnings(),
         })
     }
 
     fn potentials(&mut self, chain: &Chain, _: &LearnOptions) -> Result<Potentials> {
         let said = self.trainer.as_ref().map_or(Vec::new(), |trainer| trainer.potentials(chain));
-        let all = said.iter().map(|&[a, c]| Ok(Quadratic::new(a, c)?.into())).collect::<Result<_>>()?;
-        Ok(vec![all])
+        let dimension = |i: usize| {
+            let own = said.iter().skip(i).step_by(chain.dim());
+            own.map(|&[a, c]| Ok(Quadratic::new(a, c)?.into())).collect::<Result<_>>()
+        };
+        (0..chain.dim()).map(dimension).collect()
     }
 }

@@ -1,13 +1,17 @@
 //! The published method: a quadratic potential from networks of time, paths by Algorithm 2 on the truncated measure, and
 //! the continuous-time ELBO.
 
+mod bound;
 mod fit;
+mod jumps;
 mod options;
 mod path;
 mod rates;
 mod train;
 
-pub use fit::fit_paper;
+pub use bound::{Bound, DrawnPath, PublishedGradient, draw_paths, noises_of, published_gradient};
+pub use fit::{fit_paper, fit_paper_grid};
 pub use options::{Gradient, Kl, Motion, PaperOptions};
+pub use path::PaperNoise;
 pub use rates::{RateTable, Rates};
-pub use train::{Bound, PaperTrainer, PublishedGradient, measure_of, published_gradient, states};
+pub use train::PaperTrainer;

@@ -64,6 +64,8 @@ pub struct PaperOptions {
     pub encoder_rate: f64,
     /// Learning rate of the drift's parameters on their unconstrained scale, by Adam.
     pub drift_rate: f64,
+    /// Weight of half the sum of squares of the drift's parameters, or of the weights of its network.
+    pub drift_ridge: f64,
     /// Quantile of the layerwise rescaling; 0 for no rescaling.
     pub rescale: f64,
     /// Weight of half the sum of squares of all parameters except the reference times.
@@ -84,6 +86,7 @@ impl Default for PaperOptions {
             rate: 1e-4,
             encoder_rate: 1e-3,
             drift_rate: 1e-2,
+            drift_ridge: 0.0,
             rescale: 0.95,
             ridge: 1e-5,
         }

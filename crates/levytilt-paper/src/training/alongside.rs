@@ -17,8 +17,8 @@ const BETWEEN: usize = 30;
 /// Learn what is free in `parameters`, whose values are the start, with paths of networks that are trained jointly,
 /// starting from `networks` or from new ones of these sizes. Returns the final networks.
 ///
-/// Sweeps find the same parameters, or better ones, in a fraction of the time ([`levytilt::solve::learn`]): this is the
-/// published method.
+/// Sweeps find the same parameters, or better ones, in a fraction of the time ([`levytilt::solve::learn`]). The published
+/// method is [`crate::published`].
 pub fn learn_alongside(
     model: &StateSpace,
     parameters: &[Parameter],

@@ -15,6 +15,8 @@ pub struct Checkpoint {
     pub moments: [Vec<f32>; 2],
     /// The ELBO before every iteration.
     pub trace: Vec<f64>,
+    /// What the published method learns beside the networks, as [`crate::published::PaperTrainer`] writes it; else empty.
+    pub rest: Vec<f64>,
 }
 
 /// Storage for checkpoints.
@@ -27,7 +29,7 @@ pub trait Keeper {
 }
 
 /// Iterations between checkpoints: a few seconds at the paper's size.
-pub(super) const EVERY: usize = 50;
+pub(crate) const EVERY: usize = 50;
 
 thread_local! {
     static KEEPER: RefCell<Option<Box<dyn Keeper>>> = const { RefCell::new(None) };
@@ -48,12 +50,12 @@ pub fn kept<T>(keeper: Box<dyn Keeper>, work: impl FnOnce() -> T) -> T {
 }
 
 /// The keeper's checkpoint of this training.
-pub(super) fn find(fingerprint: u64) -> Option<Checkpoint> {
+pub(crate) fn find(fingerprint: u64) -> Option<Checkpoint> {
     KEEPER.with_borrow_mut(|keeper| keeper.as_mut().and_then(|keeper| keeper.find(fingerprint)))
 }
 
 /// Pass the current state of training to the keeper, if there is one.
-pub(super) fn keep(checkpoint: impl FnOnce() -> Checkpoint) {
+pub(crate) fn keep(checkpoint: impl FnOnce() -> Checkpoint) {
     KEEPER.with_borrow_mut(|keeper| {
         if let Some(keeper) = keeper {
             keeper.keep(&checkpoint());

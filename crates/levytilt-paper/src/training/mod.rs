@@ -3,7 +3,7 @@
 mod alongside;
 mod frame;
 mod gradient;
-mod keep;
+pub(crate) mod keep;
 mod optimiser;
 mod place;
 mod step;

@@ -143,6 +143,7 @@ impl<'a> Trainer<'a> {
             parameters: self.trained.potential.parameters().to_vec(),
             moments: self.optimiser.moments().map(<[f32]>::to_vec),
             trace: self.trained.trace.clone(),
+            rest: Vec::new(),
         }
     }
 
@@ -152,7 +153,7 @@ impl<'a> Trainer<'a> {
     /// # Errors
     /// A checkpoint of another training, or of other sizes.
     pub fn resume(&mut self, checkpoint: Checkpoint) -> Result<()> {
-        let Checkpoint { fingerprint, parameters, moments, trace } = checkpoint;
+        let Checkpoint { fingerprint, parameters, moments, trace, .. } = checkpoint;
         if fingerprint != self.fingerprint() {
             let (what, got) = ("checkpoint", "one from another series, model or set of options".into());
             return Err(Error::Shape { what, got, expected: "one of this training".into() });

@@ -93,7 +93,7 @@ pub fn entries<'a>(
                 Entry::new("residuals.csv", |out| write_residuals(out, found, &table.calendar, &table.names))
             }
         },
-        Entry::new("paths.npz", |out| write_paths(out, &outcome.fit)),
+        Entry::new("paths.npz", |out| write_paths(out, &outcome.fit, outcome.settings.solve.keep_paths)),
         Entry::toml("settings.toml", &outcome.settings)?,
         Entry::toml(MODEL, &outcome.model)?,
         Entry::text(STATE, state + "\n"),

@@ -43,9 +43,12 @@ pub fn potential(tensors: &Tensors) -> Result<Trained> {
 /// Training as it stands, as tensors.
 pub fn training(checkpoint: &Checkpoint) -> Tensors {
     let mut tensors = Tensors::default();
-    let Checkpoint { fingerprint, parameters, moments: [first, second], trace } = checkpoint;
+    let Checkpoint { fingerprint, parameters, moments: [first, second], trace, rest } = checkpoint;
     tensors.say("training.of", format!("{fingerprint:016x}"));
     tensors.put("training.trace", List::F64(trace.clone()));
+    if !rest.is_empty() {
+        tensors.put("training.rest", List::F64(rest.clone()));
+    }
     for (name, list) in [("parameters", parameters), ("first", first), ("second", second)] {
         tensors.put(&format!("training.{name}"), List::F32(list.clone()));
     }
@@ -60,6 +63,7 @@ pub fn checkpoint(tensors: &Tensors) -> Result<Checkpoint> {
         parameters: singles("parameters")?,
         moments: [singles("first")?, singles("second")?],
         trace: tensors.doubles("training.trace")?.to_vec(),
+        rest: tensors.doubles("training.rest").map_or(Vec::new(), <[f64]>::to_vec),
     })
 }
 
@@ -69,15 +73,18 @@ mod tests {
 
     #[test]
     fn training_reads_back_bit_for_bit() {
-        let checkpoint = Checkpoint {
-            fingerprint: u64::MAX - 7,
-            parameters: vec![0.1, -3.0],
-            moments: [vec![], vec![1e-30, 2.0]],
-            trace: vec![-1.0 / 3.0],
-        };
-        let mut bytes = Vec::new();
-        training(&checkpoint).write(&mut bytes).unwrap();
-        assert_eq!(super::checkpoint(&Tensors::read(&bytes[..]).unwrap()).unwrap(), checkpoint);
+        for rest in [vec![], vec![7.0, 0.0, 1.0 / 7.0]] {
+            let checkpoint = Checkpoint {
+                fingerprint: u64::MAX - 7,
+                parameters: vec![0.1, -3.0],
+                moments: [vec![], vec![1e-30, 2.0]],
+                trace: vec![-1.0 / 3.0],
+                rest,
+            };
+            let mut bytes = Vec::new();
+            training(&checkpoint).write(&mut bytes).unwrap();
+            assert_eq!(super::checkpoint(&Tensors::read(&bytes[..]).unwrap()).unwrap(), checkpoint);
+        }
     }
 
     #[test]

@@ -20,6 +20,7 @@ use crate::settings::{DriftName, Settings};
 use crate::table::Table;
 use crate::table::bytes::{open_result, read_json, read_settings};
 use crate::table::time::{Calendar, Stamp, Written, parse};
+use crate::workflow::trading::TradingRecord;
 
 /// Name of the file.
 pub const STATE: &str = "state.json";
@@ -53,6 +54,9 @@ pub struct State {
     /// kept.
     #[serde(default)]
     pub filter: Option<FilterRecord>,
+    /// How trading time goes on; nothing where the model goes by the calendar.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trading: Option<TradingRecord>,
     /// The end of the record; nothing in a run of before this was kept.
     #[serde(default)]
     pub history: Option<History>,
@@ -225,6 +229,7 @@ impl State {
         if !(self.weights.iter().all(|weight| *weight >= 0.0) && total > 0.0 && total.is_finite()) {
             return Err("weights: expected numbers, 0 or greater, and not all 0".into());
         }
+        self.trading.as_ref().map_or(Ok(()), TradingRecord::check)?;
         if let Some(filter) = &self.filter {
             if filter.columns.len() != dim || !(filter.longest > 0.0 && filter.longest.is_finite()) {
                 return Err(format!("filter: expected a longest step above 0 and {dim} columns"));

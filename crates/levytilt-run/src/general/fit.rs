@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use levytilt::general::{GeneralFit, GeneralOptions, fit_general};
+use levytilt::progress::{Watcher, watched};
 use levytilt::series::{Observations, TimeGrid};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -58,11 +59,11 @@ pub struct GeneralState {
     pub history: History,
 }
 
-/// Read, compute, write.
+/// Read, compute, write; the watcher made by `watcher` is told of every step of learning, and may ask for an end.
 ///
 /// # Errors
 /// A flag that does not fit a written-out model; a model or table that cannot be used.
-pub fn run(request: Request) -> Result<Summary> {
+pub fn run(request: Request, watcher: impl FnOnce() -> Watcher + Send) -> Result<Summary> {
     let Request { source, mut model, flags, out } = request;
     refuse(&flags)?;
     let lock = out.as_deref().map(Lock::new).transpose()?;
@@ -78,7 +79,7 @@ pub fn run(request: Request) -> Result<Summary> {
     let table = table::read(&source, &model.columns(), &model.data.format())?;
     let options = GeneralOptions { paths, seed, ..GeneralOptions::default() };
     let started = Instant::now();
-    let fit = with_threads(threads, || analyse(&model, &table, &options))??;
+    let fit = with_threads(threads, || watched(watcher(), || analyse(&model, &table, &options)))??;
     let summary = Summary::new(&fit, &table.calendar, seed, started.elapsed().as_secs_f64());
     if let Some(lock) = lock {
         save(lock, &fit, &summary, &model, &table)?;

@@ -42,7 +42,7 @@ fn read_once(dir: &Path) -> Result<Page> {
     }
     let name = path.display();
     let content = read_json(&path).map_err(|e| {
-        bad(format!("{name}: cannot be read ({e}); expected a directory that fit, forecast, score, backtest or reproduce wrote with --out"))
+        bad(format!("{name}: cannot be read ({e}); expected a directory that fit, forecast, score, backtest, compare or reproduce wrote with --out"))
     })?;
     content.map_err(|e| bad(format!("{name}: {e}; write the run again with this version{}", made_by(dir))))
 }

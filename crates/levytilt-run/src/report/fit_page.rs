@@ -27,7 +27,7 @@ pub struct Material<'a> {
 pub fn fit_page(material: &Material) -> Result<Page> {
     let Material { outcome, table, rival } = *material;
     let summary = &outcome.summary;
-    let grid = latent_times(&outcome.settings, &table.times)?;
+    let grid = latent_times(&outcome.settings, outcome.model_times(table))?;
     let columns: Vec<&[f64]> = table.columns.iter().map(Vec::as_slice).collect();
     let chain = Chain::new(&outcome.fit.model, &grid, &columns)?;
     let scene = Scene { outcome, table, chain: &chain, times: Axis::times(&table.calendar, &table.time_name) };

@@ -3,6 +3,7 @@
 use levytilt::posterior::{Closeness, Diagnosis, Gap, Weighting};
 
 use super::page::{Block, Cell, Fact, Table, sentence};
+use super::ranking;
 use crate::settings::name_of;
 use crate::workflow::exact;
 use crate::workflow::fit::summary::Summary;
@@ -122,24 +123,7 @@ fn methods(summary: &Summary) -> Vec<Block> {
 }
 
 fn candidates(summary: &Summary) -> Table {
-    let optional = |value: Option<f64>| value.map_or_else(|| Cell::text("–"), Cell::number);
-    let rows = summary.noise_candidates.iter().map(|row| {
-        vec![
-            Cell::text(row.noise),
-            optional(row.log_evidence),
-            optional(row.log_evidence_std_error),
-            row.learned.map_or_else(|| Cell::text("–"), |n| Cell::written(n as f64, n.to_string())),
-            optional(row.score),
-            Cell::text(row.error.clone().unwrap_or_default()),
-        ]
-    });
-    Table {
-        caption: "Noise families, each fitted separately. The score is the log evidence minus ½ ln(observations) per \
-                  learned parameter."
-            .into(),
-        head: ["noise", "log evidence", "standard error", "learned", "score", "remark"].map(String::from).into(),
-        rows: rows.collect(),
-        sortable: true,
-        best: Some(0),
-    }
+    let caption = format!("Noise families, each fitted separately. {}", ranking::CAPTION);
+    let rows = summary.noise_candidates.iter().map(|row| (row.noise, &row.rated));
+    ranking::table("noise", caption, rows)
 }

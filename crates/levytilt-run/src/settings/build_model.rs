@@ -11,7 +11,7 @@ use levytilt::{ErrorKind, Errors, Start, StateSpace};
 
 use crate::failure::bad;
 use crate::settings::parameters::Section as Table;
-use crate::settings::{Clock, DriftName, DriftSettings, ModelSettings, Named, NoiseName, Settings};
+use crate::settings::{Clock, DriftName, DriftSettings, ModelSettings, Named, NoiseName, Settings, Volatility};
 
 /// A model with the names and values of its parameters, as users write them.
 #[derive(Debug)]
@@ -58,9 +58,13 @@ pub fn open_model(settings: &Settings, names: &[String], command: &str) -> Resul
     check_plain(settings)?;
     let named = settings.parameters.iter().filter_map(|(name, named)| Some((name.clone(), named.value()?)));
     let given = given.chain(named).collect();
+    let formula_names = settings.formula_names();
+    let priors =
+        settings.parameters.iter().filter(|(name, named)| named.value().is_none() && !formula_names.contains(name));
+    let priors = priors.filter_map(|(name, named)| Some((name.clone(), named.prior()?))).collect();
     let [x0, x0_std] = [X0, X0_STD].map(|name| settings.model.values.get(name));
     let (formula, errors) = (settings.formula()?, settings.errors());
-    Ok(Spec { network, formula, names: names.to_vec(), given, errors, x0, x0_std, ..Spec::new(drift, family) })
+    Ok(Spec { network, formula, names: names.to_vec(), given, priors, errors, x0, x0_std, ..Spec::new(drift, family) })
 }
 
 /// The family of the drift, or the size of a network and no drift beside it.
@@ -133,9 +137,15 @@ fn start(model: &ModelSettings) -> Start {
 }
 
 fn check_supported(settings: &Settings, command: &str) -> Result<()> {
-    if settings.model.clock == Some(Clock::Business) {
+    let trading = [
+        (settings.model.clock == Some(Clock::Business), "--clock business"),
+        (settings.model.volatility == Some(Volatility::Recent), "--volatility recent"),
+    ];
+    if let (Some((_, what)), false) = (trading.iter().find(|(asked, _)| *asked), matches!(command, "fit" | "forecast"))
+    {
         return Err(bad(format!(
-            "clock \"business\" is not supported by {command} yet: leave [model] clock out, or set it to \"calendar\""
+            "{what} ([model]) is learned from a record by fit, and not supported by {command}, which goes by the calendar: \
+             leave it out"
         )));
     }
     if settings.drift() == DriftName::NEURAL && !matches!(command, "fit" | "forecast") {
@@ -208,12 +218,12 @@ fn check_named(settings: &Settings, drift: &Section) -> Result<()> {
     }
 }
 
-/// Only parameters of a formula have bounds, guesses and priors of their own.
+/// Only parameters of a formula have bounds and guesses of their own.
 fn check_plain(settings: &Settings) -> Result<()> {
     let names = settings.formula_names();
-    match settings.parameters.iter().find(|(name, named)| !named.is_plain() && !names.contains(name)) {
+    match settings.parameters.iter().find(|(name, named)| !named.is_listed() && !names.contains(name)) {
         Some((name, _)) => Err(bad(format!(
-            "[parameters] {name}: guess, low, high and prior are for parameters of a formula; give a number, or name {name} \
+            "[parameters] {name}: guess, low and high are for parameters of a formula; give a number or a prior, or name {name} \
              in the formula of the drift"
         ))),
         None => Ok(()),

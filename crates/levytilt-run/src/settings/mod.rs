@@ -3,6 +3,7 @@
 pub mod build_model;
 mod drift_name;
 pub mod init;
+mod keep_paths;
 pub mod keywords;
 mod name;
 mod named;
@@ -16,7 +17,10 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use levytilt::ErrorKind;
 use levytilt::drift::Formula;
 use levytilt::noise::FAMILIES;
+use levytilt::registry::{BROWNIAN, OBSERVATION_STD, X0, X0_STD};
+use levytilt_paper::potential::NeuralPotentialSpec;
 use levytilt_paper::published::{Gradient, Kl, Motion, PaperOptions};
+use levytilt_paper::training::Rule;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,6 +33,7 @@ use crate::table::separator::Separator;
 use crate::table::time::Length;
 
 pub use drift_name::DriftName;
+pub use keep_paths::{KeepPaths, kept};
 pub use levytilt::solve::Method;
 pub use name::name_of;
 pub use named::Named;
@@ -96,6 +101,12 @@ pub struct DataSettings {
     /// Decimal mark: point or comma [default: recognised]
     #[arg(long, value_name = "NAME", help_heading = "Data")]
     pub decimal: Option<Decimal>,
+    /// Column of a long table that says which series a row belongs to: fit
+    #[arg(skip)]
+    pub panel: Option<String>,
+    /// Parameters that the series of a long table share; with ~ after the name they are partially pooled
+    #[arg(skip)]
+    pub share: Option<Vec<String>>,
 }
 
 impl DataSettings {
@@ -130,6 +141,8 @@ pub struct ModelSettings {
     pub values: Values,
     /// How time runs.
     pub clock: Option<Clock>,
+    /// Which moves tell the size of the next.
+    pub volatility: Option<Volatility>,
 }
 
 /// `[drift]`: values of the parameters of the drift, or the size of a network.
@@ -208,6 +221,9 @@ pub struct SolveSettings {
     /// Size from which a move counts as a jump, in the unit of the data
     #[arg(skip)]
     pub jump_above: Option<f64>,
+    /// Paths written to paths.npz: a number, or all
+    #[arg(skip)]
+    pub keep_paths: Option<KeepPaths>,
     /// Posterior paths of `fit`
     #[arg(skip)]
     pub paths: Option<usize>,
@@ -233,9 +249,15 @@ pub struct PaperSettings {
     /// Drift between jumps of method paper: flow or euler [default: flow]
     #[arg(long, value_name = "NAME", help_heading = "Solver", value_parser = named::<Motion>)]
     pub motion: Option<Motion>,
+    /// Values of alpha that method paper tries, separated by commas; the one with the highest ELBO is kept
+    #[arg(long, value_name = "VALUES", help_heading = "Solver", value_delimiter = ',')]
+    pub alpha_grid: Option<Vec<f64>>,
     /// Draws of a Monte Carlo divergence
     #[arg(skip)]
     pub kl_draws: Option<usize>,
+    /// How gradients become steps: rms-prop or adam
+    #[arg(skip)]
+    pub optimiser: Option<Rule>,
     /// Learning rate of the networks
     #[arg(skip)]
     pub learning_rate: Option<f64>,
@@ -245,12 +267,27 @@ pub struct PaperSettings {
     /// Learning rate of the drift's parameters
     #[arg(skip)]
     pub drift_rate: Option<f64>,
+    /// Weight of the penalty on the drift's parameters
+    #[arg(skip)]
+    pub drift_ridge: Option<f64>,
     /// Quantile of the layerwise rescaling, 0 for none
     #[arg(skip)]
     pub rescale: Option<f64>,
     /// Weight of the penalty on the networks' parameters
     #[arg(skip)]
     pub ridge: Option<f64>,
+    /// Reference times of the encoder
+    #[arg(skip)]
+    pub references: Option<usize>,
+    /// Numbers per reference time
+    #[arg(skip)]
+    pub features: Option<usize>,
+    /// Units per layer of the two networks
+    #[arg(skip)]
+    pub units: Option<usize>,
+    /// Layers of the two networks
+    #[arg(skip)]
+    pub layers: Option<usize>,
 }
 
 impl PaperSettings {
@@ -278,8 +315,29 @@ impl PaperSettings {
             rate: within("learning_rate", self.learning_rate, usual.rate, 1.0)?,
             encoder_rate: within("encoder_rate", self.encoder_rate, usual.encoder_rate, 1.0)?,
             drift_rate: within("drift_rate", self.drift_rate, usual.drift_rate, 1.0)?,
+            drift_ridge: within("drift_ridge", self.drift_ridge, usual.drift_ridge, 1e3)?,
+            rule: self.optimiser.unwrap_or(usual.rule),
             rescale: within("rescale", self.rescale, usual.rescale, 1.0)?,
             ridge: within("ridge", self.ridge, usual.ridge, 1e3)?,
+            ..usual
+        })
+    }
+
+    /// Sizes of the networks.
+    ///
+    /// # Errors
+    /// A size of 0.
+    pub fn sizes(&self) -> Result<NeuralPotentialSpec> {
+        let usual = NeuralPotentialSpec::default();
+        let size = |name: &str, given: Option<usize>, usual: usize| match given {
+            Some(0) => Err(bad(format!("[paper] {name} = 0: give at least 1"))),
+            given => Ok(given.unwrap_or(usual)),
+        };
+        Ok(NeuralPotentialSpec {
+            references: size("references", self.references, usual.references)?,
+            features: size("features", self.features, usual.features)?,
+            width: size("units", self.units, usual.width)?,
+            depth: size("layers", self.layers, usual.depth)?,
             ..usual
         })
     }
@@ -291,13 +349,23 @@ fn named<T: serde::de::DeserializeOwned>(name: &str) -> std::result::Result<T, S
 }
 
 /// How time runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
-    /// As the times say.
+    /// As the times say
     Calendar,
-    /// Effective step lengths learned by `fit`.
+    /// Trading time: the effective length of hours of the day and of closed-market gaps is learned
     Business,
+}
+
+/// Which moves tell the size of the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Volatility {
+    /// All alike
+    Steady,
+    /// Recent ones more: time runs faster after large moves
+    Recent,
 }
 
 /// What reads a method from a flag.
@@ -456,6 +524,16 @@ impl Settings {
             None => return Err(bad(format!("{name} is not a parameter of any drift or noise"))),
         };
         Ok(())
+    }
+
+    /// Whether the model has a parameter of this name, which may carry a dimension: `theta[NVDA]`.
+    pub fn has(&self, name: &str) -> bool {
+        let plain = name.split('[').next().unwrap_or(name);
+        let of_noise = || self.noise().family().is_some_and(|family| family.parameter(plain).is_some());
+        let of_drift = || self.drift().family().is_some_and(|family| family.parameter(plain).is_some());
+        let of_errors = || self.errors().parameters().iter().any(|entry| entry.name == plain);
+        let of_all = || [OBSERVATION_STD, BROWNIAN, X0, X0_STD].contains(&plain);
+        of_noise() || of_drift() || of_errors() || of_all() || self.formula_names().iter().any(|known| known == plain)
     }
 
     /// Keep the parameters of single dimensions whose name without its dimension passes.

@@ -121,6 +121,14 @@ impl<L: Listing> Name<L> {
         L::listed().into_iter().find(|(known, _)| *known == name).map(|(known, _)| Self(known, PhantomData))
     }
 
+    /// The name that `text` is.
+    ///
+    /// # Errors
+    /// A name that is not listed, with those that are close.
+    pub fn read(text: &str) -> Result<Self, String> {
+        Self::named(text).ok_or_else(|| Self::unknown(text))
+    }
+
     /// The name as users write it.
     pub fn as_str(self) -> &'static str {
         self.0
@@ -139,7 +147,7 @@ impl<L: Listing> Name<L> {
     /// What reads it from a flag.
     pub fn parser() -> impl TypedValueParser<Value = Self> {
         let values = L::listed().into_iter().map(|(name, about)| PossibleValue::new(name).help(about));
-        PossibleValuesParser::new(values).try_map(|name| Self::named(&name).ok_or_else(|| Self::unknown(&name)))
+        PossibleValuesParser::new(values).try_map(|name| Self::read(&name))
     }
 }
 
@@ -157,7 +165,6 @@ impl<L> Serialize for Name<L> {
 
 impl<'de, L: Listing> Deserialize<'de> for Name<L> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        Self::named(&name).ok_or_else(|| D::Error::custom(Self::unknown(&name)))
+        Self::read(&String::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::OnceLock;
 
-use crate::settings::{Clock, DriftName, DriftSettings, ErrorName, ModelSettings, NoiseName};
+use crate::settings::{Clock, DriftName, DriftSettings, ErrorName, ModelSettings, NoiseName, Volatility};
 use crate::table::time::Length;
 
 /// A section of a settings file that holds parameters.
@@ -83,7 +83,7 @@ impl Section {
     /// Keys that are no parameters.
     fn others(self) -> &'static [&'static str] {
         match self {
-            Self::Model => &["drift", "noise", "errors", "clock"],
+            Self::Model => &["drift", "noise", "errors", "clock", "volatility"],
             Self::Drift => &["width", "depth", "season", "harmonics"],
         }
     }
@@ -182,7 +182,15 @@ impl Args for ModelSettings {
         let command = command
             .arg(drift.value_parser(DriftName::parser()).allow_hyphen_values(true))
             .arg(noise.value_parser(NoiseName::parser()))
-            .arg(errors.value_parser(ErrorName::parser()));
+            .arg(errors.value_parser(ErrorName::parser()))
+            .arg(
+                choice("clock", "NAME", "Time", "How time runs: fit, times in days [default: calendar]")
+                    .value_parser(value_parser!(Clock)),
+            )
+            .arg(
+                choice("volatility", "NAME", "Time", "Which moves tell the size of the next: fit [default: steady]")
+                    .value_parser(value_parser!(Volatility)),
+            );
         Values::flags(Section::Model, command)
     }
 
@@ -198,7 +206,8 @@ impl FromArgMatches for ModelSettings {
             noise: matches.get_one("noise").copied(),
             errors: matches.get_one("errors").copied(),
             values: Values::matched(Section::Model, matches),
-            clock: None,
+            clock: matches.get_one("clock").copied(),
+            volatility: matches.get_one("volatility").copied(),
         })
     }
 
@@ -274,6 +283,7 @@ fn write<S: Serializer>(
 #[serde(untagged)]
 enum Last {
     Clock(Clock),
+    Volatility(Volatility),
     Count(usize),
     Season(Vec<Length>),
 }
@@ -285,7 +295,8 @@ impl Serialize for ModelSettings {
             ("noise", self.noise.map(NoiseName::as_str)),
             ("errors", self.errors.map(ErrorName::as_str)),
         ];
-        write(serializer, &names, &self.values, &[("clock", self.clock.map(Last::Clock))])
+        let last = [("clock", self.clock.map(Last::Clock)), ("volatility", self.volatility.map(Last::Volatility))];
+        write(serializer, &names, &self.values, &last)
     }
 }
 
@@ -319,6 +330,7 @@ impl Keyed for ModelSettings {
             "noise" => self.noise = Some(map.next_value()?),
             "errors" => self.errors = Some(map.next_value()?),
             "clock" => self.clock = Some(map.next_value()?),
+            "volatility" => self.volatility = Some(map.next_value()?),
             _ => self.values.read(Self::SECTION, key, map)?,
         }
         Ok(())

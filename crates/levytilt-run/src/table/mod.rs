@@ -8,6 +8,7 @@ pub mod format;
 pub mod inflate;
 pub mod input;
 pub mod layout;
+pub mod panel;
 mod read;
 pub mod rows;
 pub mod separator;

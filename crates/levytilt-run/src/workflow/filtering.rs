@@ -49,20 +49,24 @@ pub fn column_models(settings: &Settings, names: &[String], network: Option<Neur
     Ok((0..names.len()).map(|i| spec.only(i).model()).collect::<levytilt::Result<_>>()?)
 }
 
-/// Filter the columns of `table` with the model that `settings` describe in full.
-pub fn filter(settings: &Settings, network: Option<Neural>, table: &Table) -> Result<Filtered> {
+/// Filter the columns of `table` with the model that `settings` describe in full, whose rows are at `times` for the model.
+/// What is seen is told by the times of the table.
+pub fn filter_at(settings: &Settings, network: Option<Neural>, table: &Table, times: &[f64]) -> Result<Filtered> {
     let models = column_models(settings, &table.names, network)?;
     if table.errors.is_some() {
         return Err(bad(
             "the filter does not know the errors of single values; residuals need a fit without --error-column",
         ));
     }
-    let grid = latent_times(settings, &table.times)?;
+    let grid = latent_times(settings, times)?;
     let longest = (0..grid.steps()).map(|j| grid.step(j)).fold(0.0, f64::max);
     let periods: &[Period] = if matches!(table.calendar, Calendar::Days(_)) { &PERIODS } else { &[] };
     let (mut columns, mut all) = (Vec::new(), Vec::new());
     for (model, values) in models.iter().zip(&table.columns) {
-        let (state, seen) = Filter::new(model, longest)?.run(&grid, values)?;
+        let (state, mut seen) = Filter::new(model, longest)?.run(&grid, values)?;
+        for (seen, time) in seen.iter_mut().zip(&table.times[1..]) {
+            seen.iter_mut().for_each(|seen| seen.time = *time);
+        }
         columns.push(state);
         all.push(seen);
     }

@@ -86,6 +86,12 @@ impl<'a> Update<'a> {
         if !(0.0..=1.0).contains(&alarm) {
             return Err(bad(format!("--alarm {alarm}: expected a probability between 0 and 1")));
         }
+        if state.trading.is_some() {
+            return Err(bad(
+                "the run goes by trading time (--clock business or --volatility recent), and update by the calendar; fit \
+                 again with the new rows",
+            ));
+        }
         let Some(record) = state.filter.clone() else {
             return Err(bad("the run has no filter state: it was made by an earlier version; fit it again"));
         };

@@ -118,8 +118,10 @@ fn text(step: &Progress, passed: Duration) -> String {
     let most = each * (step.most.saturating_sub(step.iteration)) as f64;
     let what = if step.part { "learning from a first part" } else { "learning" };
     let what = subject().map_or(what.to_string(), |name| format!("{name}: {what}"));
+    let parts = step.parts.map_or(String::new(), |[seen, cost]| format!(" (log-likelihood {seen:.2}, KL {cost:.2})"));
     format!(
-        "{what}: step {} of at most {}, ELBO {:.2} ± {:.2}, {seconds:.1} s, {each:.1} s per step, {most:.0} s more at most",
+        "{what}: step {} of at most {}, ELBO {:.2} ± {:.2}{parts}, {seconds:.1} s, {each:.1} s per step, {most:.0} s more \
+         at most",
         step.iteration, step.most, step.elbo, step.elbo_std_error
     )
 }
@@ -136,11 +138,14 @@ mod tests {
             part: false,
             elbo: -12.0,
             elbo_std_error: 0.5,
+            parts: None,
             parameters: &[],
             values: &[],
         };
         let said = text(&step, Duration::from_secs(8));
         let expected = "learning: step 3 of at most 30, ELBO -12.00 ± 0.50, 8.0 s, 2.0 s per step, 54 s more at most";
         assert_eq!(said, expected);
+        let parts = text(&Progress { parts: Some([3.0, 15.0]), ..step }, Duration::from_secs(8));
+        assert!(parts.contains("ELBO -12.00 ± 0.50 (log-likelihood 3.00, KL 15.00), 8.0 s"), "{parts}");
     }
 }

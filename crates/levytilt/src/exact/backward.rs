@@ -5,7 +5,7 @@ use crate::Result;
 use std::borrow::Cow;
 
 /// Cells of messages kept at once (128 MB); longer runs are recomputed in stretches.
-const KEPT: usize = 1 << 24;
+pub(crate) const KEPT: usize = 1 << 24;
 
 /// What the future says about the state at one time: β_j(x) = p(values after j | x_j = x), or its forward counterpart.
 #[derive(Debug, Clone)]
@@ -51,8 +51,7 @@ impl Backward {
     /// Run backward from the last observation, where β = 1, to the first time.
     pub fn run(transition: &mut Transition) -> Result<Self> {
         let end = transition.problem.end;
-        let widest = transition.layout.widest();
-        let all = (end + 1).saturating_mul(widest) <= KEPT;
+        let all = transition.layout.total() <= KEPT;
         let stride = if all { end + 1 } else { ((end + 1) as f64).sqrt().ceil() as usize };
         let mut message = last(transition);
         let (mut checkpoints, mut first) = (Vec::new(), Vec::new());

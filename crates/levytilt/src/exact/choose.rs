@@ -58,7 +58,7 @@ pub(super) fn domain(problem: &Problem) -> Result<(f64, f64)> {
 /// Errors fall with the third to fifth power of the distance, so the factor is guessed from how much too large they are.
 /// With `moments` false only the evidence and the quantiles are at stake.
 pub(super) fn widening(run: &Run, moments: bool) -> [f64; 2] {
-    run.edges.map(|edge| {
+    run.ends().map(|edge| {
         let variance = if moments { edge.variance / VARIANCE } else { 0.0 };
         let excess = variance.max(edge.evidence / EVIDENCE).max(edge.outside / OUTSIDE);
         if excess > 1.0 { excess.powf(0.22).clamp(1.5, 4.0) } else { 1.0 }

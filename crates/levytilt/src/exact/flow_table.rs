@@ -5,6 +5,8 @@ use super::layout::Layout;
 use super::problem::Problem;
 use crate::series::length_key;
 use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
 
 /// Cells of a table, and step lengths that have one; without a table, places are computed again for every step.
 const WIDEST: usize = 1 << 15;
@@ -38,31 +40,48 @@ impl Landing {
 /// Landings of the cells of a layout, by step length.
 #[derive(Debug, Default)]
 pub(crate) struct FlowTable {
-    tables: BTreeMap<u64, (Vec<Landing>, Vec<bool>)>,
+    tables: BTreeMap<u64, (Arc<Vec<Landing>>, Vec<bool>)>,
+}
+
+/// Landings of the cells of one time: a part of a table.
+#[derive(Debug)]
+pub(crate) struct Landings {
+    table: Arc<Vec<Landing>>,
+    part: Range<usize>,
+}
+
+impl std::ops::Deref for Landings {
+    type Target = [Landing];
+
+    fn deref(&self) -> &[Landing] {
+        &self.table[self.part.clone()]
+    }
 }
 
 impl FlowTable {
     /// The landings of the cells of time `j`.
-    pub fn landings(&mut self, problem: &Problem, layout: &Layout, j: usize) -> Vec<Landing> {
-        let (support, (lowest, range)) = (layout.support(j), layout.range());
+    pub fn landings(&mut self, problem: &Problem, layout: &Layout, j: usize) -> Landings {
+        let (support, range) = (layout.support(j), layout.range());
         let key = length_key(problem.grid.step(j));
         let known = self.tables.contains_key(&key);
-        let usable = j > 0 && problem.model.drift.is_autonomous() && range <= WIDEST;
+        let usable = j > 0 && problem.model.drift.is_autonomous() && range.len <= WIDEST && range.contains(support);
         if !usable || !(known || self.tables.len() < MOST) {
-            return flow(problem, layout, j, layout.points(j), support.len);
+            let table = Arc::new(flow(problem, layout, j, layout.points(j), support.len));
+            return Landings { table, part: 0..support.len };
         }
-        let blocks = range.div_ceil(BLOCK);
+        let blocks = range.len.div_ceil(BLOCK);
         let nowhere = Landing { target: 0.0, weights: [0.0; POINTS] };
         let (table, filled) =
-            self.tables.entry(key).or_insert_with(|| (vec![nowhere; blocks * BLOCK], vec![false; blocks]));
-        let from = (support.first - lowest) as usize;
+            self.tables.entry(key).or_insert_with(|| (Arc::new(vec![nowhere; blocks * BLOCK]), vec![false; blocks]));
+        let from = (support.first - range.first) as usize;
         for block in (from / BLOCK..(from + support.len).div_ceil(BLOCK)).filter(|&block| !filled[block]) {
-            let first = layout.origin + (lowest + (block * BLOCK) as i64) as f64 * layout.spacing;
+            let first = layout.origin + (range.first + (block * BLOCK) as i64) as f64 * layout.spacing;
             let landings = flow(problem, layout, j, (first, layout.spacing), BLOCK);
-            table[block * BLOCK..(block + 1) * BLOCK].copy_from_slice(&landings);
+            // Nobody else has the table by now, so that it is not copied.
+            Arc::make_mut(table)[block * BLOCK..(block + 1) * BLOCK].copy_from_slice(&landings);
         }
         filled[from / BLOCK..(from + support.len).div_ceil(BLOCK)].fill(true);
-        table[from..from + support.len].to_vec()
+        Landings { table: table.clone(), part: from..from + support.len }
     }
 }
 

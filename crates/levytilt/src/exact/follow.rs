@@ -1,7 +1,7 @@
 //! Solve a problem on windows that follow the data: spacing from known widths, windows widened where they were too small.
 
 use super::convolve::Rounding;
-use super::forward::{self, Run};
+use super::forward::{self, Edge, Run};
 use super::gather::{Gathered, index};
 use super::layout::Layout;
 use super::problem::Problem;
@@ -42,6 +42,13 @@ pub(crate) struct Follower<'a> {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Memory {
     windows: Option<Windows>,
+}
+
+impl Memory {
+    /// The windows for `problem`, if they are of its times.
+    fn windows(self, problem: &Problem) -> Windows {
+        self.windows.filter(|windows| windows.len() == problem.values.len()).unwrap_or_else(|| Windows::new(problem))
+    }
 }
 
 /// The answer at given parameters: a run on a layout that is fine and wide enough.
@@ -87,7 +94,7 @@ impl<'a> Follower<'a> {
     /// Cells of all times that learning works on at `model`: what a pass costs.
     pub fn cells(&self, model: &StateSpace) -> Result<usize> {
         let count = |problem: &Problem| {
-            let windows = Windows::new(problem.values.len());
+            let windows = Windows::new(problem);
             Ok(layout(problem, narrowest(problem)? / LEARNING, &windows)?.total())
         };
         match self.gathered.as_ref().zip(index(model)) {
@@ -123,7 +130,7 @@ fn learn<T>(
     judged: impl Fn(&T) -> &Judged,
 ) -> Result<T> {
     let spacing = narrowest(problem)? / LEARNING;
-    let windows = memory.windows.get_or_insert_with(|| Windows::new(problem.values.len()));
+    let windows = memory.windows.get_or_insert_with(|| Windows::new(problem));
     for _ in 0..WIDENINGS {
         let found = run(problem, &layout(problem, spacing, windows)?, MOST_CELLS, Rounding::Fast)?;
         if !widen(windows, judged(&found), BEYOND_LEARNING) {
@@ -136,10 +143,7 @@ fn learn<T>(
 /// Widen what was too narrow; false if nothing was.
 fn widen(windows: &mut Windows, judged: &Judged, beyond: f64) -> bool {
     judged.pressed.iter().for_each(|&(j, sides)| windows.press(j, sides));
-    if judged.beyond > beyond {
-        windows.reach_out();
-    }
-    judged.beyond > beyond || !judged.pressed.is_empty()
+    windows.reach_out(&judged.beyond, beyond) || !judged.pressed.is_empty()
 }
 
 fn layout(problem: &Problem, spacing: f64, windows: &Windows) -> Result<Layout> {
@@ -153,32 +157,36 @@ fn layout(problem: &Problem, spacing: f64, windows: &Windows) -> Result<Layout> 
     Ok(layout)
 }
 
+/// Reach out where a run found too much beyond its windows; false if nowhere. With `variances`, as far as these need it.
+fn reach_out(windows: &mut Windows, run: &Run, variances: bool) -> bool {
+    let losses: Vec<_> = run.edges().iter().map(|(j, edges)| (*j, edges.map(|edge| edge.evidence))).collect();
+    let wide = |edge: &Edge| edge.outside > 0.5 * OUTSIDE || (variances && edge.variance > VARIANCE);
+    let sides = run.edges().iter().flat_map(|(j, [low, high])| [(*j, 0, low), (*j, 1, high)]);
+    let places = sides.filter(|(.., edge)| wide(edge)).map(|(j, side, _)| (j, side));
+    // Both, whatever the first finds.
+    windows.reach_out(&losses, BEYOND) | windows.reach_out_at(places)
+}
+
 fn unsettled() -> Error {
     Error::Numerical { what: "exact posterior", why: "windows around the data do not contain the posterior".into() }
 }
 
-/// Evidence and marginals of `problem`, all its times included.
-pub(crate) fn answer(problem: &Problem, levels: &[f64]) -> Result<Answer> {
+/// Evidence and marginals of `problem`, all its times included; `memory` says where learning ended.
+pub(crate) fn answer(problem: &Problem, levels: &[f64], memory: Memory) -> Result<Answer> {
     let spacing = narrowest(problem)? / ANSWER;
-    let mut windows = Windows::new(problem.values.len());
+    let mut windows = memory.windows(problem);
     let mut rounding = Rounding::Fast;
     for _ in 0..WIDENINGS {
         let layout = layout(problem, spacing, &windows)?;
         let run = forward::smooth(problem, &layout, levels, MOST_CELLS, rounding)?;
-        let [low, high] = run.edges;
-        let lost = (low.evidence + high.evidence) / BEYOND;
-        let outside = (low.outside + high.outside) / OUTSIDE;
-        let variance = if layout.total() < MODERATE { low.variance.max(high.variance) / VARIANCE } else { 0.0 };
-        let narrow = lost.max(outside).max(variance) > 1.0;
+        let narrow = reach_out(&mut windows, &run, layout.total() < MODERATE);
         let rough = run.loss > LOSS && rounding == Rounding::Fast;
         if !(narrow || rough) && run.pressed.is_empty() {
+            let [low, high] = run.ends();
             let error = low.evidence + high.evidence + run.loss;
             return Ok(Answer { run, layout, rounding, error });
         }
         run.pressed.iter().for_each(|&(j, sides)| windows.press(j, sides));
-        if narrow {
-            windows.reach_out();
-        }
         if rough {
             rounding = Rounding::Careful;
         }

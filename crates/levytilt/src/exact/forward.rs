@@ -21,7 +21,8 @@ pub(crate) struct Run {
     pub sd: Vec<f64>,
     /// Quantiles by time.
     pub quantiles: Vec<Vec<f64>>,
-    pub edges: [Edge; 2],
+    /// What presses against either end of the cells of each open time.
+    edges: Vec<(usize, [Edge; 2])>,
     /// Probability that the value of each time is wrong, up to the last observation; NaN where there is none. Empty if errors
     /// are Gaussian.
     pub wrong: Vec<f64>,
@@ -29,7 +30,7 @@ pub(crate) struct Run {
     pub pressed: Vec<(usize, [bool; 2])>,
 }
 
-/// What presses against one end of the domain.
+/// What presses against one end of the cells of a time, or of several.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Edge {
     /// Error of the log evidence to expect, summed over the times up to the last observation.
@@ -74,14 +75,20 @@ pub(super) fn smooth(
     rounding: Rounding,
 ) -> Result<Run> {
     let mut transition = Transition::new(problem, layout, max_cells, rounding);
-    let backward = Backward::run(&mut transition)?;
-    let mut past = Past::start(&transition)?;
+    let mut other = Transition::new(problem, layout, max_cells, rounding);
+    // Past and future side by side, if there is room for both.
+    let (backward, ready) = match layout.total() <= backward::KEPT {
+        true => rayon::join(|| Backward::run(&mut transition), || Past::all(&mut other)),
+        false => (Backward::run(&mut transition), Ok(Vec::new())),
+    };
+    let (backward, mut ready) = (backward?, ready?.into_iter());
+    let mut past = ready.next().map_or_else(|| Past::start(&transition), Ok)?;
     let mut run = Run { log_evidence: past.against(backward.start()).0, ..Run::default() };
     let mut j = 0;
     for k in 0..backward.stretches() {
         for future in backward.stretch(k, &mut transition)?.iter() {
             if j > 0 {
-                past = past.step(&mut transition, j - 1)?;
+                past = ready.next().map_or_else(|| past.step(&mut transition, j - 1), Ok)?;
             }
             let (log_evidence, loss) = past.against(future);
             run.disagreement = run.disagreement.max((log_evidence - run.log_evidence).abs());
@@ -128,6 +135,15 @@ impl Past {
         Self::observe(transition, 0, transition.layout.start().to_vec(), 0.0, 0.0)
     }
 
+    /// The masses of all times up to the last observation.
+    fn all(transition: &mut Transition) -> Result<Vec<Self>> {
+        let mut all = vec![Self::start(transition)?];
+        for j in 0..transition.problem.end {
+            all.push(all[j].step(transition, j)?);
+        }
+        Ok(all)
+    }
+
     pub fn step(&self, transition: &mut Transition, j: usize) -> Result<Self> {
         let (values, floor) = transition.push(j, &self.filtered.values)?;
         Self::observe(transition, j + 1, values, self.filtered.log_scale, floor)
@@ -162,6 +178,21 @@ impl Past {
 }
 
 impl Run {
+    /// What presses against either end at any time.
+    pub fn ends(&self) -> [Edge; 2] {
+        let add = |sum: Edge, edge: Edge| Edge {
+            evidence: sum.evidence + edge.evidence,
+            variance: sum.variance.max(edge.variance),
+            outside: sum.outside.max(edge.outside),
+        };
+        self.edges.iter().fold(Default::default(), |[low, high], &(_, edges)| [add(low, edges[0]), add(high, edges[1])])
+    }
+
+    /// What presses against either end of the cells of each open time.
+    pub fn edges(&self) -> &[(usize, [Edge; 2])] {
+        &self.edges
+    }
+
     /// Add the moments and quantiles of one time; `open` if the first and the last cell stand for all beyond them.
     fn summarise(&mut self, (first, spacing): (f64, f64), masses: &[f64], levels: &[f64], open: bool) {
         let all = Marginal { first, spacing, masses, outside: (0.0, 0.0) };
@@ -177,7 +208,7 @@ impl Run {
         let centre = (((self.mean[time] - first) / spacing) as usize).min(n - 1);
         let total: f64 = masses.iter().sum();
         let far = (0.5 * n as f64 * spacing / self.sd[time]).powi(2);
-        let mut shares = [0.0; 2];
+        let mut edges = [Edge::default(); 2];
         let mut slow = [None; 2];
         for (side, end) in [0, n - 1].into_iter().enumerate() {
             let outside = (masses[end] / total).abs();
@@ -186,16 +217,17 @@ impl Run {
             // A message that levels off like 1/x² changes by a third of what it did on the way from half the distance.
             let (here, there) = (future[end].abs(), future[halfway].abs());
             let change = 1.0 - here.min(there) / here.max(there).max(1e-300);
-            self.edges[side].evidence += outside * change * (1.0 + 2.0 * change) / 3.0;
-            shares[side] = outside * far;
-            if !has_variance && shares[side] > 1e-6 {
+            edges[side].evidence = outside * change * (1.0 + 2.0 * change) / 3.0;
+            edges[side].variance = outside * far;
+            if !has_variance && edges[side].variance > 1e-6 {
                 slow[side] = slow_fall(masses, total, centre, end).map(|falls| (falls, outside));
             }
         }
         if slow == [None; 2] {
-            self.edges.iter_mut().zip(shares).for_each(|(edge, share)| edge.variance = edge.variance.max(share));
+            self.edges.push((time, edges));
             return;
         }
+        self.edges.push((time, edges.map(|edge| Edge { variance: 0.0, ..edge })));
         self.sd[time] = f64::INFINITY;
         for (end, fall) in [0, n - 1].into_iter().zip(slow) {
             // Only a fall that has settled can be carried on beyond the end.
@@ -216,12 +248,11 @@ impl Run {
             let total: f64 = masses.iter().sum();
             let time = self.sd.len() - 1;
             let far = (0.5 * masses.len() as f64 * spacing / self.sd[time]).powi(2);
-            for (edge, mass) in self.edges.iter_mut().zip([masses[0], masses[masses.len() - 1]]) {
-                edge.outside = edge.outside.max(mass / total);
-                if has_variance {
-                    edge.variance = edge.variance.max(mass / total * far);
-                }
-            }
+            let edge = |mass: f64| {
+                let outside = mass / total;
+                Edge { outside, variance: if has_variance { outside * far } else { 0.0 }, ..Edge::default() }
+            };
+            self.edges.push((time, [masses[0], masses[masses.len() - 1]].map(edge)));
             if !has_variance {
                 self.mean[time] =
                     Marginal { first, spacing, masses: &masses, outside: (0.0, 0.0) }.opened().balanced_mean();

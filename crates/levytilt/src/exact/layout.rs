@@ -9,11 +9,26 @@ pub(crate) const DEPTH: f64 = 37.0;
 /// Spacings per standard deviation of a Gaussian start that is narrower than the grid.
 const START_POINTS: f64 = 6.0;
 
+/// A time with this many times the mean number of cells is unusual.
+const UNUSUAL: usize = 8;
+
 /// Cells `first` … `first` + `len` − 1 of the grid.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Support {
     pub first: i64,
     pub len: usize,
+}
+
+impl Support {
+    /// The cell after the last.
+    pub fn end(self) -> i64 {
+        self.first + self.len as i64
+    }
+
+    /// Whether all cells of `other` are among these.
+    pub fn contains(self, other: Self) -> bool {
+        self.first <= other.first && other.end() <= self.end()
+    }
 }
 
 /// The grid x_i = origin + i·spacing and the cells of it that each time needs.
@@ -26,8 +41,8 @@ pub(crate) struct Layout {
     pub spacing: f64,
     supports: Vec<Support>,
     start: Points,
-    /// Lowest cell of any time but the first, and the number of cells from there to the highest.
-    range: (i64, usize),
+    /// Cells of the times that have no more than usual.
+    range: Support,
 }
 
 /// Evenly spaced points with the probability mass of the start at each.
@@ -92,10 +107,11 @@ impl Layout {
         let origin = problem.observed().next().map_or(0.0, |(_, y)| y);
         let cell = |x: f64| (x - origin) / spacing;
         let mut supports = vec![Support { first: 0, len: start.masses.len() }];
+        let magnitude = problem.magnitude();
         for &(lo, hi) in ranges {
             let count = (hi - lo) / spacing + 2.0;
             // Also false for a NaN.
-            let resolved = spacing > 1e-11 * problem.magnitude().max(lo.abs()).max(hi.abs());
+            let resolved = spacing > 1e-11 * magnitude.max(lo.abs()).max(hi.abs());
             if !(count <= max_cells as f64 && resolved) {
                 return Err(too_large((lo, hi), spacing, count, max_cells));
             }
@@ -106,14 +122,17 @@ impl Layout {
     }
 
     fn of(origin: f64, spacing: f64, supports: Vec<Support>, start: Points) -> Self {
-        let ends = supports[1..].iter().map(|support| (support.first, support.first + support.len as i64));
+        let later = &supports[1..];
+        let usual = UNUSUAL * (later.iter().map(|support| support.len).sum::<usize>() / later.len().max(1));
+        let common = later.iter().filter(|support| support.len <= usual);
+        let ends = common.map(|support| (support.first, support.end()));
         let (lo, hi) = ends.fold((i64::MAX, i64::MIN), |(lo, hi), (first, end)| (lo.min(first), hi.max(end)));
-        let range = (lo, hi.saturating_sub(lo).max(0) as usize);
+        let range = Support { first: lo, len: hi.saturating_sub(lo).max(0) as usize };
         Self { origin, spacing, supports, start, range }
     }
 
-    /// Lowest cell of any time but the first, and the number of cells from there to the highest.
-    pub fn range(&self) -> (i64, usize) {
+    /// The cells of all times but the first and those that have many more than usual.
+    pub fn range(&self) -> Support {
         self.range
     }
 

@@ -14,8 +14,9 @@ use super::transition::{Ahead, Transition};
 use crate::Result;
 use rayon::prelude::*;
 
-/// Steps whose slopes are summed by one task; fixed, so that sums do not depend on the number of threads.
-const TASK: usize = 2048;
+/// Tasks that sum the slopes, and the fewest steps of one; fixed, so that sums do not depend on the number of threads.
+const TASKS: usize = 8;
+const FEWEST: usize = 512;
 
 /// The log evidence and its slope.
 #[derive(Debug)]
@@ -34,8 +35,8 @@ pub(crate) struct Score {
 pub(crate) struct Judged {
     /// Observed times whose window is too small below or above.
     pub pressed: Vec<(usize, [bool; 2])>,
-    /// Error of the log evidence to expect from states beyond the windows of other times.
-    pub beyond: f64,
+    /// Error of the log evidence to expect from states below and above the windows of other times.
+    pub beyond: Vec<(usize, [f64; 2])>,
     /// Difference of the log evidence from the past and from the future: the size of rounding.
     pub rounding: f64,
 }
@@ -73,12 +74,13 @@ pub(crate) fn score(problem: &Problem, layout: &Layout, max_cells: usize, roundi
     let log_evidence = last(&past);
     let begin: f64 = past[0].values.iter().zip(&first.values).map(|(f, beta)| f * beta).sum();
     let other = begin.ln() + past[0].log_scale + first.log_scale;
-    let tasks: Vec<usize> = (0..problem.end).step_by(TASK).collect();
+    let task = problem.end.div_ceil(TASKS).max(FEWEST);
+    let tasks: Vec<usize> = (0..problem.end).step_by(task).collect();
     let parts: Vec<Part> = tasks
         .into_par_iter()
         .map(|from| {
             let mut part = Part::new(Transition::new(problem, layout, max_cells, rounding));
-            for j in from..(from + TASK).min(problem.end) {
+            for j in from..(from + task).min(problem.end) {
                 part.step(j, &past[j].values, &future[j])?;
             }
             Ok(part)
@@ -171,7 +173,7 @@ impl<'a> Part<'a> {
         if problem.model.drift.parameter_count() > 0 {
             let slopes: Vec<f64> = masses
                 .iter()
-                .zip(&landings)
+                .zip(landings.iter())
                 .map(|(f, landing)| if *f == 0.0 { 0.0 } else { f * behind.ahead.slope_at(landing.target) })
                 .collect();
             self.sum.move_flow(problem, j, layout.points(j), &slopes, evidence * layout.spacing);
@@ -193,7 +195,7 @@ impl Sum {
         self.error_law.iter_mut().zip(&part.sum.error_law).for_each(|(sum, d)| *sum += d);
         self.by_length.extend(part.transition.convolver.contract());
         self.judged.pressed.extend(part.sum.judged.pressed);
-        self.judged.beyond += part.sum.judged.beyond;
+        self.judged.beyond.extend(part.sum.judged.beyond);
     }
 
     /// ∂ ln (f(z)/σ)/∂σ = (z² E[1/S | z] − 1)/σ with z = (x − y)/σ, under the masses at time `j`; E[1/S | z] is 1 for Gaussian
@@ -261,10 +263,11 @@ impl Judged {
         }
         problem.observe(j, points, &mut future);
         let total: f64 = joint.iter().sum();
-        for (end, halfway) in [(0, n / 4), (n - 1, n - 1 - n / 4)] {
+        let losses = [(0, n / 4), (n - 1, n - 1 - n / 4)].map(|(end, halfway)| {
             let (here, there) = (future[end].abs(), future[halfway].abs());
             let change = 1.0 - here.min(there) / here.max(there).max(1e-300);
-            self.beyond += (joint[end] / total).abs() * change * (1.0 + 2.0 * change) / 3.0;
-        }
+            (joint[end] / total).abs() * change * (1.0 + 2.0 * change) / 3.0
+        });
+        self.beyond.push((j, losses));
     }
 }

@@ -139,13 +139,13 @@ impl<'a> Search<'a> {
         if cells <= self.options.max_cells as f64 {
             return Ok(true);
         }
-        let error = run.edges[0].evidence + run.edges[1].evidence;
+        let error = run.ends()[0].evidence + run.ends()[1].evidence;
         let missing = format!(
             "states from {lo:.6} to {hi:.6} with a spacing of {:.3e} would need more than {} cells; without them \
              the log evidence is uncertain by {error:.1e}, and after the last observation {:.1e} of the mass is outside",
             self.spacing,
             self.options.max_cells,
-            run.edges[0].outside + run.edges[1].outside
+            run.ends()[0].outside + run.ends()[1].outside
         );
         if error > 1e-2 {
             return Err(Error::Numerical { what: "exact reference", why: missing });
@@ -220,7 +220,7 @@ impl<'a> Search<'a> {
         if self.options.domain.is_some() && choose::widening(run, true) != [1.0, 1.0] {
             self.notes.push(format!(
                 "the given domain is narrow: states outside may change the log evidence by {:.1e}",
-                run.edges[0].evidence + run.edges[1].evidence
+                run.ends()[0].evidence + run.ends()[1].evidence
             ));
         }
         let until = run.sd.len().min(self.problem.end + 1);
@@ -231,7 +231,7 @@ impl<'a> Search<'a> {
                  as a jump's; use the quantiles instead"
             ));
         }
-        let share = run.edges[0].variance.max(run.edges[1].variance);
+        let share = run.ends()[0].variance.max(run.ends()[1].variance);
         if share > 0.02 {
             self.notes
                 .push(format!("at some time a share of about {share:.1e} of the variance lies outside the domain"));
@@ -250,7 +250,7 @@ impl<'a> Search<'a> {
                  there, and the mean is computed symmetrically about the median"
             ));
         }
-        let outside = run.edges[0].outside + run.edges[1].outside;
+        let outside = run.ends()[0].outside + run.ends()[1].outside;
         if outside > 1e-6 {
             self.notes.push(format!(
                 "after the last observation, at time {time}, up to {outside:.1e} of the predicted mass lies outside \

@@ -8,7 +8,7 @@
 //! the ends says how much lies outside, and a drift that brings far states back at once is served almost exactly.
 
 use super::convolve::{Convolver, Rounding, Way};
-use super::flow_table::{FlowTable, Landing};
+use super::flow_table::{FlowTable, Landing, Landings};
 use super::lagrange::{LEFT, POINTS, slopes};
 use super::layout::Layout;
 use super::problem::Problem;
@@ -140,7 +140,7 @@ impl<'a> Transition<'a> {
     }
 
     /// Where the flow of the cells of time `j` lands.
-    pub fn landings(&mut self, j: usize) -> Vec<Landing> {
+    pub fn landings(&mut self, j: usize) -> Landings {
         self.flows.landings(self.problem, self.layout, j)
     }
 }

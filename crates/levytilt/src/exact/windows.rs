@@ -7,7 +7,7 @@
 use super::problem::Problem;
 use crate::noise::{NodeCache, Nodes};
 use crate::{Result, Start};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Standard deviations of the observation error kept to either side of an observation at first.
 const DEPTH: f64 = 7.0;
@@ -15,6 +15,8 @@ const DEPTH: f64 = 7.0;
 const START: f64 = 8.0;
 /// Probability to go farther within a gap that decides how far the states of the gap reach.
 const EXCURSION: f64 = 1e-2;
+/// Factor by which a reach grows at least.
+const FARTHER: f64 = 1.6;
 /// Observations to either side whose windows a time takes in where values may be wrong.
 const AROUND: usize = 2;
 /// The same after the last observation, where nothing calls back.
@@ -25,14 +27,28 @@ const OUTSIDE: f64 = 2e-5;
 pub(crate) struct Windows {
     /// Standard deviations below and above the observation of each time.
     sides: Vec<[f64; 2]>,
-    /// Factor of the reach within gaps.
-    reach: f64,
+    /// The gap that each time lies in or ends: the number of observations before it.
+    gaps: Vec<usize>,
+    /// Factors of the reach to either side within each gap.
+    reach: Vec<[f64; 2]>,
 }
 
 impl Windows {
-    /// First windows for `times` times.
-    pub fn new(times: usize) -> Self {
-        Self { sides: vec![[DEPTH; 2]; times], reach: 1.0 }
+    /// First windows for the times of `problem`.
+    pub fn new(problem: &Problem) -> Self {
+        let before = |seen: &mut usize, value: &f64| {
+            let gap = *seen;
+            *seen += usize::from(!value.is_nan());
+            Some(gap)
+        };
+        let gaps: Vec<usize> = problem.values.iter().scan(0, before).collect();
+        let count = gaps.last().map_or(0, |last| last + 1);
+        Self { sides: vec![[DEPTH; 2]; gaps.len()], gaps, reach: vec![[1.0; 2]; count] }
+    }
+
+    /// Number of times.
+    pub fn len(&self) -> usize {
+        self.gaps.len()
     }
 
     /// Move out the lower or upper side of the window of time `j`.
@@ -42,9 +58,42 @@ impl Windows {
         }
     }
 
-    /// Reach farther within gaps.
-    pub fn reach_out(&mut self) {
-        self.reach *= 1.6;
+    /// Reach farther within the gaps that matter, if `losses`, the errors by states beyond either side of each time, add up
+    /// to more than `allowed`; false if they do not.
+    ///
+    /// The gaps with the largest losses are widened, until those of the others are half of what is allowed.
+    pub fn reach_out(&mut self, losses: &[(usize, [f64; 2])], allowed: f64) -> bool {
+        let mut sums = vec![[0.0; 2]; self.reach.len()];
+        for &(j, [low, high]) in losses {
+            let sum: &mut [f64; 2] = &mut sums[self.gaps[j]];
+            *sum = [sum[0] + low, sum[1] + high];
+        }
+        let each = sums.iter().enumerate().flat_map(|(gap, sum)| [(gap, 0, sum[0]), (gap, 1, sum[1])]);
+        let mut ordered: Vec<(usize, usize, f64)> = each.filter(|(.., loss)| *loss > 0.0).collect();
+        ordered.sort_by(|a, b| a.2.total_cmp(&b.2));
+        let total: f64 = ordered.iter().map(|(.., loss)| loss).sum();
+        if total <= allowed {
+            return false;
+        }
+        let mut kept = 0.0;
+        let few = ordered.iter().take_while(|(.., loss)| {
+            kept += loss;
+            kept <= 0.5 * allowed
+        });
+        let few = few.count();
+        let share = 0.5 * allowed / (ordered.len() - few) as f64;
+        for &(gap, side, loss) in &ordered[few..] {
+            // Losses fall with the third to fifth power of the distance.
+            self.reach[gap][side] *= (loss / share).powf(0.25).clamp(FARTHER, 4.0);
+        }
+        true
+    }
+
+    /// Reach farther to these sides of these times; false if there is none.
+    pub fn reach_out_at(&mut self, places: impl Iterator<Item = (usize, usize)>) -> bool {
+        let gaps: BTreeSet<(usize, usize)> = places.map(|(j, side)| (self.gaps[j], side)).collect();
+        gaps.iter().for_each(|&(gap, side)| self.reach[gap][side] *= FARTHER);
+        !gaps.is_empty()
     }
 
     /// Depth at the first time.
@@ -66,14 +115,15 @@ impl Windows {
             if until > j + 1 {
                 let trail = past.trail(problem, j, until - 1);
                 let lost = if next.is_some() { EXCURSION } else { OUTSIDE };
-                let reach = self.reach * reaches.of(trail.length, lost)? + past.margin;
+                let reach = reaches.of(trail.length, lost)?;
+                let reach = self.reach[self.gaps[j + 1]].map(|factor| factor * reach + past.margin);
                 let ahead = next.map(|k| around(k, problem.values[k]));
                 for &centre in &trail.centres {
-                    let own = self.sides[j].map(|side| (side * problem.std(j)).max(reach));
-                    let (lo, hi) = (centre - own[0], centre + own[1]);
+                    let own = |side: usize| (self.sides[j][side] * problem.std(j)).max(reach[side]);
+                    let (lo, hi) = (centre - own(0), centre + own(1));
                     let reached = ahead.zip(next).map(|((low, high), k)| {
                         let depth = DEPTH * problem.std(k);
-                        (low.min(low + depth - reach), high.max(high - depth + reach))
+                        (low.min(low + depth - reach[0]), high.max(high - depth + reach[1]))
                     });
                     ranges.push(reached.map_or((lo, hi), |(low, high)| (lo.min(low), hi.max(high))));
                 }
@@ -105,10 +155,12 @@ impl Windows {
                 None => (0, Anchor { state: first.state, margin: first.margin }),
             };
             let trail = past.trail(problem, from, observed.get(k + 1).map_or(j, |next| next - 1));
-            let reach = self.reach * reaches.of(trail.length, EXCURSION)? + past.margin;
+            let reach = reaches.of(trail.length, EXCURSION)?;
+            let after = self.gaps.get(j + 1).map_or([0.0; 2], |&gap| self.reach[gap]);
+            let farther = |side: usize| self.reach[self.gaps[j]][side].max(after[side]) * reach + past.margin;
             let centre = trail.centres.get(j - from - 1).copied().unwrap_or(past.state);
             let (lo, hi) = hull(range, (centre, centre));
-            wide[j - 1] = (lo - reach, hi + reach);
+            wide[j - 1] = (lo - farther(0), hi + farther(1));
         }
         // Times without an observation go from one such window to the next.
         let mut k = 0;

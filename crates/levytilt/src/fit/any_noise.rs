@@ -90,7 +90,7 @@ pub fn fit_any_noise_by<F: AsRef<Fit>>(
                 Err("unfinished: stopped while it was learned".into())
             }
             Ok(found) => {
-                let rating = rate(found.as_ref());
+                let rating = Rating::of(found.as_ref());
                 if best.as_ref().is_none_or(|(score, ..)| rating.score > *score) {
                     best = Some((rating.score, family, found));
                 }
@@ -127,14 +127,26 @@ impl AsRef<Fit> for Fit {
     }
 }
 
-fn rate(fit: &Fit) -> Rating {
-    let learned = fit.parameters.iter().filter(|p| !p.fixed).count();
-    let log_evidence = fit.evidence.log_evidence;
-    Rating {
-        log_evidence,
-        std_error: fit.evidence.std_error,
-        learned,
-        score: log_evidence - 0.5 * learned as f64 * (fit.observations as f64).ln(),
+impl Rating {
+    /// The rating of a log evidence with its standard error, reached with so many `learned` parameters.
+    pub fn new(log_evidence: f64, std_error: f64, learned: usize, observations: usize) -> Self {
+        Self {
+            log_evidence,
+            std_error,
+            learned,
+            score: log_evidence - 0.5 * learned as f64 * (observations as f64).ln(),
+        }
+    }
+
+    /// The rating of a fit.
+    pub fn of(fit: &Fit) -> Self {
+        let learned = fit.parameters.iter().filter(|p| !p.fixed).count();
+        Self::new(fit.evidence.log_evidence, fit.evidence.std_error, learned, fit.observations)
+    }
+
+    /// ½ ln(observations) per learned parameter.
+    pub fn penalty(&self) -> f64 {
+        self.log_evidence - self.score
     }
 }
 
@@ -168,7 +180,7 @@ mod tests {
         let spec = Spec::new(DriftFamily::named("none").unwrap(), families[0]);
         let options = FitOptions { paths: 10, ..FitOptions::default() };
         let stop_in = |name: &'static str| {
-            let watcher = move |_: &progress::Progress| match progress::subject() == Some(name) {
+            let watcher = move |_: &progress::Progress| match progress::subject().as_deref() == Some(name) {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             };

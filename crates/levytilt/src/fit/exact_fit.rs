@@ -5,7 +5,7 @@ use super::find::{Found, join};
 use super::judge::Judgement;
 use super::start::{Beginning, begin};
 use super::{Estimate, Fit, FitOptions, Solved, Spec};
-use crate::exact::follow::{Answer, Follower, answer};
+use crate::exact::follow::{Answer, Follower, Memory, answer};
 use crate::exact::problem::Problem;
 use crate::exact::sample::sample;
 use crate::posterior::{Evidence, Marginal, Paths, WeightSummary, marginals};
@@ -63,11 +63,31 @@ fn together(spec: &Spec, all: Vec<Solved>) -> Result<Solved> {
     Ok(Solved { found: join(spec, found)?, judgement, marginals: Some(marginals), wrong })
 }
 
+/// Cells of a grid over all times that an exact fit of `spec` to one column works on, at the first guess of its parameters:
+/// what time and memory are proportional to. Nothing where the fit is not done on a grid: Gaussian noise and a linear drift, or
+/// more cells than are affordable.
+///
+/// # Errors
+/// A model or values that cannot be fitted.
+pub fn exact_cells(spec: &Spec, grid: &TimeGrid, values: &[f64]) -> Result<Option<usize>> {
+    let Beginning { model, .. } = begin(spec, grid, &[values], true)?;
+    if is_brownian(&model, grid)? {
+        return Ok(None);
+    }
+    let cells = Follower::new(&model, grid, values)?.cells(&model)?;
+    Ok(Some(cells).filter(|cells| *cells <= MOST_LEARNING))
+}
+
+/// Whether quadratic potentials are exact: Gaussian noise of a linear drift, seen with plain errors.
+fn is_brownian(model: &crate::StateSpace, grid: &TimeGrid) -> Result<bool> {
+    let plain = model.dimensions[0].errors.is_plain();
+    Ok(plain && model.drift.is_affine() && model.dimensions[0].noise.nodes(grid.step(0))?.len() == 1)
+}
+
 /// Fit `spec` to one column exactly, unless that cannot be done or costs too much.
 fn fit_one(spec: &Spec, (grid, values): (&TimeGrid, &[f64]), options: &FitOptions, seed: u64) -> Result<Attempt> {
     let Beginning { model, parameters } = begin(spec, grid, &[values], options.priors)?;
-    let plain = model.dimensions[0].errors.is_plain();
-    if plain && model.drift.is_affine() && model.dimensions[0].noise.nodes(grid.step(0))?.len() == 1 {
+    if is_brownian(&model, grid)? {
         // Brownian motion: quadratic potentials are exact, and cost less.
         return Ok(Err(None));
     }
@@ -99,18 +119,20 @@ fn given(model: crate::StateSpace, parameters: Vec<Parameter>) -> ExactLearned {
         shift: Vec::new(),
         iterations: 0,
         warnings: Vec::new(),
+        memory: Memory::default(),
     }
 }
 
 /// Marginals and paths at the parameters found.
 fn solve(
-    learned: ExactLearned,
+    mut learned: ExactLearned,
     (grid, values): (&TimeGrid, &[f64]),
     options: &FitOptions,
     seed: u64,
 ) -> Result<Attempt> {
+    let memory = std::mem::take(&mut learned.memory);
     let problem = Problem::new(&learned.model, grid, values)?;
-    let solved = match answer(&problem, &options.quantiles) {
+    let solved = match answer(&problem, &options.quantiles, memory) {
         Ok(solved) => solved,
         Err(error) => return Ok(Err(Some(error.to_string()))),
     };
@@ -149,7 +171,8 @@ fn exact_marginals(drawn: Vec<Marginal>, solved: &Answer) -> Vec<Marginal> {
 }
 
 fn as_found(learned: ExactLearned, why: String) -> Found {
-    let ExactLearned { model, parameters, std_errors, data_shares, covariance, shift, iterations, warnings } = learned;
+    let ExactLearned { model, parameters, std_errors, data_shares, covariance, shift, iterations, warnings, .. } =
+        learned;
     let judged = std_errors.iter().zip(&data_shares);
     let estimate = |(p, (&error, &share)): (&Parameter, (&f64, &f64))| Estimate {
         name: p.name.clone(),

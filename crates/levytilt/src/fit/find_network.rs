@@ -1,13 +1,15 @@
 //! Find a drift network: first the noise without any drift, then both in turn.
 
-use super::find::{Found, estimates, find};
+use super::PotentialFinder;
+use super::find::{Found, estimates, find, found};
 use super::spec::NetworkSize;
 use super::start::{Beginning, begin, observed_times};
 use super::{Estimate, FittedNetwork, Spec};
-use crate::drift::{Drift, NeuralSpec};
+use crate::drift::{Drift, Neural, NeuralSpec};
 use crate::series::{Scales, TimeGrid};
 use crate::solve::{
     LearnOptions, Learned, LearnedNetwork, Method, NetworkOptions, Parameter, SweepOptions, learn_network,
+    parameters as all_parameters,
 };
 use crate::{Result, StateSpace};
 
@@ -39,7 +41,7 @@ pub(super) fn find_network(
     let LearnedNetwork { network, regularisation, learned } =
         learn_network(&found.model, &noise, &found.potentials, (grid, columns), &network, &options)?;
     let weights = network.parameter_count();
-    let network = FittedNetwork { drift: network, regularisation };
+    let network = FittedNetwork { drift: network, regularisation: Some(regularisation) };
     let Some(learned) = learned else {
         let model = StateSpace { drift: Box::new(network.drift.clone()), ..found.model };
         return Ok(Found { model, network: Some(network), ..found });
@@ -49,6 +51,28 @@ pub(super) fn find_network(
     let iterations = found.iterations + iterations;
     let (choices, network) = (vec![choice], Some(network));
     Ok(Found { model, estimates, covariance, shift, choices, potentials, iterations, noted: warnings, network })
+}
+
+/// A network and the noise beside it, learned by `finder` jointly with its potentials, from random weights.
+pub(super) fn find_network_by(
+    finder: &mut (dyn PotentialFinder + '_),
+    (spec, size): (&Spec, NetworkSize),
+    (grid, columns): (&TimeGrid, &[&[f64]]),
+    priors: bool,
+    options: &LearnOptions,
+) -> Result<Found> {
+    let Beginning { model, parameters } = begin(&Spec { network: None, ..spec.clone() }, grid, columns, priors)?;
+    let sizes = network_options(size, grid, columns)?.spec;
+    let network = Neural::new(sizes.clone(), options.sweep.seed)?;
+    let weights = network.parameter_count();
+    let model = StateSpace { drift: Box::new(network), ..model };
+    let all: Vec<Parameter> = all_parameters(&model).into_iter().take(weights).chain(parameters).collect();
+    let learned = finder.learn(&model, &all, (grid, columns), options)?;
+    let values: Vec<f64> = learned.parameters[..weights].iter().map(|p| p.value).collect();
+    let drift = Neural::from_parameters(sizes, &values)?;
+    let mut found = found(learned);
+    found.estimates = found.estimates.split_off(weights);
+    Ok(Found { network: Some(FittedNetwork { drift, regularisation: None }), ..found })
 }
 
 /// A network whose inputs are centred and scaled by the data, and the drift that would be no surprise: back within a time

@@ -1,6 +1,7 @@
 //! Let another crate find the potentials of a fit, for example by training networks.
 
 use super::find::{Found, find, found};
+use super::find_network::find_network_by;
 use super::start::{Beginning, begin};
 use super::{FitOptions, Spec};
 use crate::posterior::Potentials;
@@ -12,6 +13,11 @@ use crate::{Chain, Error, Result, StateSpace};
 pub trait PotentialFinder {
     /// Whether it learns parameters itself, by [`PotentialFinder::learn`]; if not, sweeps learn them first.
     fn learns(&self) -> bool;
+
+    /// Whether it learns the weights of a drift network too, as the first of the parameters.
+    fn learns_network(&self) -> bool {
+        false
+    }
 
     /// Learn what is free in `parameters`, whose values are the start.
     fn learn(
@@ -36,11 +42,14 @@ pub(super) fn find_for(
 ) -> Result<Found> {
     match finder {
         Some(finder) if finder.learns() => {
-            if spec.network.is_some() {
+            if let Some(size) = spec.network {
+                if finder.learns_network() {
+                    return find_network_by(finder, (spec, size), (grid, columns), options.priors, learn);
+                }
                 return Err(Error::Shape {
                     what: "joint training of parameters and potential",
                     got: "a drift network".into(),
-                    expected: "a parametric drift; a drift network is learned by sweeps".into(),
+                    expected: "a parametric drift, or method paper; else a drift network is learned by sweeps".into(),
                 });
             }
             let Beginning { model, parameters } = begin(spec, grid, columns, options.priors)?;

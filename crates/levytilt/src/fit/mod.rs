@@ -17,7 +17,7 @@ mod warnings;
 
 pub use crate::series::Scales;
 pub use any_noise::{AnyNoise, Candidate, Rating, fit_any_noise, fit_any_noise_by, rival_families};
-pub use exact_fit::parameter_posterior;
+pub use exact_fit::{exact_cells, parameter_posterior};
 pub use finder::PotentialFinder;
 pub use kind::PosteriorKind;
 pub use panel::{Panel, Record, SharedFit, fit_panel, learn_shared};
@@ -86,8 +86,8 @@ pub struct Estimate {
 pub struct FittedNetwork {
     /// The network, which is the drift of the model.
     pub drift: Neural,
-    /// Its penalty, and the evidence for it.
-    pub regularisation: Regularisation,
+    /// Its penalty, and the evidence for it; nothing where it was learned jointly with the potentials.
+    pub regularisation: Option<Regularisation>,
 }
 
 /// A model fitted to a series.

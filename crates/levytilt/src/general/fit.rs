@@ -39,7 +39,7 @@ pub struct GeneralFit {
     pub model: GeneralModel,
     /// Its parameters.
     pub parameters: Vec<Estimate>,
-    /// Covariance of the learned ones on their free scales, row after row; empty where it is not known.
+    /// Covariance of the learned ones on their free scales, row after row; 0 for those that are not identified.
     pub covariance: Vec<f64>,
     /// Latent times.
     pub times: Vec<f64>,
@@ -103,7 +103,7 @@ pub fn fit_general(
     let warnings = warnings(&learned, &parameters, &smoothed);
     Ok(GeneralFit {
         model,
-        covariance: learned.covariance.map_or(Vec::new(), |matrix| matrix.iter().copied().collect()),
+        covariance: learned.covariance.iter().copied().collect(),
         parameters,
         times: grid.times().to_vec(),
         observations,
@@ -121,7 +121,7 @@ fn estimates(learned: &Learned) -> Vec<Estimate> {
         let (mut std_error, mut held_by_prior) = (None, false);
         if !parameter.fixed {
             let slope = parameter.transform.slope(parameter.value);
-            std_error = learned.covariance.as_ref().map(|matrix| matrix[(place, place)].sqrt() * slope);
+            std_error = learned.identified[place].then(|| learned.covariance[(place, place)].sqrt() * slope);
             held_by_prior = learned.prior_share[place] > 0.5;
             place += 1;
         }
@@ -138,11 +138,20 @@ fn estimates(learned: &Learned) -> Vec<Estimate> {
 
 fn warnings(learned: &Learned, parameters: &[Estimate], smoothed: &Smoothed) -> Vec<String> {
     let mut all = Vec::new();
-    if !learned.converged {
+    if learned.stopped {
+        all.push(format!(
+            "stopped on request after {} iterations: the parameters may not have converged and have no standard errors",
+            learned.iterations
+        ));
+    } else if !learned.converged {
         all.push("learning stopped before the parameters settled; give guesses, or fix some parameters".into());
     }
-    if learned.covariance.is_none() && parameters.iter().any(|p| !p.fixed) {
-        all.push("the log evidence is not curved like a maximum here, so there are no standard errors".into());
+    for p in parameters.iter().filter(|p| !p.fixed && p.std_error.is_none() && !learned.stopped) {
+        all.push(format!(
+            "{}: the log evidence is not curved like a maximum in it, so these data do not identify it; it has no \
+             standard error, and those of the others take it as known. Fix it, or give it a prior",
+            p.name
+        ));
     }
     for p in parameters.iter().filter(|p| p.held_by_prior) {
         all.push(format!(

@@ -10,6 +10,7 @@ use super::gradient::mean_gradient;
 use super::guide::Guide;
 use super::smooth::smooth;
 use super::spec::{GeneralSpec, Parameter, Role};
+use crate::progress::{self, Progress};
 use crate::series::TimeGrid;
 use crate::{Error, Result};
 use nalgebra::{DMatrix, DVector};
@@ -38,12 +39,17 @@ struct Point {
 #[derive(Debug)]
 pub(super) struct Learned {
     pub parameters: Vec<Parameter>,
-    /// Covariance of the learned ones on their free scales; nothing where the curvature is not that of a maximum.
-    pub covariance: Option<DMatrix<f64>>,
+    /// Covariance of the learned ones on their free scales. Rows and columns of those that are not identified are 0; so
+    /// are all if the search was stopped.
+    pub covariance: DMatrix<f64>,
+    /// Per learned parameter, whether the log evidence is curved like a maximum in it.
+    pub identified: Vec<bool>,
     /// Per learned parameter, the share of its information that is the prior's.
     pub prior_share: Vec<f64>,
     pub iterations: usize,
     pub converged: bool,
+    /// Whether the watcher asked for an end.
+    pub stopped: bool,
 }
 
 /// Particles and paths of a point while far from the maximum, and near it.
@@ -65,13 +71,22 @@ impl Search<'_> {
         let count = learned.len();
         if count == 0 {
             let parameters = std::mem::take(&mut self.parameters);
-            return Ok(Learned { parameters, covariance: None, prior_share: vec![], iterations: 0, converged: true });
+            return Ok(Learned {
+                parameters,
+                covariance: DMatrix::zeros(0, 0),
+                identified: vec![],
+                prior_share: vec![],
+                iterations: 0,
+                converged: true,
+                stopped: false,
+            });
         }
         let start = DVector::from_iterator(count, learned.iter().map(|&p| self.free(p)));
         let mut now = self.point(&start, COARSE)?;
+        let mut stopped = !self.tell(0, &now);
         let mut curvature = self.first_curvature(&now);
         let (mut iterations, mut converged) = (0, false);
-        while iterations < ITERATIONS && !converged {
+        while iterations < ITERATIONS && !converged && !stopped {
             iterations += 1;
             let mut step = self.bounded(definite(&curvature).solve(&now.gradient));
             let next = (0..7).find_map(|_| {
@@ -84,14 +99,38 @@ impl Search<'_> {
             update(&mut curvature, &(&next.free - &now.free), &(&now.gradient - &next.gradient));
             now = next;
             converged = 0.5 * now.gradient.dot(&definite(&curvature).solve(&now.gradient)) < ENOUGH;
+            stopped = !self.tell(iterations, &now);
         }
-        let (last, curvature) = self.finish(now, &curvature)?;
+        if stopped {
+            self.set(&now.free);
+            let (covariance, identified) = (DMatrix::zeros(count, count), vec![false; count]);
+            let (parameters, prior_share) = (self.parameters, vec![0.0; count]);
+            return Ok(Learned { parameters, covariance, identified, prior_share, iterations, converged, stopped });
+        }
+        let (last, curvature) = self.finish(now, &curvature, iterations)?;
         let learned: Vec<usize> = self.learned();
         let information = |l: usize| self.parameters[learned[l]].prior.std.powi(-2) / curvature[(l, l)].abs();
         let prior_share = (0..count).map(information).collect();
         self.set(&last);
-        let covariance = curvature.cholesky().map(|root| root.inverse());
-        Ok(Learned { parameters: self.parameters, covariance, prior_share, iterations, converged })
+        let (covariance, identified) = invert(&curvature);
+        Ok(Learned { parameters: self.parameters, covariance, identified, prior_share, iterations, converged, stopped })
+    }
+
+    /// Tell the watcher where the search stands; whether to go on.
+    fn tell(&self, iteration: usize, now: &Point) -> bool {
+        let parameters: Vec<progress::Parameter> = self.parameters.iter().map(Parameter::shown).collect();
+        let values: Vec<f64> = self.at(&now.free).iter().map(|p| p.value).collect();
+        progress::tell(&Progress {
+            iteration,
+            // The curvature at the end is measured parameter by parameter.
+            most: ITERATIONS + now.free.len(),
+            part: false,
+            elbo: now.value,
+            elbo_std_error: now.error,
+            parts: None,
+            parameters: &parameters,
+            values: &values,
+        })
     }
 
     /// Numbers of the parameters that are learned.
@@ -182,7 +221,7 @@ impl Search<'_> {
     }
 
     /// Measure the curvature around the best point, and step to the maximum it shows.
-    fn finish(&self, now: Point, curvature: &DMatrix<f64>) -> Result<(DVector<f64>, DMatrix<f64>)> {
+    fn finish(&self, now: Point, curvature: &DMatrix<f64>, iterations: usize) -> Result<(DVector<f64>, DMatrix<f64>)> {
         let count = now.free.len();
         let spread = definite(curvature);
         let mut measured = DMatrix::zeros(count, count);
@@ -200,6 +239,7 @@ impl Search<'_> {
             let [down, up] = ends;
             measured.set_column(l, &((&down.gradient - &up.gradient) / (2.0 * length)));
             gradient += (&down.gradient + &up.gradient) / (2.0 * count as f64);
+            self.tell(iterations + l + 1, &now);
         }
         let measured = 0.5 * (&measured + measured.transpose());
         let step = match measured.clone().cholesky() {
@@ -221,6 +261,28 @@ impl Search<'_> {
             self.point(&free, FINE)
         };
         Ok([at(-length)?, at(length)?])
+    }
+}
+
+/// The inverse of a curvature, and in which parameters it is that of a maximum. Where it is not, the parameter that the
+/// flattest or most wrongly bent direction is made of is held, until the rest is; its row and column are 0.
+fn invert(curvature: &DMatrix<f64>) -> (DMatrix<f64>, Vec<bool>) {
+    let count = curvature.nrows();
+    let mut kept: Vec<usize> = (0..count).collect();
+    loop {
+        let part = DMatrix::from_fn(kept.len(), kept.len(), |i, k| curvature[(kept[i], kept[k])]);
+        if let Some(root) = part.clone().cholesky() {
+            let inverse = root.inverse();
+            let mut covariance = DMatrix::zeros(count, count);
+            for (i, &l) in kept.iter().enumerate() {
+                kept.iter().enumerate().for_each(|(k, &m)| covariance[(l, m)] = inverse[(i, k)]);
+            }
+            return (covariance, (0..count).map(|l| kept.contains(&l)).collect());
+        }
+        let scale = part.diagonal().map(|entry| entry.abs().sqrt().max(1e-150));
+        let scaled = DMatrix::from_fn(kept.len(), kept.len(), |i, k| part[(i, k)] / (scale[i] * scale[k]));
+        let eigen = scaled.symmetric_eigen();
+        kept.remove(eigen.eigenvectors.column(eigen.eigenvalues.imin()).iamax());
     }
 }
 
@@ -277,4 +339,19 @@ fn update(curvature: &mut DMatrix<f64>, s: &DVector<f64>, y: &DVector<f64>) {
     let y = y * share + &pressed * (1.0 - share);
     curvature.ger(1.0 / s.dot(&y), &y, &y, 1.0);
     curvature.ger(-1.0 / expected, &pressed, &pressed, 1.0);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The saddle's parameter is held, and the others get the inverse of what is left.
+    #[test]
+    fn identity_what_is_not_identified_is_named() {
+        let curvature = DMatrix::from_row_slice(3, 3, &[4.0, 1.0, 0.0, 1.0, 2.0, 0.0, 0.0, 0.0, -0.5]);
+        let (covariance, identified) = invert(&curvature);
+        assert_eq!(identified, [true, true, false]);
+        assert!((covariance[(0, 0)] - 2.0 / 7.0).abs() < 1e-12 && covariance[(2, 2)] == 0.0, "{covariance}");
+        assert_eq!(invert(&DMatrix::from_row_slice(1, 1, &[-1.0])).1, [false]);
+    }
 }

@@ -12,7 +12,7 @@
 //! | `filter`, `smooth` | evidence by independent filters, and paths by backward simulation |
 //! | `spec`, `observe` | which parameters are open, and where learning starts |
 //! | `gradient`, `learn`, `fit` | the gradient of the log evidence, the search, and all of it in one call |
-//! | `forecast` | predictive paths of the observed columns |
+//! | `forecast`, `simulate` | predictive paths of the observed columns, and records with known truth |
 
 mod chain;
 mod filter;
@@ -26,6 +26,7 @@ mod model;
 mod observe;
 mod pass;
 mod robust;
+mod simulate;
 mod smooth;
 mod spec;
 #[cfg(test)]
@@ -37,5 +38,6 @@ pub use fit::{GeneralFit, GeneralOptions, fit_general};
 pub use forecast::forecast_general;
 pub use guide::Guide;
 pub use model::{GeneralModel, Row, Source};
+pub use simulate::{GeneralSimulated, simulate_general};
 pub use smooth::{DrawnPath, Smoothed, smooth};
 pub use spec::{GeneralSpec, Loading, RowSpec, SourceSpec, StartSpec};

@@ -1,6 +1,6 @@
 //! See how far each state is from what is observed, and measure typical sizes of it from the columns.
 
-use super::spec::GeneralSpec;
+use super::spec::{GeneralSpec, is_size};
 use crate::drift::Drift;
 use crate::noise::Family;
 use crate::series::Scales;
@@ -25,7 +25,7 @@ pub(super) struct Sight {
 impl Sight {
     /// A typical size of the jumps of a source of unit scale on this state.
     pub fn jump_size(&self, family: &Family) -> f64 {
-        let scale = family.parameters.iter().find(|entry| ["scale", "sigma_g", "jump_std"].contains(&entry.name));
+        let scale = family.parameters.iter().find(|entry| is_size(entry.name));
         scale.map_or(self.scales.motion, |entry| entry.guess(&self.scales, &|_| None))
     }
 }

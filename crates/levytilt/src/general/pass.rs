@@ -1,7 +1,7 @@
 //! Filter forward and send messages backward when the variance of every jump is known: the model is then Gaussian.
 
 use super::chain::GeneralChain;
-use super::form::Form;
+use super::form::{Form, dot};
 use nalgebra::{DMatrix, DVector};
 
 /// Gaussian laws of the state: mean and covariance.
@@ -52,7 +52,35 @@ pub(super) fn forward(chain: &GeneralChain, variances: &Variances) -> Forward {
 /// The law after the flow of the step that ends at time `j`, before its jumps.
 pub(super) fn predict(chain: &GeneralChain, j: usize, (mean, covariance): &Law) -> Law {
     let flow = chain.flow(j);
-    (&flow.slope * mean + &flow.offset, &flow.slope * covariance * flow.slope.transpose())
+    let mut moved = flow.offset.clone();
+    moved.gemv(1.0, &flow.slope, mean, 1.0);
+    let mut spread = covariance.clone();
+    congruence(flow.slope.as_slice(), spread.as_mut_slice(), mean.len());
+    (moved, spread)
+}
+
+/// Run `work` with room for `size` numbers, on the stack where they are few.
+fn with_room<T>(size: usize, work: impl FnOnce(&mut [f64]) -> T) -> T {
+    const FEW: usize = 32;
+    if size <= FEW { work(&mut [0.0; FEW][..size]) } else { work(&mut vec![0.0; size]) }
+}
+
+/// P ← F P Fᵀ for a square F, column by column, and a symmetric P.
+fn congruence(f: &[f64], p: &mut [f64], dim: usize) {
+    with_room(dim * dim, |half| {
+        // Column k of F P, with P symmetric.
+        for (column, weights) in half.chunks_exact_mut(dim).zip(p.chunks_exact(dim)) {
+            for (f, w) in f.chunks_exact(dim).zip(weights) {
+                column.iter_mut().zip(f).for_each(|(sum, f)| *sum += f * w);
+            }
+        }
+        p.fill(0.0);
+        for (half, f) in half.chunks_exact(dim).zip(f.chunks_exact(dim)) {
+            for (column, f) in p.chunks_exact_mut(dim).zip(f) {
+                column.iter_mut().zip(half).for_each(|(sum, half)| *sum += f * half);
+            }
+        }
+    });
 }
 
 /// Condition the law on what is seen at time `j`, value by value; ln of the density of what is seen.
@@ -60,16 +88,27 @@ pub(super) fn predict(chain: &GeneralChain, j: usize, (mean, covariance): &Law) 
 /// The covariance is updated in Joseph's form, which keeps it positive semidefinite.
 pub(super) fn see(chain: &GeneralChain, j: usize, (mean, covariance): &mut Law) -> f64 {
     let mut log = 0.0;
+    let dim = mean.len();
     for (h, y, variance) in chain.seen(j) {
-        let along = &*covariance * h;
-        let total = h.dot(&along) + variance;
-        let gain = along / total;
-        let miss = y - h.dot(mean);
-        mean.axpy(miss, &gain, 1.0);
-        let mut keep = DMatrix::identity(mean.len(), mean.len());
-        keep.ger(-1.0, &gain, h, 1.0);
-        *covariance = &keep * &*covariance * keep.transpose();
-        covariance.ger(variance, &gain, &gain, 1.0);
+        let (total, miss) = with_room(dim * dim + dim, |room| {
+            let (keep, gain) = room.split_at_mut(dim * dim);
+            for (gain, column) in gain.iter_mut().zip(covariance.as_slice().chunks_exact(dim)) {
+                *gain = dot(column, h.as_slice());
+            }
+            let total = dot(h.as_slice(), gain) + variance;
+            gain.iter_mut().for_each(|gain| *gain /= total);
+            let miss = y - h.dot(mean);
+            mean.iter_mut().zip(&*gain).for_each(|(mean, gain)| *mean += miss * gain);
+            for (k, column) in keep.chunks_exact_mut(dim).enumerate() {
+                column.iter_mut().zip(&*gain).for_each(|(keep, gain)| *keep = -gain * h[k]);
+                column[k] += 1.0;
+            }
+            congruence(keep, covariance.as_mut_slice(), dim);
+            for (column, by) in covariance.as_mut_slice().chunks_exact_mut(dim).zip(&*gain) {
+                column.iter_mut().zip(&*gain).for_each(|(sum, gain)| *sum += variance * gain * by);
+            }
+            (total, miss)
+        });
         log -= 0.5 * (miss * miss / total + (std::f64::consts::TAU * total).ln());
     }
     log

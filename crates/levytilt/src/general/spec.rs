@@ -31,6 +31,18 @@ pub struct SourceSpec {
     pub on: Vec<(usize, Loading)>,
 }
 
+impl SourceSpec {
+    /// Whether a loading is a number other than 0, so that the size of the jumps is their own.
+    fn is_tied(&self) -> bool {
+        self.on.iter().any(|(_, loading)| matches!(loading, Loading::Fixed(by) if *by != 0.0))
+    }
+}
+
+/// Whether a parameter of a family multiplies its jumps.
+pub(super) fn is_size(name: &str) -> bool {
+    ["scale", "sigma_g", "jump_std"].contains(&name)
+}
+
 /// An observed column.
 #[derive(Debug, Clone)]
 pub struct RowSpec {
@@ -91,6 +103,14 @@ pub(super) struct Parameter {
     pub prior: Prior,
 }
 
+impl Parameter {
+    /// As a watcher of the search sees it.
+    pub fn shown(&self) -> crate::progress::Parameter {
+        let (name, prior) = (self.name.clone(), Some(self.prior));
+        crate::progress::Parameter { name, value: self.value, fixed: self.fixed, transform: self.transform, prior }
+    }
+}
+
 /// Standard deviation of the default prior on the free scale of a positive parameter or one between bounds.
 const WIDE: f64 = 3.0;
 /// Standard deviation of the default prior of any other parameter, in units of its guess.
@@ -127,7 +147,7 @@ impl GeneralSpec {
         let drift = self.drift.drift(&drift_values)?;
         let sights = sights(self, &drift, &times, columns)?;
         for (r, source) in self.sources.iter().enumerate() {
-            let tied = source.on.iter().any(|(_, loading)| matches!(loading, Loading::Fixed(by) if *by != 0.0));
+            let tied = source.is_tied();
             let mut first = !tied;
             for (i, loading) in &source.on {
                 let Loading::Named(name) = loading else { continue };
@@ -168,8 +188,7 @@ impl GeneralSpec {
             let prior = Prior { mean: entry.transform().forward(guess), std: WIDE };
             self.add(all, name.clone(), Role::Noise(r, p), entry.transform(), guess, prior);
             // The size of the jumps is in the loadings.
-            let size = ["scale", "sigma_g", "jump_std"].contains(&entry.name);
-            if !tied && size && given(entry.name).is_none() {
+            if !tied && is_size(entry.name) && given(entry.name).is_none() {
                 let last = all.len() - 1;
                 (all[last].value, all[last].fixed) = (1.0, true);
             }
@@ -204,7 +223,8 @@ impl GeneralSpec {
         Ok(())
     }
 
-    /// The model with every parameter held, started from 0: to look ahead from states that are known.
+    /// The model with every parameter held: to look ahead from states that are known, or to draw a record. A start that is
+    /// left open is 0.
     ///
     /// # Errors
     /// A parameter without a value; a value outside of its domain; parts that do not fit together.
@@ -221,11 +241,39 @@ impl GeneralSpec {
                 named.unwrap_or_default()
             }
         };
+        let missing = std::cell::RefCell::new(None);
         let value = |role: Role| {
             let name = name(role);
-            self.held.iter().find(|(known, _)| *known == name).map_or(f64::NAN, |(_, value)| *value)
+            let held = self.held.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+            held.or_else(|| self.implied(role)).unwrap_or_else(|| {
+                missing.borrow_mut().get_or_insert(name);
+                f64::NAN
+            })
         };
-        self.build(value, &vec![(0.0, 0.0); self.drift.states().len()])
+        let starts: Vec<(f64, f64)> = self
+            .starts
+            .iter()
+            .map(|start| match *start {
+                StartSpec::Known(value) => (value, 0.0),
+                StartSpec::Gaussian { mean, std } => (mean, std),
+                StartSpec::Open => (0.0, 0.0),
+            })
+            .collect();
+        let built = self.build(value, &starts);
+        match missing.take() {
+            Some(name) => {
+                let problem = "needs a value: nothing is learned here; give one in the section it belongs to, or under \
+                               [parameters]";
+                Err(Error::Series { place: format!("parameter {name}"), problem: problem.into() })
+            }
+            None => built,
+        }
+    }
+
+    /// The size of the jumps of a source whose loadings all have names is 1: the loadings say how large they are.
+    fn implied(&self, role: Role) -> Option<f64> {
+        let Role::Noise(r, p) = role else { return None };
+        (!self.sources[r].is_tied() && is_size(self.sources[r].family.parameters[p].name)).then_some(1.0)
     }
 
     /// The model with these values, and this start.

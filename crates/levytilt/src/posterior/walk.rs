@@ -29,7 +29,7 @@ struct Block {
     jumps: Vec<bool>,
 }
 
-/// Paths drawn elsewhere: states and jumps by time and path, the random streams and the log weights by path.
+/// Paths drawn elsewhere: states and jumps by time, path and dimension (dimension fastest), the random streams and the log weights by path.
 #[derive(Debug)]
 pub struct Made {
     /// Random streams.
@@ -43,10 +43,10 @@ pub struct Made {
 }
 
 impl Paths {
-    /// Paths of a one-dimensional chain, drawn in blocks of [`BLOCK`] in order.
-    pub fn from_blocks(times: usize, blocks: Vec<Made>) -> Self {
+    /// Paths of a chain of `dim` dimensions, drawn in blocks of [`BLOCK`] in order.
+    pub fn from_blocks(dim: usize, times: usize, blocks: Vec<Made>) -> Self {
         let block = |made: Made| Block { rngs: made.rngs, sums: made.sums, states: made.states, jumps: made.jumps };
-        Self { dim: 1, times, blocks: blocks.into_iter().map(block).collect() }
+        Self { dim, times, blocks: blocks.into_iter().map(block).collect() }
     }
 
     /// Paths of several dimensions from as many of one, which were drawn independently; at least one, all of one shape.

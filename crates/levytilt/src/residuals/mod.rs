@@ -70,6 +70,11 @@ pub struct Residuals {
     pub checks: Vec<Check>,
 }
 
+/// The p-value below which one of so many checks fails.
+pub fn limit(checks: usize) -> f64 {
+    FALSE_ALARMS / checks.max(1) as f64
+}
+
 /// A period of the calendar, in the unit of the times.
 pub type Period = (f64, &'static str);
 
@@ -80,7 +85,7 @@ impl Residuals {
         let times: Vec<f64> = seen.iter().map(|seen| seen.time).collect();
         let values: Vec<f64> = seen.iter().map(|seen| test::normal_score(seen.below, seen.above)).collect();
         let mut checks = if values.len() < FEWEST { Vec::new() } else { checks(&seen, &times, &values, periods) };
-        let limit = FALSE_ALARMS / checks.len().max(1) as f64;
+        let limit = limit(checks.len());
         checks.iter_mut().for_each(|check| check.failed = check.p_value < limit);
         Self { count: values.len(), times, values, checks }
     }
@@ -122,7 +127,29 @@ fn checks(seen: &[&Seen], times: &[f64], values: &[f64], periods: &[Period]) -> 
     all
 }
 
+impl Aspect {
+    /// Its name, as it is serialised.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Dependence => "dependence",
+            Self::Level => "level",
+            Self::Season => "season",
+            Self::Volatility => "volatility",
+            Self::Clock => "clock",
+            Self::Distribution => "distribution",
+            Self::Skewness => "skewness",
+            Self::Outlier => "outlier",
+        }
+    }
+}
+
 impl Check {
+    /// What it looks for, with its period: `volatility`, `season (day)`.
+    pub fn name(&self) -> String {
+        let name = self.aspect.name();
+        self.period.map_or(name.into(), |period| format!("{name} ({period})"))
+    }
+
     /// What was found, what it means and what to try, as one sentence without a full stop.
     pub fn advice(&self) -> String {
         let period = self.period.unwrap_or_default();
@@ -133,22 +160,22 @@ impl Check {
             ),
             Aspect::Level => (
                 "one-step residuals depend on the level of the state".into(),
-                "the drift is missing or has the wrong shape. Try --drift ou, --drift double-well or another formula",
+                "the drift is missing or has the wrong shape. Compare others: levytilt compare DATA --drift ou,double-well",
             ),
             Aspect::Season => (
                 format!("one-step residuals have an autocorrelation of {:.2} after a {period}", self.statistic),
-                "the record has a season that the drift misses. Remove it first, or put it into the drift",
+                "the record has a season that the drift misses. Remove it first, or put it into the drift with --season",
             ),
             Aspect::Volatility => (
                 "the sizes of one-step residuals are autocorrelated".into(),
-                "the volatility changes over time, or outliers come in pairs. Fit shorter stretches, or model the volatility",
+                "the volatility changes over time, or outliers come in pairs. Try --volatility recent, or fit shorter stretches",
             ),
             Aspect::Clock => (
                 format!(
                     "the sizes of one-step residuals have an autocorrelation of {:.2} after a {period}",
                     self.statistic
                 ),
-                "the noise depends on the calendar. Try a clock of trading time, or leave out hours of rest",
+                "the noise depends on the calendar. Try --clock business, or leave out hours of rest",
             ),
             Aspect::Distribution => (
                 "one-step residuals do not follow the predicted distribution".into(),

@@ -38,16 +38,18 @@ impl Default for ClockOptions {
 }
 
 /// A clock learned from a record.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Clock {
     sessions: Sessions,
     /// The times of the last session of the record, so that counting can continue.
     tail: Vec<f64>,
     /// Effective length per kind: of a whole gap if closed, per calendar time if open.
+    #[serde(with = "pairs")]
     lengths: BTreeMap<StepKind, f64>,
     /// The same for kinds that do not occur in the record.
     unseen_open: f64,
     unseen_closed: f64,
+    #[serde(skip)]
     train: Vec<f64>,
     shrinkage: f64,
 }
@@ -129,6 +131,15 @@ impl Clock {
         Ok(self.lengths_between(&all).split_off(self.tail.len() - 1))
     }
 
+    /// Effective length of every step between `times`, by what was learned from the record.
+    ///
+    /// # Errors
+    /// Times that do not increase.
+    pub fn measure(&self, times: &[f64]) -> Result<Vec<f64>> {
+        check_times(times)?;
+        Ok(self.lengths_between(times))
+    }
+
     /// Effective length of a closed gap, or of a day of open market, of this kind.
     pub fn length(&self, kind: StepKind) -> f64 {
         let unseen = if matches!(kind, StepKind::Open(_)) { self.unseen_open } else { self.unseen_closed };
@@ -147,6 +158,20 @@ impl Clock {
             _ => self.length(*kind),
         };
         kinds.iter().zip(times.windows(2)).map(length).collect()
+    }
+}
+
+/// Lengths as a list of pairs: kinds are no keys of JSON.
+mod pairs {
+    use super::{BTreeMap, StepKind};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(all: &BTreeMap<StepKind, f64>, to: S) -> Result<S::Ok, S::Error> {
+        all.iter().collect::<Vec<_>>().serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<StepKind, f64>, D::Error> {
+        Ok(Vec::<(StepKind, f64)>::deserialize(from)?.into_iter().collect())
     }
 }
 

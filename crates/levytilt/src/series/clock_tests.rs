@@ -156,3 +156,19 @@ fn unusable_records_are_errors() {
     let options = ClockOptions { index: 3.0, ..ClockOptions::default() };
     assert!(Clock::learn(&[0.0, 1.0, 2.0], &[1.0, 2.0, 4.0], &options).is_err());
 }
+
+#[test]
+fn identity_a_clock_is_read_back_and_measures_the_same() {
+    let times = market(20);
+    let values: Vec<f64> =
+        (0..times.len()).map(|k| ((k * k) % 7) as f64 * if k % 7 == 0 { 3.0 } else { 1.0 }).collect();
+    let clock = Clock::learn(&times, &values, &ClockOptions::default()).unwrap();
+    assert_eq!(clock.measure(&times).unwrap(), clock.train());
+    let text = serde_json::to_string(&clock).unwrap();
+    let again: Clock = serde_json::from_str(&text).unwrap();
+    let end = times[times.len() - 1];
+    let ahead = [end + 1.0 / 24.0, end + 0.7, end + 3.0];
+    for (a, b) in again.ahead(&ahead).unwrap().iter().zip(clock.ahead(&ahead).unwrap()) {
+        assert!((a / b - 1.0).abs() < 1e-12, "{a} {b}");
+    }
+}

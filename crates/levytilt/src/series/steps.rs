@@ -6,7 +6,8 @@ const CLOSED: f64 = 3.0;
 const LONG: f64 = 1.5;
 
 /// What kind of time a step crosses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum StepKind {
     /// Step number k of a session (0 is the first after the opening), or hour of the day k where nothing ever closes.
     Open(usize),
@@ -17,7 +18,7 @@ pub enum StepKind {
 }
 
 /// Gap lengths of a record, so that later steps can be classified by the same rule.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Sessions {
     step: f64,
     closed: Option<f64>,

@@ -46,6 +46,12 @@ pub(super) trait Surface: Sync {
         None
     }
 
+    /// Whether the surface is a parabola, as good as, within a standard error of its maximum, so that slopes to one side tell
+    /// the information.
+    fn is_parabolic(&self) -> bool {
+        false
+    }
+
     /// Tell who watches of a step; whether to go on.
     fn tell(&self, point: &Point, iteration: usize) -> bool;
 }
@@ -61,8 +67,9 @@ pub(super) struct Climber<S: Surface> {
     pub stopped: bool,
 }
 
-/// Slopes to either side of a point along the axes of the law around it.
+/// Slopes to either side of a point along the axes of the law around it, in pairs; to one side only of a parabola.
 pub(super) struct Sides {
+    top: Point,
     points: Vec<Point>,
     axes: DMatrix<f64>,
 }
@@ -169,17 +176,23 @@ impl<S: Surface> Climber<S> {
         let n = top.free.len();
         let covariance = definite(rough).try_inverse().unwrap_or_else(|| DMatrix::identity(n, n));
         let Some(axes) = covariance.cholesky().map(|c| c.l()) else { return Ok(None) };
-        let moves: Vec<DVector<f64>> =
-            (0..2 * n).map(|m| axes.column(m / 2) * if m % 2 == 0 { APART } else { -APART }).collect();
-        Ok(Some(Sides { points: self.around(top, &moves)?, axes }))
+        let up = |k: usize| axes.column(k) * APART;
+        let moves: Vec<DVector<f64>> = match self.surface.is_parabolic() {
+            true => (0..n).map(up).collect(),
+            false => (0..n).flat_map(|k| [up(k), -up(k)]).collect(),
+        };
+        Ok(Some(Sides { top: top.clone(), points: self.around(top, &moves)?, axes }))
     }
 }
 
 impl Sides {
     /// −∂slope_i/∂free_k of any slopes of the points.
     pub(super) fn falls(&self, slope: impl Fn(&Point) -> DVector<f64>) -> DMatrix<f64> {
-        let fall = |pair: &[Point]| (slope(&pair[1]) - slope(&pair[0])) / (2.0 * APART);
-        let falls = DMatrix::from_columns(&self.points.chunks_exact(2).map(fall).collect::<Vec<_>>());
+        let falls: Vec<DVector<f64>> = match self.pairs() {
+            Some(pairs) => pairs.map(|[up, down]| (slope(down) - slope(up)) / (2.0 * APART)).collect(),
+            None => self.points.iter().map(|up| (slope(&self.top) - slope(up)) / APART).collect(),
+        };
+        let falls = DMatrix::from_columns(&falls);
         // falls = information · axes
         let n = self.axes.nrows();
         falls * self.axes.clone().try_inverse().unwrap_or_else(|| DMatrix::identity(n, n))
@@ -191,14 +204,21 @@ impl Sides {
         0.5 * (&found + found.transpose())
     }
 
-    /// Σ_ij T_kij C_ij with the second derivatives T of any slopes at `top` and the covariance C of the law.
-    pub(super) fn bend(&self, top: &Point, slope: impl Fn(&Point) -> DVector<f64>) -> DVector<f64> {
-        let middle = slope(top);
+    /// Σ_ij T_kij C_ij with the second derivatives T of any slopes at the top and the covariance C of the law; 0 for a
+    /// parabola.
+    pub(super) fn bend(&self, slope: impl Fn(&Point) -> DVector<f64>) -> DVector<f64> {
+        let middle = slope(&self.top);
         let mut bend = DVector::zeros(middle.len());
-        for pair in self.points.chunks_exact(2) {
-            bend += (slope(&pair[0]) + slope(&pair[1]) - 2.0 * &middle) / (APART * APART);
+        for [up, down] in self.pairs().into_iter().flatten() {
+            bend += (slope(up) + slope(down) - 2.0 * &middle) / (APART * APART);
         }
         bend
+    }
+
+    /// The points up and down each axis, if there are both.
+    fn pairs(&self) -> Option<impl Iterator<Item = [&Point; 2]>> {
+        let both = self.points.len() > self.axes.ncols();
+        both.then(|| self.points.chunks_exact(2).map(|pair| [&pair[0], &pair[1]]))
     }
 }
 

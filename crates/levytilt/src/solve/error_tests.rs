@@ -64,7 +64,7 @@ fn identity_outliers_are_a_sum_over_all_assignments() {
     let grid = TimeGrid::new(&times, Some(6)).unwrap();
     let exact = log_evidence(&model, &grid, &values, &Options::default()).unwrap();
     assert!((exact - total.ln()).abs() < 1e-5, "{exact} {}", total.ln());
-    let found = answer(&Problem::new(&model, &grid, &values).unwrap(), &[0.5]).unwrap();
+    let found = answer(&Problem::new(&model, &grid, &values).unwrap(), &[0.5], Memory::default()).unwrap();
     assert!((found.run.log_evidence - total.ln()).abs() < 1e-4, "{} {}", found.run.log_evidence, total.ln());
     for (found, expected) in found.run.wrong.iter().zip(wrong.map(|w| w / total)) {
         assert!((found - expected).abs() < 1e-5, "{found} {expected}");
@@ -101,7 +101,7 @@ fn identity_windows_and_paths_agree_with_the_reference() {
         let (model, grid, seen) = jumping(errors);
         let exact = log_evidence(&model, &grid, &seen, &Options::default()).unwrap();
         let problem = Problem::new(&model, &grid, &seen).unwrap();
-        let found = answer(&problem, &[0.5]).unwrap();
+        let found = answer(&problem, &[0.5], Memory::default()).unwrap();
         assert!((found.run.log_evidence - exact).abs() < 1e-3, "{} {exact}", found.run.log_evidence);
         assert!(found.run.wrong[70] > 0.9, "{}", found.run.wrong[70]);
         assert!(found.run.wrong[42].is_nan());

@@ -12,6 +12,8 @@ use std::sync::Arc;
 /// Observations of the first part that is learned from, and how much longer the next part is; the last is the whole.
 const PART: usize = 400;
 const GROWTH: usize = 4;
+/// Observations from which the log evidence is taken to be a parabola within a standard error of its maximum.
+const LONG: usize = 4000;
 /// Longest step on the free scale of a parameter that has a natural unit there.
 pub(super) const LONGEST: f64 = 1.0;
 
@@ -30,6 +32,8 @@ pub(crate) struct ExactLearned {
     pub shift: Vec<f64>,
     pub iterations: usize,
     pub warnings: Vec<String>,
+    /// The windows that were enough at the end.
+    pub memory: Memory,
 }
 
 /// The log evidence of a series plus the log prior, as a function of the parameters that are not fixed.
@@ -40,6 +44,8 @@ pub(super) struct Posterior<'a> {
     /// Places of the parameters that move.
     moving: Vec<usize>,
     follower: Arc<Follower<'a>>,
+    /// Observations of the series.
+    observed: usize,
     most: usize,
     /// Whether this is a part of a longer series.
     part: bool,
@@ -144,9 +150,10 @@ impl<'a> Posterior<'a> {
         most: usize,
     ) -> Result<Self> {
         let follower = Arc::new(Follower::new(model, grid, values)?);
-        let blank =
-            Self { model, parameters: Vec::new(), moving: Vec::new(), follower, most, part: false, quiet: false };
-        Ok(blank.with(parameters.to_vec()))
+        let (parameters, moving) = (parameters.to_vec(), Vec::new());
+        let observed = observed(values);
+        let blank = Self { model, parameters: Vec::new(), moving, follower, observed, most, part: false, quiet: false };
+        Ok(blank.with(parameters))
     }
 
     /// The same of other parameters.
@@ -254,6 +261,10 @@ impl Surface for Posterior<'_> {
         }
     }
 
+    fn is_parabolic(&self) -> bool {
+        self.observed >= LONG
+    }
+
     fn tell(&self, point: &Point, iteration: usize) -> bool {
         self.quiet
             || progress::tell(&Progress {
@@ -262,6 +273,7 @@ impl Surface for Posterior<'_> {
                 part: self.part,
                 elbo: point.log_evidence,
                 elbo_std_error: 0.0,
+                parts: None,
                 parameters: &self.parameters,
                 values: &self.values(&point.free),
             })
@@ -310,6 +322,7 @@ fn finish(search: &Search, mut top: Point, information: DMatrix<f64>) -> Result<
         shift: shift.iter().copied().collect(),
         iterations: search.iterations,
         warnings,
+        memory: search.memory.clone(),
     })
 }
 
@@ -343,6 +356,6 @@ pub(super) fn information_at<S: Surface>(
                 .into(),
         );
     }
-    let bend = sides.bend(top, |point| point.slope.clone());
+    let bend = sides.bend(|point| point.slope.clone());
     Ok((found, bend))
 }

@@ -48,7 +48,7 @@ fn identity_evidence_is_that_of_the_reference() {
                 let (model, grid, seen) = case(drift, family, every);
                 let name = format!("{} {family:?} every {every}", model.drift.kind());
                 let exact = log_evidence(&model, &grid, &seen, &Options::default()).unwrap();
-                let found = answer(&Problem::new(&model, &grid, &seen).unwrap(), &[0.5]).unwrap();
+                let found = answer(&Problem::new(&model, &grid, &seen).unwrap(), &[0.5], Memory::default()).unwrap();
                 let difference = found.run.log_evidence - exact;
                 let follower = Follower::new(&model, &grid, &seen).unwrap();
                 let learning = follower.log_evidence(&model, &mut Memory::default()).unwrap() - exact;

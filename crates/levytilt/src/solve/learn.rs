@@ -297,6 +297,7 @@ impl Task<'_> {
             part: self.part,
             elbo: summary.elbo,
             elbo_std_error: summary.elbo_std_error,
+            parts: None,
             parameters: self.parameters,
             values,
         });

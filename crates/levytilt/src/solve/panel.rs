@@ -333,10 +333,10 @@ impl<'a> Series<'a> {
         let information = definite(&sides.information());
         let factor = information.clone().cholesky().ok_or_else(singular)?;
         let covariance = factor.inverse();
-        let bend = sides.bend(&top, |point| point.slope.clone());
+        let bend = sides.bend(|point| point.slope.clone());
         let by_shared =
             |point: &Point| DVector::from_iterator(self.shared.len(), self.shared.iter().map(|&i| point.by_all[i]));
-        let (cross, bend_shared) = (sides.falls(by_shared), sides.bend(&top, by_shared));
+        let (cross, bend_shared) = (sides.falls(by_shared), sides.bend(by_shared));
         let last = &covariance * &top.slope;
         let shift = 0.5 * &covariance * &bend;
         let priors = posterior.moving().iter().filter_map(|&i| posterior.parameters()[i].prior);
@@ -436,6 +436,7 @@ impl Surface for Panel<'_> {
             part: false,
             elbo: point.log_evidence,
             elbo_std_error: 0.0,
+            parts: None,
             parameters: &self.parameters,
             values: &values,
         })

@@ -2,9 +2,10 @@
 //!
 //! The watcher belongs to the thread that learns, so that no option or result has to carry it.
 
-use super::parameters::Parameter;
+pub use super::parameters::Parameter;
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
 /// Where learning stands after a step.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +20,8 @@ pub struct Progress<'a> {
     pub elbo: f64,
     /// Its standard error.
     pub elbo_std_error: f64,
+    /// Mean log-likelihood and divergence, whose difference the bound is, where it is computed as such.
+    pub parts: Option<[f64; 2]>,
     /// All parameters, with the values that learning began with.
     pub parameters: &'a [Parameter],
     /// Their values now.
@@ -31,7 +34,7 @@ pub type Watcher = Box<dyn FnMut(&Progress) -> ControlFlow<()>>;
 thread_local! {
     static WATCHER: RefCell<Option<Watcher>> = const { RefCell::new(None) };
     static STOPPED: Cell<bool> = const { Cell::new(false) };
-    static SUBJECT: Cell<Option<&'static str>> = const { Cell::new(None) };
+    static SUBJECT: RefCell<Option<Rc<str>>> = const { RefCell::new(None) };
 }
 
 /// Run `work` with `watcher` told of every step that learning takes on this thread.
@@ -46,13 +49,13 @@ pub fn stopped() -> bool {
 }
 
 /// Which of several candidates is being learned on this thread, if there are several.
-pub fn subject() -> Option<&'static str> {
-    SUBJECT.get()
+pub fn subject() -> Option<Rc<str>> {
+    SUBJECT.with_borrow(Clone::clone)
 }
 
 /// Run `work`, which learns the candidate called `name`.
-pub fn about<T>(name: &'static str, work: impl FnOnce() -> T) -> T {
-    let before = SUBJECT.replace(Some(name));
+pub fn about<T>(name: &str, work: impl FnOnce() -> T) -> T {
+    let before = SUBJECT.replace(Some(name.into()));
     let found = work();
     SUBJECT.set(before);
     found
@@ -92,7 +95,8 @@ mod tests {
     use std::{cell::Cell, rc::Rc};
 
     fn step(iteration: usize) -> Progress<'static> {
-        Progress { iteration, most: 9, part: false, elbo: -1.0, elbo_std_error: 0.1, parameters: &[], values: &[] }
+        let (elbo, elbo_std_error, parts) = (-1.0, 0.1, None);
+        Progress { iteration, most: 9, part: false, elbo, elbo_std_error, parts, parameters: &[], values: &[] }
     }
 
     #[test]
@@ -107,7 +111,7 @@ mod tests {
         assert_eq!((went_on, heard.get()), ([true, false], 2));
         assert!(stopped());
         watched(Box::new(|_| ControlFlow::Continue(())), || assert!(tell(&step(1)) && !stopped()));
-        assert_eq!((about("nig", subject), subject()), (Some("nig"), None));
+        assert_eq!((about("nig", subject).as_deref(), subject()), (Some("nig"), None));
         assert!(tell(&step(5)) && heard.get() == 2);
     }
 }

@@ -1,5 +1,6 @@
 //! Backtest: score every model on the same rolling windows.
 
+mod own;
 mod plan;
 pub mod request;
 pub mod score;

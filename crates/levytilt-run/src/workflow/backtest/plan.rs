@@ -3,11 +3,13 @@
 use anyhow::Result;
 use levytilt_baselines::{Forecaster, ForecasterOptions, forecaster, is_network};
 use serde_json::{Value, json};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::directory::journal::Journal;
 use crate::failure::bad;
+use crate::settings::Settings;
 use crate::table::input::Table;
+use crate::workflow::backtest::own::{Own, own_settings};
 use crate::workflow::backtest::request::Request;
 use crate::workflow::backtest::score::{Line, Protocol, identity};
 use crate::workflow::backtest::summary::{Judged, Scores, summarise};
@@ -50,13 +52,25 @@ impl Plan {
             return Err(bad("--error-column is for fit and exact; leave it out of backtest"));
         }
         let options = ForecasterOptions { steps: request.training_steps };
-        let models = (request.models.iter())
-            .map(|name| Ok((name.clone(), forecaster(name, &options)?)))
-            .collect::<levytilt::Result<_>>()?;
+        let own = own_settings(request)?;
+        let kind = |name: &String| match own.contains_key(name) {
+            true => Ok((name.clone(), None)),
+            false => forecaster(name, &options).map(|kind| (name.clone(), Some(kind))),
+        };
+        let kinds = request.models.iter().map(kind).collect::<levytilt::Result<Vec<_>>>()?;
         let reference = reference(request)?;
         let table = read()?;
         let windows = cut(request, &table)?;
-        let settings = settings(request, &table, &windows);
+        let mut models: Vec<(String, Box<dyn Forecaster>)> = Vec::new();
+        for (name, kind) in kinds {
+            let model = match (kind, own.get(&name)) {
+                (None, Some(settings)) => Box::new(Own::new(&name, settings.clone(), &table)?) as Box<dyn Forecaster>,
+                (Some(kind), _) => kind,
+                (None, None) => return Err(bad(format!("--models {name}: is not a model"))),
+            };
+            models.push((name, model));
+        }
+        let settings = settings(request, &own, &table, &windows)?;
         let protocol = Protocol { paths: request.paths, seed: request.seed, tails: windows.tails.clone() };
         Ok(Self { request: request.clone(), table, windows, models, protocol, reference, settings })
     }
@@ -150,10 +164,10 @@ fn reference(request: &Request) -> Result<String> {
 }
 
 /// What decides the figures, but for the list of models: lines of other models may stand in the same journal.
-fn settings(request: &Request, table: &Table, windows: &Cut) -> Value {
+fn settings(request: &Request, own: &BTreeMap<String, Settings>, table: &Table, windows: &Cut) -> Result<Value> {
     let numbers = table.times.iter().chain(table.columns.iter().flatten());
     let fingerprint = numbers.fold(0u64, |hash, x| identity(&format!("{hash} {x}")));
-    json!({
+    let mut decides = json!({
         "dimensions": table.names,
         "data_fingerprint": format!("{fingerprint:016x}"),
         "log_returns": request.log_returns,
@@ -167,5 +181,14 @@ fn settings(request: &Request, table: &Table, windows: &Cut) -> Value {
         "seed": request.seed,
         "training_steps": request.training_steps,
         "version": env!("CARGO_PKG_VERSION"),
-    })
+    });
+    if !own.is_empty() {
+        // A file whose content has changed is another model.
+        let mut marks = serde_json::Map::new();
+        for (name, settings) in own {
+            marks.insert(name.clone(), format!("{:016x}", identity(&settings.to_toml()?)).into());
+        }
+        decides["own_models"] = Value::Object(marks);
+    }
+    Ok(decides)
 }

@@ -1,9 +1,10 @@
 //! Say what to backtest.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::settings::DataSettings;
+use crate::settings::{DataSettings, Settings};
 use crate::table::time::{Length, Moment};
 
 /// What to backtest, on which windows, and where to write it.
@@ -30,6 +31,9 @@ pub struct Request {
     pub least: usize,
     /// Names of the models.
     pub models: Vec<String>,
+    /// Settings of models by name, as `fit` takes them; a name that ends with .toml is a file of settings.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub own: BTreeMap<String, Settings>,
     /// Model that the others are compared with; random-walk, or else the first, if nothing is given.
     pub reference: Option<String>,
     /// Training steps of models that are trained networks.
@@ -70,6 +74,7 @@ impl Default for Request {
             to: None,
             least: LEAST,
             models: MODELS.split(',').map(String::from).collect(),
+            own: BTreeMap::new(),
             reference: None,
             training_steps: None,
             paths: PATHS,

@@ -1,12 +1,16 @@
 //! Examine a data file: spacing, gaps, outliers, tails, and what they suggest for a first fit.
 
 use anyhow::Result;
-use levytilt::series::TimeGrid;
+use levytilt::series::{Sessions, StepKind, TimeGrid};
 use serde::Serialize;
 
 use crate::finite;
 use crate::number::brief;
 use crate::table::input::Table;
+use crate::table::time::Calendar;
+use crate::workflow::doctor::cost::Cost;
+use crate::workflow::doctor::quick::{Advice, advise};
+use crate::workflow::doctor::season::{Season, seasons};
 
 /// A gap is a spacing beyond this many typical ones.
 const GAP: f64 = 3.0;
@@ -16,8 +20,8 @@ const OUTLIER: f64 = 8.0;
 const NAMED: usize = 5;
 /// Share of the largest moves from which the tail index is estimated.
 const TAIL: f64 = 0.05;
-/// Paths of a fit by default.
-const PATHS: f64 = 500.0;
+/// Correlation of neighbouring moves that is named, beyond what chance makes of it.
+const ALIKE: f64 = 0.1;
 
 /// What a data file is like.
 #[derive(Debug, Serialize)]
@@ -34,7 +38,12 @@ pub struct DataReport {
     gaps: usize,
     longest_gaps: Vec<String>,
     latent_steps: usize,
+    /// Memory of a fit.
     memory_mb: f64,
+    /// Time of a fit by an optimised build on one core; null where it is not known before.
+    seconds: Option<f64>,
+    /// Whether the times show a market that closes.
+    sessions: bool,
     columns: Vec<ColumnReport>,
     suggestion: String,
 }
@@ -59,11 +68,13 @@ struct ColumnReport {
     /// Correlation of neighbouring moves; near −0.5 if observation noise dominates.
     #[serde(serialize_with = "finite::or_null")]
     move_correlation: f64,
-    /// (skewness² + 1) / kurtosis of the values: above 5/9 there may be two states.
-    #[serde(serialize_with = "finite::or_null")]
-    bimodality: f64,
     noise: &'static str,
-    drift: &'static str,
+    /// Flags of the drift with the most evidence.
+    drift: String,
+    /// What quick fits found; null for too few values.
+    quick: Option<Advice>,
+    /// Seasons of the calendar.
+    seasons: Vec<Season>,
     remarks: Vec<String>,
 }
 
@@ -83,6 +94,7 @@ pub fn examine(table: &Table) -> Result<DataReport> {
     let regular = max - min < 1e-6 * median;
     let latent_steps = TimeGrid::new(&table.times, None)?.steps();
     let columns: Vec<ColumnReport> = (0..table.names.len()).map(|i| column(table, i)).collect();
+    let cost = Cost::of(table, columns.iter().map(|column| column.noise))?;
     let suggestion = suggestion(table, &columns, regular, latent_steps);
     Ok(DataReport {
         source: table.source.clone(),
@@ -97,8 +109,9 @@ pub fn examine(table: &Table) -> Result<DataReport> {
         gaps: gaps.len(),
         longest_gaps: gaps.iter().take(NAMED).map(name).collect(),
         latent_steps,
-        // A state and a mark per path, time and dimension; two sets while learning.
-        memory_mb: 2.0 * 9.0 * PATHS * (latent_steps + 1) as f64 * columns.len() as f64 / 1e6,
+        memory_mb: cost.megabytes,
+        seconds: cost.seconds,
+        sessions: has_sessions(table),
         columns,
         suggestion,
     })
@@ -119,10 +132,15 @@ fn column(table: &Table, i: usize) -> ColumnReport {
         let (row, size) = (seen[k + 1], moves[k] / typical);
         format!("{:+.1} typical moves at {} (line {})", size, table.calendar.write(table.times[row]), table.lines[row])
     };
-    let (_, sd, skewness, kurtosis) = moments(&values);
+    let (_, sd, ..) = moments(&values);
     let tail_index = hill(&sizes);
     let excess = moments(&moves).3 - 3.0;
     let noise = family(tail_index, excess);
+    let quick = advise(&table.times, &table.columns[i], noise != "gaussian", table.names.len());
+    let seasons = match table.calendar {
+        Calendar::Days(_) => seasons(&table.times, &table.columns[i]),
+        Calendar::Numbers => Vec::new(),
+    };
     let mut report = ColumnReport {
         name: table.names[i].clone(),
         observed: values.len(),
@@ -135,27 +153,62 @@ fn column(table: &Table, i: usize) -> ColumnReport {
         tail_index,
         excess_kurtosis: excess,
         move_correlation: correlation(&moves),
-        bimodality: (skewness * skewness + 1.0) / kurtosis,
         noise,
-        drift: "ou",
+        drift: quick.as_ref().map_or("--drift ou".into(), |advice| advice.drift.clone()),
+        quick,
+        seasons,
         remarks: vec![],
     };
-    judge(&mut report, &values);
+    judge(&mut report);
     report
 }
 
-/// Choose the drift and say what a careful reader should know.
-fn judge(report: &mut ColumnReport, values: &[f64]) {
-    let ends = (values[values.len() - 1] - values[0]).abs();
-    let wanders = report.sd > 12.0 * report.typical_move || ends > 2.5 * report.sd;
-    if report.bimodality > 5.0 / 9.0 && report.excess_kurtosis.is_finite() && !wanders {
-        report.drift = "double-well";
-        report.remarks.push(
-            "the values are bimodal: a double well has its states at ±√(θ₁/θ₂), so shift zero between the modes".into(),
-        );
-    } else if wanders {
-        report.drift = "none";
-        report.remarks.push("values wander far compared with their moves: no mean reversion is visible".into());
+/// Whether a market closes: gaps of nights or weekends come again and again.
+fn has_sessions(table: &Table) -> bool {
+    let kinds = Sessions::of(&table.times).kinds(&table.times);
+    let closed = kinds.iter().filter(|kind| !matches!(kind, StepKind::Open(_))).count();
+    matches!(table.calendar, Calendar::Days(_)) && closed >= 5 && closed * 100 >= kinds.len()
+}
+
+/// Say what a careful reader should know.
+fn judge(report: &mut ColumnReport) {
+    let name = &report.name;
+    match &report.quick {
+        None => report.remarks.push("too few values for quick fits: the drift is a guess".into()),
+        Some(advice) => {
+            if advice.lead.is_some_and(|lead| lead < 3.0) {
+                report.remarks.push("drifts are not told apart clearly: less than 3 nats between the first two".into());
+            }
+            if let Some(middle) = advice.middle {
+                report.remarks.push(format!(
+                    "two states: a double well has them at ±√(θ₁/θ₂), so subtract {} from {name} first",
+                    brief(middle)
+                ));
+            }
+            if let (true, Some(gain)) = (advice.wants_logarithms(), advice.log_gain) {
+                report.remarks.push(format!(
+                    "moves grow with the level: the logarithm of {name} is explained better, by {gain:.0} nats. Fit that"
+                ));
+            }
+        }
+    }
+    for season in &report.seasons {
+        report.remarks.push(match season.of {
+            "level" => format!(
+                "the level has a season of a {} (p {:.0e}): try --season {}",
+                season.period,
+                season.p_value,
+                season.flag()
+            ),
+            of => format!("the {of} has a season of a {} (p {:.0e})", season.period, season.p_value),
+        });
+    }
+    if report.move_correlation > ALIKE + 3.0 / (report.observed as f64).sqrt() {
+        report.remarks.push(format!(
+            "neighbouring moves are alike (correlation {:.2}): a drift of the level alone misses that; a hidden velocity or \
+             trend does not (docs/states.md)",
+            report.move_correlation
+        ));
     }
     if report.move_correlation < -0.3 {
         report.remarks.push("neighbouring moves cancel: observation noise is as large as the moves".into());
@@ -211,12 +264,21 @@ fn suggestion(table: &Table, columns: &[ColumnReport], regular: bool, latent_ste
     let first = &columns[0];
     let all_are = |of: fn(&ColumnReport) -> &'static str| columns.iter().all(|c| of(c) == of(first));
     let noise = if all_are(|c| c.noise) { first.noise } else { "auto" };
-    let drift = if all_are(|c| c.drift) { first.drift } else { "ou" };
+    let drift = if columns.iter().all(|c| c.drift == first.drift) { first.drift.as_str() } else { "--drift ou" };
+    let mut seasons: Vec<&str> = first.seasons.iter().filter(|s| s.of == "level").map(Season::flag).collect();
+    // Fourier terms belong to the drift of one column.
+    seasons.truncate(if columns.len() == 1 { 2 } else { 0 });
+    let season = match seasons.is_empty() {
+        // A season goes by the calendar, and a clock does not.
+        true if has_sessions(table) => " --clock business".to_string(),
+        true => String::new(),
+        false => format!(" --season {}", seasons.join(",")),
+    };
     // Where observations are even and many, steps between them cost time and tell little.
     let rows = table.times.len();
     let steps =
         if regular && rows > 100 && latent_steps > rows { format!(" --steps {}", rows - 1) } else { String::new() };
-    format!("levytilt fit {} --drift {drift} --noise {noise}{steps} --out run", table.source)
+    format!("levytilt fit {} {drift} --noise {noise}{season}{steps} --out run", table.source)
 }
 
 impl DataReport {
@@ -236,8 +298,10 @@ impl DataReport {
             ),
             format!("gaps          {}{}", self.gaps, list(&self.longest_gaps)),
             format!(
-                "grid          {} latent steps by default; a fit takes about {:.0} MB",
-                self.latent_steps, self.memory_mb
+                "grid          {} latent steps by default; a fit takes about {:.0} MB{}",
+                self.latent_steps,
+                self.memory_mb,
+                self.seconds.map_or(String::new(), |seconds| format!(" and {} s", brief(seconds)))
             ),
         ];
         for column in &self.columns {
@@ -251,11 +315,17 @@ impl DataReport {
                 "  tails       index {index}, excess kurtosis {:.1} -> noise {}",
                 column.excess_kurtosis, column.noise
             ));
-            lines.push(format!(
-                "  motion      bimodality {:.2}, correlation of moves {:.2} -> drift {}",
-                column.bimodality, column.move_correlation, column.drift
-            ));
+            lines
+                .push(format!("  motion      correlation of moves {:.2} -> {}", column.move_correlation, column.drift));
+            if let Some(advice) = &column.quick {
+                lines.push(format!("  evidence    {} rows, {} noise: {}", advice.rows, advice.noise, advice.ranking()));
+            }
             lines.extend(column.remarks.iter().map(|remark| format!("  note        {remark}")));
+        }
+        if self.sessions {
+            lines.push(
+                "note          the market closes at times: --clock business learns how long such gaps count".into(),
+            );
         }
         lines.push(format!("try           {}", self.suggestion));
         lines.join("\n")

@@ -1,6 +1,9 @@
 //! Doctor: check the machine and a data file, and suggest a first fit.
 
+pub mod cost;
 pub mod data;
+pub mod quick;
+pub mod season;
 
 use anyhow::Result;
 use serde::Serialize;

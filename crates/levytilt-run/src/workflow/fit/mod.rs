@@ -12,7 +12,7 @@ use levytilt::registry::{OBSERVATION_STD, X0, X0_STD};
 use levytilt::series::Observations;
 use levytilt::solve::{LearnOptions, ParameterPosterior};
 use levytilt_paper::potential::{FrameKind, NeuralPotentialSpec};
-use levytilt_paper::published::{PaperOptions, fit_paper};
+use levytilt_paper::published::{PaperOptions, fit_paper_grid};
 use levytilt_paper::training::{TrainOptions, Trained};
 use levytilt_paper::{NeuralFit, NeuralOptions, fit_neural};
 use std::time::Instant;
@@ -24,13 +24,14 @@ use crate::failure::bad;
 use crate::one_or_many::OneOrMany;
 use crate::settings::build_model::{latent_times, open_model};
 use crate::settings::season;
-use crate::settings::{DriftName, Init, Method, NoiseName, PaperSettings, Settings, SolveSettings};
+use crate::settings::{DriftName, Init, Method, NoiseName, PaperSettings, Settings, SolveSettings, kept};
 use crate::table::Table;
 use crate::table::time::Calendar;
 use crate::workflow::exact::locate;
-use crate::workflow::filtering::{Filtered, filter};
+use crate::workflow::filtering::{Filtered, filter_at};
 use crate::workflow::fit::bayes::{PosteriorSummary, draw, refuse_early};
 use crate::workflow::fit::summary::{NetworkRow, Summary, parameters, rows};
+use crate::workflow::trading::Trading;
 use crate::workflow::watch::{Segment, noted};
 
 /// What `fit` found, and for which settings.
@@ -53,10 +54,20 @@ pub struct Outcome {
     pub filtered: Option<Filtered>,
     /// The steps of learning.
     pub trace: Vec<Segment>,
+    /// The trading time of every row, if the model moves in it.
+    pub trading: Option<Trading>,
+}
+
+impl Outcome {
+    /// The times of the rows of `table` as the model sees them.
+    pub fn model_times<'a>(&'a self, table: &'a Table) -> &'a [f64] {
+        self.trading.as_ref().map_or(&table.times, |trading| &trading.times)
+    }
 }
 
 /// Fit the columns of `table`; `heed` sees how it goes, and may ask for an end.
 pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<Outcome> {
+    refuse_panel(&settings)?;
     settle(&mut settings)?;
     season::settle(&mut settings.drift, &table.calendar)?;
     refuse_early(&settings, &table.names)?;
@@ -74,18 +85,23 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         Some(Method::Neural) => Some(neural_options(solve)?),
         _ => None,
     };
-    let paper: Option<PaperOptions> = match solve.method {
-        Some(Method::Paper) => Some(settings.paper.options(solve.iterations)?),
+    let paper: Option<(PaperOptions, NeuralPotentialSpec)> = match solve.method {
+        Some(Method::Paper) => Some((settings.paper.options(solve.iterations)?, settings.paper.sizes()?)),
         _ => None,
     };
     let started = Instant::now();
+    let mut trading = Trading::of(&settings, table)?;
+    let times = trading.as_ref().map_or(&table.times, |trading| &trading.times);
     let compute = || {
-        let series = Observations::new(table.times.clone(), table.columns.clone(), table.names.clone())?;
+        let series = Observations::new(times.clone(), table.columns.clone(), table.names.clone())?;
         let grid = latent_times(&settings, series.times())?;
         let columns: Vec<&[f64]> = (0..series.dim()).map(|i| series.column(i)).collect();
         let one = |spec: &Spec| match (&neural, &paper) {
             (Some(neural), _) => fit_neural(spec, (&grid, &columns), &options, neural),
-            (_, Some(paper)) => fit_paper(spec, (&grid, &columns), &options, &NeuralPotentialSpec::default(), paper),
+            (_, Some((paper, sizes))) => {
+                let alphas = settings.paper.alpha_grid.as_deref().unwrap_or_default();
+                fit_paper_grid(spec, (&grid, &columns), &options, sizes, paper, alphas)
+            }
             (None, None) => Ok(NeuralFit { fit: fit(spec, &grid, &columns, &options)?, trained: None }),
         };
         let found = match settings.noise() {
@@ -102,8 +118,11 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         Ok((found, drawn))
     };
     let (result, trace) = noted(heed, compute);
-    let (AnyNoise { fit: NeuralFit { fit, trained }, family, candidates }, drawn) =
+    let (AnyNoise { fit: NeuralFit { mut fit, trained }, family, candidates }, drawn) =
         result.map_err(|error| locate(error, table))?;
+    if let Some(trading) = &mut trading {
+        trading.back(&mut fit, &table.times);
+    }
     let (x0_mean, x0_std) = starts(&fit);
     let mut summary = Summary {
         elbo: fit.summary.elbo,
@@ -113,6 +132,7 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         effective_sample_size: fit.summary.effective_sample_size,
         k_hat: Some(fit.summary.k_hat).filter(|k| k.is_finite()),
         paths: options.paths,
+        paths_written: kept(settings.solve.keep_paths, options.paths, fit.times.len() * fit.paths.dim()),
         steps: fit.times.len() - 1,
         observations: fit.observations,
         jumps: fit.jumps.iter().flatten().filter(|jump| jump.probability >= 0.5).count(),
@@ -143,21 +163,28 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         estimates: fit.parameters.clone(),
     };
     let model = filled(&summary, &fit, &settings)?;
-    let filtered = filtered(&model, &fit, table, &mut summary);
+    let filtered = filtered(&model, &fit, (table, trading.as_ref()), &mut summary);
     let state = State {
-        filter: filtered.as_ref().map(|found| found.record.clone()),
+        // A filter goes on by the calendar.
+        filter: filtered.as_ref().filter(|_| trading.is_none()).map(|found| found.record.clone()),
+        trading: trading.as_ref().map(|trading| trading.record.clone()),
         ..state((&fit, drawn.as_ref()), table, options.seed)
     };
-    Ok(Outcome { summary, fit, drawn, trained, settings, model, state, filtered, trace })
+    Ok(Outcome { summary, fit, drawn, trained, settings, model, state, filtered, trace, trading })
 }
 
 /// Filter the record with the model found, and add what the residuals say to `summary`.
-fn filtered(model: &Settings, fit: &Fit, table: &Table, summary: &mut Summary) -> Option<Filtered> {
+fn filtered(
+    model: &Settings,
+    fit: &Fit,
+    (table, trading): (&Table, Option<&Trading>),
+    summary: &mut Summary,
+) -> Option<Filtered> {
     let network = fit.network.as_ref().map(|network| network.drift.clone());
     if table.names.len() > 1 && (network.is_some() || model.drift().family().is_none_or(|drift| drift.coupled)) {
         return None;
     }
-    match filter(model, network, table) {
+    match filter_at(model, network, table, trading.map_or(&table.times, |trading| &trading.times)) {
         Ok(found) => {
             summary.warnings.extend(found.warnings(&table.names));
             summary.residuals = Some(OneOrMany::new(found.residuals.clone()));
@@ -228,25 +255,43 @@ fn networks_of(solve: &SolveSettings) -> Result<Option<Trained>> {
     }
 }
 
+/// A long table has a command path of its own.
+fn refuse_panel(settings: &Settings) -> Result<()> {
+    match (&settings.data.panel, &settings.data.share) {
+        (None, None) => Ok(()),
+        (None, Some(_)) => Err(bad("--share is for --panel COLUMN; give that too, or leave --share out")),
+        (Some(column), _) => {
+            Err(bad(format!("--panel {column} is for `levytilt fit` with --out DIR; in Python use fit_panel")))
+        }
+    }
+}
+
 /// Write defaults into the settings, so that what is saved is what was computed, and refuse what cannot be done.
-fn settle(settings: &mut Settings) -> Result<()> {
+pub(crate) fn settle(settings: &mut Settings) -> Result<()> {
     settings.model.drift.get_or_insert(DriftName::OU);
     let method = *settings.solve.method.get_or_insert(Method::Auto);
     if method == Method::Paper {
         settle_paper(settings)?;
     } else if settings.paper != PaperSettings::default() {
-        return Err(bad("--kl, --gradient, --motion and [paper] are for --method paper; give that, or leave them out"));
+        return Err(bad(
+            "--kl, --gradient, --motion, --alpha-grid and [paper] are for --method paper; give that, or leave them out",
+        ));
     }
     settings.model.noise.get_or_insert(NoiseName::STABLE);
     let solve = &mut settings.solve;
     if solve.iterations.is_some() && ![Method::Neural, Method::Paper].contains(&method) {
         return Err(bad("--iterations is for --method neural and paper; give one too, or leave --iterations out"));
     }
+    if solve.alongside == Some(false) && method == Method::Paper {
+        return Err(bad(
+            "alongside = false: method paper learns the drift jointly with its networks; leave alongside out",
+        ));
+    }
     if method != Method::Neural {
         let given = [
             (solve.init.is_some(), "--init"),
             (solve.components.is_some(), "--components"),
-            (solve.alongside.is_some(), "--alongside"),
+            (solve.alongside.is_some() && method != Method::Paper, "--alongside"),
         ];
         for (given, flag) in given {
             if given {
@@ -284,15 +329,29 @@ fn settle_paper(settings: &mut Settings) -> Result<()> {
             if settings.model.values.get(TAU).is_none() {
                 settings.model.values.set(TAU, Some(PUBLISHED_TAU));
             }
-            Ok(())
+            check_grid(settings)
         }
     }
+}
+
+/// Refuse a grid of alpha beside alpha itself, or of impossible values.
+fn check_grid(settings: &Settings) -> Result<()> {
+    let Some(alphas) = settings.paper.alpha_grid.as_deref() else { return Ok(()) };
+    if settings.model.values.get(ALPHA).is_some() {
+        return Err(bad("--alpha and --alpha-grid say two things of alpha; leave one out"));
+    }
+    if alphas.is_empty() || alphas.iter().any(|&alpha| alpha.is_nan() || alpha <= 0.0 || alpha >= 2.0) {
+        return Err(bad("--alpha-grid: give numbers between 0 and 2, separated by commas"));
+    }
+    Ok(())
 }
 
 /// The smallest mixing radius of the paper.
 const PUBLISHED_TAU: f64 = 0.01;
 /// Its parameter.
 const TAU: &str = "tau";
+/// The index.
+const ALPHA: &str = "alpha";
 
 /// Mean and standard deviation of the start of every dimension.
 fn starts(fit: &Fit) -> (Vec<f64>, Vec<Option<f64>>) {
@@ -309,6 +368,8 @@ fn starts(fit: &Fit) -> (Vec<f64>, Vec<Option<f64>>) {
 /// A parameter that no settings file can hold.
 fn filled(summary: &Summary, fit: &Fit, settings: &Settings) -> Result<Settings> {
     let mut settings = settings.clone();
+    // Alpha is known by now.
+    settings.paper.alpha_grid = None;
     settings.model.noise = NoiseName::named(summary.noise);
     let (means, stds) = starts(fit);
     if let OneOrMany::Many(names) = &summary.dimension {
@@ -349,6 +410,7 @@ fn state((fit, drawn): (&Fit, Option<&ParameterPosterior>), table: &Table, seed:
         seed,
         learned: Some(LearnedParameters::new(fit, drawn)),
         filter: None,
+        trading: None,
         history: Some(History::new(table)),
     }
 }

@@ -11,10 +11,10 @@ use crate::directory::npz::{self, Array};
 use crate::failure::quoted;
 use crate::number::figure;
 use crate::one_or_many::OneOrMany;
-use crate::settings::DriftName;
-use crate::settings::name_of;
+use crate::settings::{DriftName, KeepPaths, kept, name_of};
 use crate::table::time::Calendar;
 use crate::workflow::fit::bayes::PosteriorSummary;
+use crate::workflow::ranking::{Rated, lines, rank};
 
 /// The content of summary.json. A figure that does not exist is null.
 #[derive(Debug, Clone, Serialize)]
@@ -33,6 +33,8 @@ pub struct Summary {
     pub k_hat: Option<f64>,
     /// Posterior paths.
     pub paths: usize,
+    /// How many of them paths.npz holds.
+    pub paths_written: usize,
     /// Latent steps.
     pub steps: usize,
     /// Observed values, without the missing ones.
@@ -107,12 +109,13 @@ pub struct NetworkRow {
     pub width: usize,
     /// Layers.
     pub depth: usize,
-    /// Strength of its penalty, chosen on held-out transitions; null where no drift at all was the choice.
+    /// Strength of its penalty, chosen on held-out transitions; null where no drift at all was the choice, or where the
+    /// network was learned jointly with the potentials.
     pub regularisation: Option<f64>,
-    /// Gain in held-out log density over no drift.
-    pub held_out_gain: f64,
+    /// Gain in held-out log density over no drift; null where the network was learned jointly with the potentials.
+    pub held_out_gain: Option<f64>,
     /// Its standard error.
-    pub held_out_gain_std_error: f64,
+    pub held_out_gain_std_error: Option<f64>,
 }
 
 impl NetworkRow {
@@ -122,14 +125,18 @@ impl NetworkRow {
         Self {
             width: spec.width,
             depth: spec.depth,
-            regularisation: Some(held.strength).filter(|strength| strength.is_finite()),
-            held_out_gain: held.gain,
-            held_out_gain_std_error: held.std_error,
+            regularisation: held.map(|held| held.strength).filter(|strength| strength.is_finite()),
+            held_out_gain: held.map(|held| held.gain),
+            held_out_gain_std_error: held.map(|held| held.std_error),
         }
     }
 
     fn to_text(&self) -> String {
-        let Self { width, depth, held_out_gain, held_out_gain_std_error, .. } = self;
+        let Self { width, depth, .. } = self;
+        let (Some(held_out_gain), Some(held_out_gain_std_error)) = (self.held_out_gain, self.held_out_gain_std_error)
+        else {
+            return format!("network       width {width}, depth {depth}, learned jointly on the ELBO");
+        };
         let held = match self.regularisation {
             Some(strength) => format!("penalty {strength}"),
             None => "no drift: no held-out gain beyond one standard error".into(),
@@ -146,40 +153,32 @@ impl NetworkRow {
 pub struct CandidateRow {
     /// The family.
     pub noise: &'static str,
-    /// Its log evidence; null if it could not be fitted.
-    pub log_evidence: Option<f64>,
-    /// Its standard error.
-    pub log_evidence_std_error: Option<f64>,
-    /// Parameters learned.
-    pub learned: Option<usize>,
-    /// ½ ln(observations) per parameter learned.
-    pub penalty: Option<f64>,
-    /// Log evidence less the penalty; what decides.
-    pub score: Option<f64>,
-    /// Whether its fit was stopped, or never begun; left out where it was finished.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub unfinished: bool,
-    /// Why it could not be fitted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
+    /// How it was rated.
+    #[serde(flatten)]
+    pub rated: Rated,
 }
 
-/// The comparison of families for summary.json.
+impl AsRef<Rated> for CandidateRow {
+    fn as_ref(&self) -> &Rated {
+        &self.rated
+    }
+}
+
+impl AsMut<Rated> for CandidateRow {
+    fn as_mut(&mut self) -> &mut Rated {
+        &mut self.rated
+    }
+}
+
+/// The comparison of families for summary.json, best first.
 pub fn rows(candidates: &[Candidate]) -> Vec<CandidateRow> {
-    let row = |candidate: &Candidate| {
-        let rating = candidate.outcome.as_ref().ok();
-        CandidateRow {
-            noise: candidate.family.name,
-            log_evidence: rating.map(|r| r.log_evidence),
-            log_evidence_std_error: rating.map(|r| r.std_error),
-            learned: rating.map(|r| r.learned),
-            penalty: rating.map(|r| r.log_evidence - r.score),
-            score: rating.map(|r| r.score),
-            unfinished: candidate.unfinished,
-            error: candidate.outcome.as_ref().err().cloned(),
-        }
+    let row = |candidate: &Candidate| CandidateRow {
+        noise: candidate.family.name,
+        rated: Rated::new(candidate.outcome.clone(), candidate.unfinished),
     };
-    candidates.iter().map(row).collect()
+    let mut rows: Vec<CandidateRow> = candidates.iter().map(row).collect();
+    rank(&mut rows);
+    rows
 }
 
 /// The comparison of families for a terminal.
@@ -187,21 +186,8 @@ fn candidate_lines(rows: &[CandidateRow]) -> Vec<String> {
     if rows.is_empty() {
         return Vec::new();
     }
-    let best = rows.iter().find_map(|row| row.score).unwrap_or(f64::NAN);
-    let line = |row: &CandidateRow| {
-        let found = match (row.log_evidence, row.penalty, row.score) {
-            (Some(evidence), Some(penalty), Some(score)) => {
-                format!("{evidence:>12.1}  {penalty:>7.1}  {score:>9.1}  {:>6.1}", best - score)
-            }
-            _ => row.error.clone().unwrap_or_default(),
-        };
-        format!("{:13} {:17}  {found}", "", row.noise)
-    };
-    let head = format!(
-        "{:13} {:17}  {:>12}  {:>7}  {:>9}  {:>6}",
-        "noise", "family", "log evidence", "penalty", "result", "behind"
-    );
-    std::iter::once(head).chain(rows.iter().map(line)).collect()
+    let table = lines("family", rows.iter().map(|row| (row.noise, &row.rated)));
+    table.into_iter().enumerate().map(|(k, line)| format!("{:13} {line}", if k == 0 { "noise" } else { "" })).collect()
 }
 
 /// The estimates as the object `parameters` of summary.json.
@@ -303,13 +289,19 @@ pub fn write_jumps(out: &mut dyn Write, fit: &Fit, calendar: &Calendar, names: &
     Ok(csv.flush()?)
 }
 
-/// Write paths.npz: times, paths (path, time, dimension), weights.
-pub fn write_paths(out: &mut dyn Write, fit: &Fit) -> Result<()> {
-    let (count, times, dim) = (fit.paths.len(), fit.paths.times(), fit.paths.dim());
+/// Write paths.npz: times, paths (path, time, dimension), weights; of the first paths, as many as `keep` says.
+pub fn write_paths(out: &mut dyn Write, fit: &Fit, keep: Option<KeepPaths>) -> Result<()> {
+    let (times, dim) = (fit.paths.times(), fit.paths.dim());
+    let count = kept(keep, fit.paths.len(), times * dim);
+    let total: f64 = fit.weights[..count].iter().sum();
+    let weights = match count == fit.weights.len() || total == 0.0 {
+        true => fit.weights[..count].to_vec(),
+        false => fit.weights[..count].iter().map(|weight| weight / total).collect(),
+    };
     let mut states = vec![0.0; count * times * dim];
     for j in 0..times {
         for i in 0..dim {
-            for (path, x) in fit.paths.column(i, j).enumerate() {
+            for (path, x) in fit.paths.column(i, j).take(count).enumerate() {
                 states[(path * times + j) * dim + i] = x;
             }
         }
@@ -319,7 +311,7 @@ pub fn write_paths(out: &mut dyn Write, fit: &Fit) -> Result<()> {
         &[
             Array { name: "times", shape: vec![times], values: fit.times.clone() },
             Array { name: "paths", shape: vec![count, times, dim], values: states },
-            Array { name: "weights", shape: vec![count], values: fit.weights.clone() },
+            Array { name: "weights", shape: vec![count], values: weights },
         ],
     )
 }

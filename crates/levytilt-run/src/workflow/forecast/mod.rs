@@ -24,6 +24,7 @@ use crate::table::bytes::{display_name, read_text};
 use crate::table::input::parse_times;
 use crate::table::time::{Calendar, Length, Moment, Written};
 use crate::workflow::fit::Outcome;
+use crate::workflow::trading::{self, TradingRecord};
 
 /// Levels of the quantiles and the names of their columns.
 const LEVELS: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99];
@@ -155,9 +156,16 @@ impl Origin {
     /// Simulate to `times`.
     pub fn look(&self, times: &[f64], look: Look) -> Result<View> {
         let state = &self.state;
+        // In trading time the record ends at 0; what is told of the paths stays in the calendar.
+        let (from, longest_step, calendar) = match &state.trading {
+            None => (state.time, state.step, times),
+            Some(trading) => (0.0, trading.step, times),
+        };
+        let ahead = state.trading.as_ref().map(|trading| trading.ahead(calendar)).transpose()?;
+        let times = ahead.as_deref().unwrap_or(calendar);
         let options = ForecastOptions {
-            from: state.time,
-            longest_step: state.step,
+            from,
+            longest_step,
             paths: look.paths.unwrap_or(state.weights.len()),
             seed: look.seed.unwrap_or(state.seed),
             target: if look.state { Target::States } else { Target::Observations },
@@ -167,7 +175,7 @@ impl Origin {
         let (learned, doubt) = if look.fixed_parameters { (None, None) } else { self.learned() };
         let places =
             learned.map(|learned| learned.places(&self.model, &self.parameters)).transpose()?.unwrap_or_default();
-        let (ahead, drawn_from) = match learned.map(|learned| (learned, learned.draws_at(&places))) {
+        let (mut ahead, drawn_from) = match learned.map(|learned| (learned, learned.draws_at(&places))) {
             None => (forecast(&self.model, ends, times, &options)?, None),
             Some((_, Some(drawn))) => {
                 (forecast_resampled(&self.model, drawn, ends, times, &options)?, Some("posterior draws"))
@@ -177,6 +185,7 @@ impl Origin {
                 (forecast_drawn(&law, ends, times, &options)?, Some("Gaussian approximation"))
             }
         };
+        ahead.times = calendar.to_vec();
         let place = if drawn_from.is_some() { " at some of the parameters drawn" } else { "" };
         let no_variance = format!("this noise has no variance{place}: sd is left empty");
         let no_variance = Some(no_variance).filter(|_| !ahead.has_variance);
@@ -221,9 +230,13 @@ fn check_work(times: &[f64], options: &ForecastOptions) -> Result<()> {
     Ok(())
 }
 
-/// Times up to a horizon: every latent step, or a thousand even times if there are more.
+/// Times up to a horizon: every latent step, or a thousand even times if there are more; with a clock of trading time the times
+/// of the week at which the record has rows.
 fn horizon_times(horizon: &Length, state: &State, calendar: &Calendar) -> Result<Vec<f64>> {
     let length = horizon.measure("horizon", calendar)?;
+    if let (Some(TradingRecord { clock: Some(_), .. }), Some(history)) = (&state.trading, &state.history) {
+        return Ok(trading::session_times(&history.times, (state.time, length), MOST_TIMES as usize));
+    }
     let count = (length / state.step * (1.0 - 1e-9)).ceil().clamp(1.0, MOST_TIMES);
     Ok((1..=count as usize).map(|k| state.time + length * (k as f64 / count)).collect())
 }

@@ -74,6 +74,13 @@ pub(super) fn tokens(source: &Source) -> Result<Vec<Token>> {
             Kind::Number(number(source, start, at)?)
         } else if c.is_alphabetic() || c == '_' {
             at += text[at..].iter().take_while(|c| c.is_alphanumeric() || **c == '_').count();
+            // A label belongs to the name before it: theta[NVDA].
+            if text.get(at) == Some(&'[') {
+                match text[at..].iter().position(|c| *c == ']') {
+                    Some(end) => at += end + 1,
+                    None => return Err(source.error(at, "a label in brackets does not end; expected ]")),
+                }
+            }
             Kind::Name(text[start..at].iter().collect())
         } else if c == '*' && text.get(at + 1) == Some(&'*') {
             return Err(source.error(at, "** is not an operator; write ^ for a power"));

@@ -68,7 +68,7 @@ pub(crate) fn sample(
         let increment = sampler.increment(j)?;
         walkers.par_iter_mut().for_each(|walker| walker.predict(chain, j, &increment, layout.spacing));
     }
-    Ok(Paths::from_blocks(chain.len(), walkers.into_iter().map(|walker| walker.made).collect()))
+    Ok(Paths::from_blocks(1, chain.len(), walkers.into_iter().map(|walker| walker.made).collect()))
 }
 
 /// What all paths share.

@@ -26,6 +26,10 @@ macro_rules! drift {
             fn dim(&self) -> usize {
                 1
             }
+            // Tide depends on time; for the others it costs time only.
+            fn is_autonomous(&self) -> bool {
+                false
+            }
             fn parameters(&self) -> Vec<(String, f64)> {
                 vec![]
             }

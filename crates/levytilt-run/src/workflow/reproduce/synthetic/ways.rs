@@ -30,7 +30,8 @@ impl DataSet {
         Ok((drift_of(&found.model), score(data, &found.model, &posterior.paths, drawn)?))
     }
 
-    /// The same parameters, but paths of trained networks, begun cold: the paper's way, unweighted.
+    /// The same parameters, but unweighted paths of networks of the paper's size, begun cold and trained on the ELBO of the
+    /// chain, which is not the published recipe.
     pub fn neural(&self, data: &Data, _: [f64; 2], [learned, drawn]: [u64; 2]) -> Result<([f64; 2], Scored)> {
         let model = self.learn_stable(data, learned)?.model;
         let (grid, values) = (data.grid()?, data.values());

@@ -1,0 +1,116 @@
+//! `levytilt compare`: several models of one record in one table.
+
+mod common;
+
+use common::Sandbox;
+
+/// A record of 200 rows with stable jumps.
+fn prepared() -> Sandbox {
+    let at = Sandbox::new();
+    at.ok(&format!("simulate {} --steps 199 --span 1.99 --seed 6 --out made", common::OU_STABLE));
+    at
+}
+
+const HELD: &str = "--set theta=3 --set mu=1 --set observation_std=0.1 --paths 20";
+
+#[test]
+fn identity_the_table_says_what_single_fits_and_updates_say() {
+    let at = prepared();
+    let said = at.ok(&format!("compare made/data.csv --noise gaussian,stable {HELD} --out which")).out;
+    assert!(said.contains("log evidence") && said.contains("penalty") && said.contains("held out"), "{said}");
+    let found = at.json("which/summary.json");
+    let rows = found["models"].as_array().unwrap();
+    assert_eq!((&found["best"], &rows[0]["model"]), (&"ou with stable".into(), &"ou with stable".into()));
+    for row in rows {
+        let noise = row["noise"].as_str().unwrap();
+        let flags = format!("--noise {noise} --theta 3 --mu 1 --observation-std 0.1 --paths 20");
+        let fit = at.ok(&format!("fit made/data.csv {flags} --json")).json();
+        assert_eq!(row["log_evidence"], fit["log_evidence"], "{noise}");
+        assert_eq!(row["parameters"], fit["parameters"], "{noise}");
+        let learned = row["learned"].as_f64().unwrap();
+        let penalty = row["penalty"].as_f64().unwrap();
+        assert!((penalty - 0.5 * learned * 200f64.ln()).abs() < 1e-9, "{penalty}");
+        // The held-out score is that of `update` after a fit to the first rows.
+        let record = at.read("made/data.csv");
+        let lines: Vec<&str> = record.lines().collect();
+        at.write("early.csv", lines[..161].join("\n") + "\n");
+        at.ok(&format!("fit early.csv {flags} --out early-{noise} --quiet"));
+        let updated = at.ok(&format!("update early-{noise} made/data.csv --json")).out;
+        let updates: Vec<serde_json::Value> = updated.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let new: Vec<f64> = updates.iter().filter_map(|row| row["log_evidence"].as_f64()).collect();
+        assert_eq!((new.len(), row["held_out"]["values"].as_u64()), (40, Some(40)));
+        let mean = new.iter().sum::<f64>() / 40.0;
+        let score = row["held_out"]["log_score"].as_f64().unwrap();
+        assert!((score - mean).abs() < 1e-3 * mean.abs(), "{noise}: {score} {mean}");
+    }
+    assert!(rows[1]["held_out"]["difference"].as_f64().unwrap() < 0.0);
+    assert!(rows[1]["behind"].as_f64().unwrap() > 3.0 && rows[1]["residuals"]["passed"] == false);
+    let csv = at.read("which/compare.csv");
+    assert!(csv.starts_with("model,drift,noise,log_evidence,") && csv.contains(",alpha,alpha_std_error"), "{csv}");
+    let page = at.read("which/report.html");
+    let table = page.find("held-out log score").unwrap();
+    assert!(table < page.find("Residual checks").unwrap() && page.contains("ou with stable explains it best"));
+    at.ok("report which");
+}
+
+#[test]
+fn files_formulas_and_written_states_take_part() {
+    let at = prepared();
+    at.write("a.toml", "[model]\ndrift = \"ou\"\nnoise = \"gaussian\"\nobservation_std = 0.1\n");
+    at.write(
+        "b.toml",
+        "[states]\nx = \"k*(m - x)\"\n[noise.kick]\nfamily = \"gaussian\"\non = \"x\"\n[observe.value]\nof = \"x\"\nstd = 0.1\n",
+    );
+    let found = at.ok("compare made/data.csv --models a.toml,b.toml --paths 20 --json").json();
+    let row = |name: &str| {
+        found["models"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|row| row["model"] == name)
+            .unwrap_or_else(|| panic!("{name}"))
+            .clone()
+    };
+    // The same model twice: evidence and scores agree up to the error of particle filters and of learning.
+    let (a, b) = (row("a"), row("b"));
+    assert_eq!(a["learned"], b["learned"]);
+    let evidence = |row: &serde_json::Value| row["log_evidence"].as_f64().unwrap();
+    assert!((evidence(&a) - evidence(&b)).abs() < 3.0, "{} {}", evidence(&a), evidence(&b));
+    let score = |row: &serde_json::Value| row["held_out"]["log_score"].as_f64().unwrap();
+    assert!((score(&a) - score(&b)).abs() < 0.1, "{} {}", score(&a), score(&b));
+    assert!(a["residuals"].is_object() && b["residuals"].is_null());
+    let both = at.ok("compare made/data.csv --drift ou,-k*x --noise gaussian --holdout 0 --paths 20 --json").json();
+    let names: Vec<&str> =
+        both["models"].as_array().unwrap().iter().map(|row| row["model"].as_str().unwrap()).collect();
+    assert!(names.contains(&"-k*x with gaussian"), "{names:?}");
+    assert!(both["models"][0]["held_out"].is_null());
+}
+
+#[test]
+fn what_fails_is_listed_and_not_ranked() {
+    let at = prepared();
+    // A double well has no cubic term to learn from a record of two values; a network needs more than these.
+    at.write("short.csv", "time,value\n0,1\n1,2\n2,1.5\n3,1\n4,2\n5,1.2\n6,2.2\n7,1.1\n8,2.1\n9,1.3\n10,1.2\n11,2\n");
+    let found = at.ok("compare short.csv --drift neural,none --noise gaussian --paths 20 --method grid --json").json();
+    let rows = found["models"].as_array().unwrap();
+    for row in rows.iter().filter(|row| row["score"].is_null()) {
+        assert!(row["error"].as_str().unwrap().starts_with("failed: ") && row["behind"].is_null(), "{row}");
+    }
+    assert_eq!(rows[0]["model"], "none with gaussian");
+}
+
+#[test]
+fn wrong_lists_are_refused() {
+    let at = prepared();
+    at.refused("compare made/data.csv", &["nothing to compare", "--models a.toml,b.toml"]);
+    at.refused("compare made/data.csv --noise nig", &["nothing to compare"]);
+    at.refused("compare made/data.csv --noise nig,stabel", &["--noise", "did you mean stable?"]);
+    at.refused("compare made/data.csv --drift ou,theta*(mu-x", &["--drift", "never closed"]);
+    at.refused("compare made/data.csv --noise nig,gaussian --holdout 1", &["--holdout 1", "from 0"]);
+    at.refused("compare made/data.csv --noise nig,gaussian --set kappa=1", &["kappa", "none of the models"]);
+    at.refused("compare made/data.csv --models nowhere.toml,b.toml", &["nowhere.toml"]);
+    at.write("a.toml", "[data]\ncolumn = \"value\"\n");
+    at.write("b.toml", "[data]\ncolumn = \"other\"\n");
+    at.refused("compare made/data.csv --models a.toml,b.toml", &["a and b ask for different [data]"]);
+    at.refused("compare made/data.csv --noise nig,gaussian --plots svg", &["--out"]);
+}

@@ -1,0 +1,137 @@
+//! The continuous-time ELBO of the published potential on paths of Algorithm 2, and its gradient.
+
+use super::options::PaperOptions;
+use super::path::{PaperNoise, PathGradient, Tape, Tilt, Walker};
+use crate::continuous::JumpMeasure;
+use levytilt::error::expect_length;
+use levytilt::noise::Noise;
+use levytilt::posterior::WeightSummary;
+use levytilt::{Chain, Error, Result, stream};
+use rayon::prelude::*;
+
+/// Paths whose gradients are summed together.
+const GROUP: usize = 10;
+
+/// The ELBO of some paths and its parts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bound {
+    /// Mean and standard error.
+    pub elbo: f64,
+    /// Its standard error.
+    pub std_error: f64,
+    /// Mean log-likelihood.
+    pub log_likelihood: f64,
+    /// Mean divergence.
+    pub kl: f64,
+}
+
+impl Bound {
+    fn new(tapes: &[Tape]) -> Self {
+        let n = tapes.len() as f64;
+        let mean = |value: &dyn Fn(&Tape) -> f64| tapes.iter().map(value).sum::<f64>() / n;
+        let WeightSummary { elbo, elbo_std_error, .. } =
+            WeightSummary::new(&tapes.iter().map(|t| t.log_likelihood - t.kl).collect::<Vec<_>>());
+        Self { elbo, std_error: elbo_std_error, log_likelihood: mean(&|t| t.log_likelihood), kl: mean(&|t| t.kl) }
+    }
+}
+
+/// The ELBO with its gradient.
+#[derive(Debug, Clone)]
+pub struct PublishedGradient {
+    /// The ELBO.
+    pub bound: Bound,
+    /// In a and c by time and dimension, dimension fastest; the first time has no tilt.
+    pub tilts: Vec<[f64; 2]>,
+    /// In the parameters of the drift.
+    pub drift: Vec<f64>,
+}
+
+/// Jumps and Brownian part of every dimension of a chain with truncated stable noise.
+///
+/// # Errors
+/// Another noise.
+pub fn noises_of(chain: &Chain) -> Result<Vec<PaperNoise>> {
+    let one = |noise: &dyn Noise| match (noise.family(), &noise.parameters()[..]) {
+        ("truncated-stable", &[(_, alpha), (_, scale), (_, tau), (_, sigma_g), ref rest @ ..]) => Ok(PaperNoise {
+            measure: JumpMeasure::mixture(alpha, scale, tau, sigma_g)?,
+            brownian: rest.first().map_or(0.0, |&(_, sigma)| sigma),
+        }),
+        (other, _) => Err(Error::Shape {
+            what: "method paper",
+            got: format!("noise {other}"),
+            expected: "truncated-stable: give --noise truncated-stable, or another method".into(),
+        }),
+    };
+    chain.model().dimensions.iter().map(|dimension| one(dimension.noise.as_ref())).collect()
+}
+
+/// The ELBO of `options.paths` paths and its gradient, given a and c by time and dimension, dimension fastest.
+pub fn published_gradient(
+    chain: &Chain,
+    potentials: &[[f64; 2]],
+    options: &PaperOptions,
+    seed: u64,
+) -> Result<PublishedGradient> {
+    let (walker, tilts) = walker(chain, potentials, options)?;
+    let tapes = walk(&walker, &tilts, options.paths, seed)?;
+    let n = options.paths as f64;
+    let mut means = vec![0.0; chain.len()];
+    for tape in &tapes {
+        means.iter_mut().enumerate().for_each(|(j, mean)| *mean += tape.after(j, chain.dim()) / n);
+    }
+    // Sums of fixed groups of paths, so that the result does not depend on the number of threads.
+    let groups: Vec<PathGradient> = tapes
+        .par_chunks(GROUP)
+        .map(|tapes| {
+            let mut sum = PathGradient::zero(chain);
+            tapes.iter().for_each(|tape| walker.backward(tape, &means, options.paths, &mut sum));
+            sum
+        })
+        .collect();
+    let mut sum = PathGradient::zero(chain);
+    groups.iter().for_each(|group| sum.add(group, 1.0 / n));
+    Ok(PublishedGradient { bound: Bound::new(&tapes), tilts: sum.tilts, drift: sum.drift })
+}
+
+/// Fresh paths by Algorithm 2 and their ELBO.
+pub(super) fn published_paths(
+    chain: &Chain,
+    potentials: &[[f64; 2]],
+    options: &PaperOptions,
+    seed: u64,
+) -> Result<(Bound, Vec<Tape>)> {
+    let (walker, tilts) = walker(chain, potentials, options)?;
+    let tapes = walk(&walker, &tilts, options.paths, seed)?;
+    Ok((Bound::new(&tapes), tapes))
+}
+
+/// A path by Algorithm 2: by time and dimension, dimension fastest.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DrawnPath {
+    /// States.
+    pub states: Vec<f64>,
+    /// Numbers of jumps in the steps that end there.
+    pub jumps: Vec<u32>,
+}
+
+/// `options.paths` paths by Algorithm 2, given a and c by time and dimension.
+pub fn draw_paths(chain: &Chain, potentials: &[[f64; 2]], options: &PaperOptions, seed: u64) -> Result<Vec<DrawnPath>> {
+    let (_, tapes) = published_paths(chain, potentials, options, seed)?;
+    Ok(tapes.into_iter().map(|tape| DrawnPath { states: tape.states, jumps: tape.counts }).collect())
+}
+
+fn walker<'a>(
+    chain: &'a Chain<'a>,
+    potentials: &[[f64; 2]],
+    options: &'a PaperOptions,
+) -> Result<(Walker<'a>, Vec<Tilt>)> {
+    let (noises, dim) = (noises_of(chain)?, chain.dim());
+    expect_length("potentials of method paper", potentials.len(), chain.len() * dim)?;
+    let tilt = |(place, &at): (usize, &[f64; 2])| Tilt::new(&noises[place % dim], at);
+    let tilts = potentials.par_iter().enumerate().map(tilt).collect::<Result<_>>()?;
+    Ok((Walker { chain, noises, options }, tilts))
+}
+
+fn walk(walker: &Walker, tilts: &[Tilt], paths: usize, seed: u64) -> Result<Vec<Tape>> {
+    (0..paths).into_par_iter().map(|path| walker.forward(tilts, &mut stream(seed, path as u64))).collect()
+}

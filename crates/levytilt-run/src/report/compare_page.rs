@@ -1,0 +1,155 @@
+//! Put the report of a comparison together: the table first, then what the residuals of each model say.
+
+use levytilt::residuals::Check;
+
+use super::calibration::tone;
+use super::figure::{Axis, Figure, Layer};
+use super::page::{Block, Cell, Page, Section, Table, sentence};
+use super::ranking::{CAPTION, HEAD, cells};
+use crate::number::readable;
+use crate::table;
+use crate::workflow::compare::table::estimate;
+use crate::workflow::compare::{Comparison, Row};
+
+/// Evidence against a check is drawn up to p = 10 to the minus this.
+const HIGHEST: f64 = 12.0;
+
+/// The report of a comparison.
+pub fn compare_page(found: &Comparison, table: &table::Table) -> Page {
+    let mut first = vec![Block::Table(ranking(found))];
+    first.extend(found.warnings.iter().map(|warning| Block::Warning(sentence(warning))));
+    let mut sections = vec![Section::new("models", "Models", first)];
+    sections.extend(residuals(found));
+    sections.push(Section::new("parameters", "Parameters", vec![Block::Table(parameters(found))]));
+    let notes = |row: &Row| {
+        row.warnings.iter().map(|note| Block::Warning(sentence(&format!("{}: {note}", row.model)))).collect::<Vec<_>>()
+    };
+    let notes: Vec<Block> = found.models.iter().flat_map(notes).collect();
+    if !notes.is_empty() {
+        sections.push(Section::new("notes", "Notes", notes));
+    }
+    let held = found.held_out_from.as_ref().map_or(String::new(), |from| {
+        format!(" The values from {from} on were held out for the scores; evidence is that of the whole record.")
+    });
+    Page {
+        kind: "comparison".into(),
+        title: match &found.best {
+            Some(best) => format!("{}: {best} explains it best", table.names.join(", ")),
+            None => format!("{}: no model was finished", table.names.join(", ")),
+        },
+        lead: format!("{} models of the same {} values.{held}", found.models.len(), found.observations),
+        dimensions: vec![],
+        sections,
+        version: found.version.into(),
+    }
+}
+
+fn ranking(found: &Comparison) -> Table {
+    let row = |row: &Row| {
+        let mut all = vec![Cell::text(&row.model)];
+        all.extend(cells(&row.rated));
+        let verdict = row.residuals.as_ref().map_or("–".into(), |verdict| verdict.text());
+        all.push(Cell::text(verdict));
+        let held = row.held_out.as_ref();
+        all.push(held.map_or_else(|| Cell::text("–"), |score| Cell::number(score.log_score)));
+        let difference = held.and_then(|score| Some((score.difference?, score.difference_std_error)));
+        all.push(match difference {
+            None => Cell::text("–"),
+            Some((value, None)) => Cell::number(value),
+            Some((value, Some(error))) => Cell::written(value, format!("{} ± {}", readable(value), readable(error))),
+        });
+        all.push(Cell::text(row.rated.error.clone().unwrap_or_default()));
+        all
+    };
+    let head = ["model"].into_iter().chain(HEAD).chain(["residuals", "held-out log score", "difference", "remark"]);
+    Table {
+        caption: format!(
+            "{CAPTION} The held-out log score is the mean of ln p(value | earlier values) with parameters learned before; its \
+             difference is to the model with the best result."
+        ),
+        head: head.map(String::from).collect(),
+        rows: found.models.iter().map(row).collect(),
+        sortable: true,
+        best: found.best.as_ref().map(|_| 0),
+    }
+}
+
+fn parameters(found: &Comparison) -> Table {
+    let names = found.parameter_names();
+    let fitted: Vec<&Row> = found.models.iter().filter(|row| !row.estimates.is_empty()).collect();
+    let cell = |row: &&Row, name: &str| match row.estimates.iter().find(|p| p.name == name) {
+        Some(p) => Cell::text(estimate(p)),
+        None => Cell::text(""),
+    };
+    let row = |name: &&str| {
+        std::iter::once(Cell::text(*name)).chain(fitted.iter().map(|row| cell(row, name))).collect::<Vec<_>>()
+    };
+    Table {
+        caption: "Estimates with standard errors, best model first.".into(),
+        head: std::iter::once("parameter".to_string()).chain(fitted.iter().map(|row| row.model.clone())).collect(),
+        rows: names.iter().map(row).collect(),
+        ..Table::default()
+    }
+}
+
+/// The checks of all models in one figure, and what the failures mean; nothing where no model has residuals.
+fn residuals(found: &Comparison) -> Option<Section> {
+    let judged: Vec<&Row> = found.models.iter().filter(|row| row.checks.iter().any(|c| !c.checks.is_empty())).collect();
+    let first = judged.first()?;
+    let mut blocks: Vec<Block> =
+        (0..first.checks.len()).map(|i| Block::Figure(Box::new(overlay(found, &judged, i)))).collect();
+    blocks.push(Block::Table(advice(&judged, &found.columns)));
+    Some(Section::new("residuals", "Residuals", blocks))
+}
+
+/// Evidence of every check against every model, for column `i`.
+fn overlay(found: &Comparison, judged: &[&Row], i: usize) -> Figure {
+    let checks: &[Check] = judged.first().map_or(&[], |row| &row.checks[i].checks);
+    let count = checks.len();
+    let several = found.columns.len() > 1;
+    let title = if several { format!("{}: residual checks", found.columns[i]) } else { "Residual checks".into() };
+    let x = Axis { names: checks.iter().map(Check::name).collect(), ..Axis::linear("check") };
+    let mut figure = Figure::new(&format!("residuals-{}", i + 1), title, x, Axis::linear("log₁₀(1/p)"))
+        .column("ends", "check", vec![0.5, count as f64 + 0.5])
+        .column("limit", "limit", vec![levytilt::residuals::limit(count).recip().log10(); 2])
+        .layer(Layer { dash: true, ..Layer::line("failed above this line", "grey", "ends", "limit") });
+    for (k, row) in judged.iter().enumerate() {
+        let (place, value) = (format!("place{k}"), format!("p{k}"));
+        // Beside each other, so that equal ones are seen.
+        let shift = 0.5 * ((k as f64 + 0.5) / judged.len() as f64 - 0.5);
+        let evidence = row.checks[i].checks.iter().map(|check| check.p_value.recip().log10().min(HIGHEST));
+        figure = figure
+            .column(&place, "check", (1..=count).map(|c| c as f64 + shift).collect())
+            .column(&value, &row.model, evidence.collect())
+            .layer(Layer { large: true, ..Layer::points(&row.model, tone(k), &place, &value) });
+    }
+    figure.caption = format!(
+        "Evidence of each check against each model: a right model stays below the line in at least 95% of records. Values \
+         above {HIGHEST} are drawn at {HIGHEST}."
+    );
+    (figure.height, figure.y_include) = (Some(300), vec![0.0]);
+    figure
+}
+
+/// What every failed check means and what to try.
+fn advice(judged: &[&Row], columns: &[String]) -> Table {
+    let mut rows = Vec::new();
+    for row in judged {
+        let failures =
+            row.checks.iter().zip(columns).flat_map(|(found, name)| found.failures().map(move |c| (name, c)));
+        let before = rows.len();
+        for (name, check) in failures {
+            let text = if columns.len() > 1 { format!("{name}: {}", check.advice()) } else { check.advice() };
+            rows.push(vec![Cell::text(&row.model), Cell::text(check.name()), Cell::text(sentence(&text))]);
+        }
+        if rows.len() == before {
+            rows.push(vec![Cell::text(&row.model), Cell::text("pass"), Cell::text("No check fails.")]);
+        }
+    }
+    Table {
+        caption: "What fails, and what to try.".into(),
+        head: ["model", "check", "meaning"].map(String::from).into(),
+        rows,
+        ..Table::default()
+    }
+}
