@@ -57,7 +57,7 @@ fn law(summary: &Summary, rival: Option<&exact::summary::Summary>) -> String {
     let head = format!("The moves follow {} noise{jumps}.", summary.noise);
     let gaussian = summary.noise_candidates.iter().find(|candidate| candidate.noise == "gaussian");
     let other = rival.map(|rival| (name_of(&rival.noise), rival.log_evidence));
-    let other = other.or_else(|| Some(("gaussian".into(), gaussian?.log_evidence?)));
+    let other = other.or_else(|| Some(("gaussian".into(), gaussian?.rated.log_evidence?)));
     let sure = match other {
         Some((name, evidence)) if summary.noise != name => {
             let gain = summary.log_evidence - evidence;
