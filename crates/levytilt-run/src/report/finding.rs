@@ -128,7 +128,7 @@ fn fact(summary: &Summary, name: &str, row: &ParameterRow, units: (&str, &str)) 
         ("theta", DriftName::Listed(_)) if row.estimate > 0.0 => {
             format!("shocks fade in 1/theta = {} {}", brief(1.0 / row.estimate), units.0)
         }
-        _ => about(name, &summary.drift, summary.noise).to_string(),
+        _ => about(name, &summary.drift, summary.noise, None).to_string(),
     };
     Fact { name: name.into(), cell: Cell::written(row.estimate, text.trim_end().into()), remark }
 }
