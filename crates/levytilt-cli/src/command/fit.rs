@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use levytilt_run::command::fit::{Request, run as fit};
+use levytilt_run::command::panel::is_asked_for;
 use levytilt_run::directory::training;
 use levytilt_run::finite;
 use levytilt_run::general::fit as general;
@@ -11,6 +12,7 @@ use levytilt_run::workflow::watch::terminal;
 use std::path::Path;
 
 use crate::args::{FitArgs, ReportArgs};
+use crate::command::panel;
 use crate::print::{draw_figures, say};
 
 /// Fit, tell, draw.
@@ -19,6 +21,9 @@ pub fn run(args: &FitArgs) -> Result<()> {
     let show = !args.report.wordless();
     if let Some(model) = args.record.config.as_deref().map(GeneralSettings::read).transpose()?.flatten() {
         return run_general(args, model);
+    }
+    if is_asked_for(&args.settings(), args.record.config.as_deref())? {
+        return panel::run(args);
     }
     let request = Request {
         source: args.record.source.clone(),

@@ -22,6 +22,7 @@ mod motion;
 mod noise;
 mod outliers;
 pub mod page;
+mod panel_page;
 mod parameters;
 mod path;
 mod picture;
@@ -43,6 +44,7 @@ pub use compare_page::compare_page;
 pub use files::{entries, read, render};
 pub use fit_page::{Material, fit_page};
 pub use forecast_page::{Outlook, forecast_page};
+pub use panel_page::panel_page;
 pub use plots::{Drawn, PlotFormat, draw as draw_plots};
 #[cfg(any(test, fuzzing))]
 pub use plots::{can_be_painted, draw_one as draw_plot};
