@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from typing_extensions import Self
 
 _Floats = NDArray[np.float64]
+_Rows = tuple[list[str], _Floats | list[str], list[_Floats]]
 VERSION: Final[str]
 
 class InputError(ValueError): ...
@@ -45,7 +46,9 @@ class Run:
     def parameter_draws(self, count: int, seed: int) -> dict[str, _Floats]: ...
     def parameter_posterior(self) -> dict[str, _Floats] | None: ...
     def save(self, dir: str | PathLike[str]) -> None: ...
-    def forecast(self, keywords: str, at: _Floats | list[str] | None = None) -> Ahead: ...
+    def forecast(
+        self, keywords: str, at: _Floats | list[str] | None = None, inputs: _Rows | None = None
+    ) -> Ahead: ...
 
 @final
 class Comparison:
@@ -73,7 +76,9 @@ class SavedRun:
     def update(
         self, names: list[str], times: _Floats | list[str], columns: list[_Floats], alarm: float
     ) -> dict[str, _Floats]: ...
-    def forecast(self, keywords: str, at: _Floats | list[str] | None = None) -> Ahead: ...
+    def forecast(
+        self, keywords: str, at: _Floats | list[str] | None = None, inputs: _Rows | None = None
+    ) -> Ahead: ...
 
 @final
 class Ahead:

@@ -66,13 +66,16 @@ def test_mistakes_are_named(frame, model):
     with pytest.raises(lt.InputError, match="no parameter of the model has this name"):
         lt.fit_panel(frame, model=model, share="beta", progress=False)
     with pytest.raises(lt.InputError, match="expected a pandas or polars DataFrame"):
-        lt.fit_panel(np.zeros(3))
+        lt.fit_panel(np.zeros(3), model=model)
     with pytest.raises(lt.InputError, match="none of|no series"):
         lt.fit_panel(frame[frame.unique_id == "flat"], model=model, progress=False)
 
 
 def test_polars(frame, model):
     polars = pytest.importorskip("polars")
-    panel = lt.fit_panel(polars.from_pandas(frame), model=model, paths=20, progress=False)
-    expected = lt.fit_panel(frame, model=model, paths=20, progress=False)
+    two = frame[frame.unique_id.isin(["pump 1", "flat"])]
+    table = polars.DataFrame({name: two[name].tolist() for name in two.columns})
+    panel = lt.fit_panel(table, model=model, paths=20, progress=False)
+    expected = lt.fit_panel(two, model=model, paths=20, progress=False)
+    assert list(panel.failures) == ["flat"]
     assert panel["pump 1"].summary["log_evidence"] == expected["pump 1"].summary["log_evidence"]

@@ -8,9 +8,11 @@ use clap::{Args, Parser, Subcommand};
 use levytilt_run::failure::bad;
 use levytilt_run::report;
 use levytilt_run::settings::{
-    DataSettings, DriftSettings, GridSettings, Init, KeepPaths, Method, ModelSettings, Named, Settings,
+    DataSettings, DriftSettings, GridSettings, Init, InputArgs, KeepPaths, Method, ModelSettings, Named,
 };
-use levytilt_run::settings::{PaperSettings, SimulateSettings, SolveSettings, method_parser, parse_parameter};
+use levytilt_run::settings::{
+    PaperSettings, Settings, SimulateSettings, SolveSettings, method_parser, parse_parameter,
+};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -111,6 +113,12 @@ pub struct SimulateArgs {
     /// Parameters by name.
     #[command(flatten)]
     pub set: SetArgs,
+    /// Inputs.
+    #[command(flatten)]
+    pub inputs: InputArgs,
+    /// CSV file with times from 0 on and the columns of --inputs
+    #[arg(long, value_name = "FILE", help_heading = "Drift")]
+    pub inputs_file: Option<String>,
     /// Steps.
     #[command(flatten)]
     pub grid: GridSettings,
@@ -160,6 +168,9 @@ pub struct RecordArgs {
     /// Parameters by name.
     #[command(flatten)]
     pub set: SetArgs,
+    /// Inputs.
+    #[command(flatten)]
+    pub inputs: InputArgs,
     /// Steps.
     #[command(flatten)]
     pub grid: GridSettings,
@@ -250,6 +261,9 @@ pub struct ForecastArgs {
     /// CSV file whose first column holds the times to forecast
     #[arg(long, value_name = "FILE")]
     pub at: Option<String>,
+    /// CSV file with times after the record and the columns of the model's inputs there
+    #[arg(long, value_name = "FILE")]
+    pub inputs_file: Option<String>,
     /// Directory for the results; made if missing
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -458,6 +472,7 @@ impl SimulateArgs {
             model: self.model.clone(),
             drift: self.drift.clone(),
             parameters: self.set.parameters(),
+            inputs: self.inputs.settings(),
             grid: self.grid.clone(),
             simulate: self.simulate.clone(),
             solve: self.solve.clone(),
@@ -474,6 +489,7 @@ impl RecordArgs {
             model: self.model.clone(),
             drift: self.drift.clone(),
             parameters: self.set.parameters(),
+            inputs: self.inputs.settings(),
             grid: self.grid.clone(),
             ..Settings::default()
         }

@@ -8,7 +8,12 @@ use crate::print::say;
 
 /// Draw and tell.
 pub fn run(args: &SimulateArgs) -> Result<()> {
-    let drawn = draw(Request { settings: args.settings(), config: args.config.clone(), out: args.out.clone() })?;
+    let drawn = draw(Request {
+        settings: args.settings(),
+        config: args.config.clone(),
+        inputs: args.inputs_file.clone(),
+        out: args.out.clone(),
+    })?;
     let truth = &drawn.truth;
     if args.report.json {
         say(&drawn.truth_json()?);

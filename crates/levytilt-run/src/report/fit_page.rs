@@ -37,10 +37,15 @@ pub fn fit_page(material: &Material) -> Result<Page> {
         Section::new(
             "parameters",
             "Parameters",
-            std::iter::once(parameters::table(&outcome.fit, &summary.drift, summary.noise))
-                .chain(summary.parameter_posterior.as_ref().map(parameters::posterior_table))
-                .map(Block::Table)
-                .collect(),
+            std::iter::once(parameters::table(
+                &outcome.fit,
+                &summary.drift,
+                summary.noise,
+                outcome.settings.model.size.as_ref(),
+            ))
+            .chain(summary.parameter_posterior.as_ref().map(parameters::posterior_table))
+            .map(Block::Table)
+            .collect(),
         ),
         Section::new("quality", "How good is this fit?", quality::blocks(summary, &outcome.fit.diagnosis(), rival)),
         Section::new("drift", "Drift", motion::blocks(&scene)),

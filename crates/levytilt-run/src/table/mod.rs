@@ -16,4 +16,4 @@ pub mod time;
 
 pub use format::Format;
 pub use input::Table;
-pub use read::{read, read_sparse};
+pub use read::{read, read_columns, read_sparse};
