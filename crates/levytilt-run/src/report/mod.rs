@@ -11,6 +11,7 @@ mod escape;
 mod fan;
 pub mod figure;
 mod files;
+mod finding;
 mod fit_page;
 mod font;
 mod forecast_page;

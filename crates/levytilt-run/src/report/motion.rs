@@ -24,7 +24,7 @@ pub fn blocks(scene: &Scene) -> Vec<Block> {
         let own = |name: &String| formula.parameters().iter().any(|parameter| parameter.name == *name);
         let estimates = fit.parameters.iter().filter(|p| own(&p.name));
         let estimates = estimates.map(|p| (p.name.clone(), p.value, p.std_error)).collect();
-        Block::Equation(Equation { formula: formula.text(0), estimates })
+        Block::Equation(Equation { formula: formula.text(0), estimates, noise: None })
     };
     let equation = scene.outcome.settings.formula().ok().flatten().map(equation);
     equation.into_iter().chain((0..scene.dim()).map(|i| Block::Pair(figures(scene, i)))).collect()

@@ -2,6 +2,7 @@
 
 use levytilt::fit::{BrownianEvidence, Estimate, Fit};
 use levytilt::noise::Family;
+use levytilt::parameter::ParameterEntry;
 use levytilt::registry;
 use levytilt::solve::Transform;
 
@@ -87,7 +88,7 @@ fn row(p: &Estimate, transform: Transform, shift: f64, about: &str) -> Vec<Cell>
 }
 
 /// What a parameter is, from the entry of its family.
-fn about(name: &str, drift: &DriftName, noise: &str, size: Option<&SizeFormula>) -> &'static str {
+pub fn about(name: &str, drift: &DriftName, noise: &str, size: Option<&SizeFormula>) -> &'static str {
     let plain = name.split('[').next().unwrap_or(name);
     if drift.formula_names().iter().any(|known| known == plain) {
         return "parameter of the formula";
@@ -101,10 +102,23 @@ fn about(name: &str, drift: &DriftName, noise: &str, size: Option<&SizeFormula>)
     if plain.starts_with("season") && plain.contains('_') {
         return "coefficient of a Fourier term of the drift";
     }
+    entry(plain, drift, noise).map_or("", |entry| entry.about)
+}
+
+/// The unit of a parameter, in units of the values and of time; empty for a pure number or a parameter of a formula.
+pub fn unit(name: &str, drift: &DriftName, noise: &str) -> &'static str {
+    let plain = name.split('[').next().unwrap_or(name);
+    if drift.formula_names().iter().any(|known| known == plain) {
+        return "";
+    }
+    entry(plain, drift, noise).map_or("", |entry| entry.unit)
+}
+
+fn entry(plain: &str, drift: &DriftName, noise: &str) -> Option<&'static ParameterEntry> {
     let of_drift = drift.family().and_then(|family| family.parameter(plain));
     let of_noise = || Family::named(noise).and_then(|family| family.parameter(plain));
     let of_none = || registry::find(plain).map(|listed| listed.entry());
-    of_drift.or_else(of_noise).or_else(of_none).map_or("", |entry| entry.about)
+    of_drift.or_else(of_noise).or_else(of_none)
 }
 
 /// The 90% interval of an estimate with a standard error, from the scale on which it is free, where the mean lies beside
