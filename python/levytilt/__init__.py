@@ -15,6 +15,7 @@ from ._levytilt import VERSION as __version__
 from ._levytilt import ComputationError, InputError
 from ._model import FitWarning, Model
 from ._once import Exact, Simulation, exact, simulate
+from ._panel import PanelFit, fit_panel
 from ._scores import crps, energy_score, k_hat, stable_cdf, stable_pdf, tail_crps
 from .forecaster import LevyTiltForecaster
 
@@ -28,6 +29,7 @@ __all__ = [
     "InputError",
     "LevyTiltForecaster",
     "Model",
+    "PanelFit",
     "Scores",
     "Simulation",
     "__version__",
@@ -36,6 +38,7 @@ __all__ = [
     "crps",
     "energy_score",
     "exact",
+    "fit_panel",
     "k_hat",
     "load",
     "simulate",

@@ -146,6 +146,7 @@ class Fit:
         threads: int = 0,
         fixed_parameters: bool = False,
         state: bool = False,
+        inputs: Any = None,
     ) -> Forecast:
         """Predictive paths up to a horizon (2.5, "2D", "1h30min", a timedelta, an offset of pandas) or at given times.
 
@@ -153,7 +154,8 @@ class Fit:
         time or several; without a time zone they are local times in the zone of the record.
         Number of paths and seed default to those of the fit. Learned parameters are drawn from their approximate posterior,
         unless `fixed_parameters` holds them at their estimates. The paths are of observations, or with `state=True` of
-        the state without observation noise.
+        the state without observation noise. A model with inputs needs their values ahead: `inputs`, a DataFrame of rows after
+        the record with the columns of the inputs, up to the last time of the forecast.
         """
         if (horizon is None) == (at is None):
             raise InputError("forecast needs a horizon or the times to look at, and not both")
@@ -168,7 +170,13 @@ class Fit:
             state=state,
         )
         run = self._updated or self._run
-        return Forecast(run.forecast(keywords, None if at is None else self._clock.engine(at)), self._clock)
+        ahead = None if inputs is None else self._inputs(inputs)
+        return Forecast(run.forecast(keywords, None if at is None else self._clock.engine(at), ahead), self._clock)
+
+    def _inputs(self, inputs: Any) -> tuple[list[str], Any, list[np.ndarray]]:
+        """Rows of inputs for the engine."""
+        names, when, columns = rows(inputs, None, ["value"])
+        return names, when * self._clock.sign if isinstance(when, np.ndarray) else when, columns
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the run directory of the program: summary.json, posterior.csv, paths.npz, report.html and more."""
@@ -312,8 +320,8 @@ class Saved:
         table = np.array([[float(field or "nan") for field in row] for row in rows])
         return {name: table[:, k] for k, name in enumerate(names) if name != "draw"}
 
-    def forecast(self, keywords: str, at: np.ndarray | list[str] | None) -> Any:
-        return self.engine.forecast(keywords, at)
+    def forecast(self, keywords: str, at: np.ndarray | list[str] | None, inputs: Any = None) -> Any:
+        return self.engine.forecast(keywords, at, inputs)
 
     def save(self, path: str) -> None:
         if Path(path).resolve() != self.path.resolve():

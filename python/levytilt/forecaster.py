@@ -7,8 +7,10 @@ from typing import Any, Sequence
 
 import numpy as np
 
+from ._data import rows
 from ._fit import Fit
 from ._model import Model
+from ._scores import crps
 
 
 class LevyTiltForecaster:
@@ -71,6 +73,16 @@ class LevyTiltForecaster:
     def predict_quantiles(self, levels: Sequence[float] = (0.05, 0.5, 0.95), horizon: Any = None, *, at: Any = None) -> Any:
         """Quantiles up to a horizon or at given times, in the format of `Forecast.quantile`."""
         return self._fitted().forecast(horizon, at=at).quantile(levels)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Minus the mean CRPS of forecasts at the times of X, which lie after the data; higher is better, as in scikit-learn."""
+        fit = self._fitted()
+        _, _, columns = rows(X, y, fit.names)
+        at = X.index if hasattr(X, "iloc") else X.to_series(0) if hasattr(X, "to_series") else X
+        draws = np.moveaxis(fit.forecast(at=at).paths(), 0, -1)
+        truth = np.column_stack(columns)
+        seen = ~np.isnan(truth)
+        return -float(np.mean(crps(draws[seen], truth[seen])))
 
     def _fitted(self) -> Fit:
         if not hasattr(self, "fit_"):

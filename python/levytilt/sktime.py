@@ -45,6 +45,13 @@ class LevyTiltSktimeForecaster(BaseForecaster):
         self._inner = LevyTiltForecaster(**self.get_params(deep=False)).fit(y)
         return self
 
+    def _update(self, y: pd.Series, X: Any = None, update_params: bool = True) -> LevyTiltSktimeForecaster:
+        """Fit again to all data, or take the new values in at the parameters as they are."""
+        if update_params:
+            return self._fit(self._y)
+        self._inner.fit_.update(y)
+        return self
+
     def _predict(self, fh: Any, X: Any = None) -> pd.Series:
         found = self._quantiles(fh, [0.5])
         return pd.Series(found[:, 0], index=self._index(fh), name=self._name)

@@ -96,6 +96,10 @@ def test_scikit_learn_clones_it(series):
     arrays = forecaster.fit(np.arange(80.0), series.to_numpy())
     assert arrays.predict(at=[80.0, 85.0]).shape == (2,)
     assert repr(forecaster).startswith("LevyTiltForecaster(drift='none'")
+    later = pd.Series([0.0, 1.0], index=pd.to_datetime(["2024-03-21", "2024-03-23"]))
+    draws = copy.fit_.forecast(at=later.index).paths()[:, :, 0]
+    assert copy.score(later) == pytest.approx(-np.mean(lt.crps(draws.T, later.to_numpy())))
+    assert copy.score(later + 1000) < copy.score(later) and np.isfinite(arrays.score([80.0, 85.0], [0.0, 1.0]))
 
 
 def test_sktime_accepts_it(series):
@@ -116,3 +120,19 @@ def test_sktime_accepts_it(series):
     pipe = TransformedTargetForecaster([("log", LogTransformer()), ("tilt", LevyTiltSktimeForecaster(paths=50))])
     ahead = pipe.fit(prices, fh=[1, 2, 5]).predict()
     assert list(ahead.index) == list(pd.to_datetime(["2024-03-21", "2024-03-22", "2024-03-25"])) and bool((ahead > 0).all())
+
+
+def test_sktime_updates_and_takes_panels(series):
+    """New values without a new fit, intervals, and one forecaster per series of a panel."""
+    from levytilt.sktime import LevyTiltSktimeForecaster
+
+    daily = series.asfreq("D")
+    forecaster = LevyTiltSktimeForecaster("none", "gaussian", paths=50).fit(daily.iloc[:-5], fh=[1])
+    values = forecaster._inner.fit_.parameters
+    forecaster.update(daily.iloc[-5:], update_params=False)
+    assert forecaster._inner.fit_.parameters == values and forecaster.predict().index[0] == daily.index[-1] + pd.Timedelta("1D")
+    interval = forecaster.predict_interval(coverage=0.9)
+    assert (interval.iloc[:, 0] < interval.iloc[:, 1]).all()
+    panel = pd.concat({"a": daily.to_frame("y"), "b": 2 * daily.to_frame("y")}, names=["series", "time"])
+    ahead = LevyTiltSktimeForecaster("none", "gaussian", paths=50).fit(panel, fh=[1, 2]).predict()
+    assert list(ahead.index.get_level_values(0)) == ["a", "a", "b", "b"]

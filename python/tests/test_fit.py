@@ -198,6 +198,45 @@ def test_a_drift_can_be_a_formula():
         lt.Model(drift="k*(m - x)", q=1.0)
 
 
+def test_a_diffusion_beside_the_jumps_is_learned():
+    truth = {"theta": 1.0, "mu": 0.0, "alpha": 1.2, "scale": 0.3, "observation_std": 0.05}
+    made = lt.simulate(drift="ou", noise="stable", brownian=0.8, steps=300, span=30.0, seed=3, **truth)
+    model = lt.Model(brownian="learn", theta=1.0, mu=0.0, alpha=1.2, observation_std=0.05)
+    summary = model.fit(made.times, made.values, paths=20).summary
+    found, evidence = summary["parameters"]["brownian"], summary["brownian_evidence"]["brownian"]
+    assert abs(found["estimate"] - 0.8) < 4 * found["std_error"] and evidence["told_apart"]
+    assert evidence["with"] == summary["log_evidence"] > evidence["without"]
+    with pytest.raises(ValueError, match="a number, or"):
+        lt.Model(brownian="much")
+
+
+def test_inputs_drive_the_drift(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    rng, rows = np.random.default_rng(3), np.arange(300)
+    wind = np.where((rows // 30) % 2 == 0, 0.0, 2.0)
+    values, state = [], 0.0
+    for k in rows:
+        values.append(state + 0.05 * rng.normal())
+        state += 0.1 * (0.7 * wind[k] - state) + 0.1 * rng.normal()
+    frame = pandas.DataFrame({"value": values, "wind": wind}, index=0.1 * rows)
+    model = lt.Model(inputs=["wind"], alpha=1.8, observation_std=0.05)
+    assert "inputs={'wind': {}}" in repr(model)
+    fit = model.fit(frame, paths=20)
+    found = fit.summary["parameters"]["gain[wind]"]
+    assert fit.names == ["value"] and abs(found["estimate"] - 0.7) < 4 * found["std_error"] + 0.1
+    with pytest.raises(ValueError, match="--inputs-file"):
+        fit.forecast(horizon=2.0)
+    ahead = pandas.DataFrame({"wind": [5.0, 5.0, 5.0]}, index=[30.0, 31.0, 32.0])
+    storm, calm = fit.forecast(horizon=2.0, inputs=ahead), fit.forecast(horizon=2.0, inputs=0.0 * ahead)
+    assert np.median(storm.paths()[:, -1, 0]) > np.median(calm.paths()[:, -1, 0]) + 1.0
+    fit.save(tmp_path / "run")
+    again = lt.load(tmp_path / "run").forecast(horizon=2.0, inputs=ahead)
+    np.testing.assert_array_equal(again.paths(), storm.paths())
+    frame.loc[0.1 * rows[3], "wind"] = np.nan
+    with pytest.raises(ValueError, match='column "wind": an input needs a value in every row'):
+        model.fit(frame)
+
+
 def test_jumps_are_the_table_of_the_run(tmp_path):
     times = np.arange(80.0)
     values = 0.1 * (times**2 % 7) + np.where(times >= 40, 30.0, 0.0)

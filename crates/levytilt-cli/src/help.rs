@@ -92,7 +92,8 @@ pub const FIT_HELP: &str = "\
 Infers the parameters and the hidden path of a noisy record. A parameter given a value (by flag or in the settings file)
 is fixed; every other parameter of the chosen drift and noise, and --observation-std, is learned, with a standard error.
 A weak prior around a rough guess regularises what the data do not determine, and the summary says so.
---brownian adds a diffusion of known size. Times, units and --steps are as for `exact`.
+--brownian 0.3 adds a diffusion of known size; --brownian learn learns it, and says whether the evidence tells it from 0:
+the summary has the log evidence with and without. Times, units and --steps are as for `exact`.
 
 Several value columns (all of the file, or --columns a,b) are fitted jointly: every column has the same drift and noise
 family with its own parameters, named theta[a], alpha[b] and so on. A flag such as --alpha applies to all columns,
@@ -101,6 +102,16 @@ family with its own parameters, named theta[a], alpha[b] and so on. A flag such 
 --drift 'theta*(mu - x) - k*x^3' is a drift of one column as a formula: x is its state, t the time, every other name a
 parameter, learned unless given: --set k=1, or [parameters] in the settings file, which takes guesses and bounds too.
 --season 24h,7d adds Fourier terms of these periods to the drift of one column.
+--inputs wind,rain are columns that drive it and are not observed: a formula uses them by name, other drifts gain terms
+gain[wind]*wind. Between rows they keep their value, or with --between linear go straight to the next.
+--size '1 + s*abs(x)' multiplies the noise by a formula of the state, taken at the start of every step; its names are
+parameters as in a drift.
+
+--panel unique_id fits every series of a long table: rows belong to the series that this column names. --share alpha,scale
+learns these parameters from all series together, on the sum of their log evidences with each series' other parameters
+integrated out; --share alpha~ lets them differ, around a mean and with a spread that are learned. Writes panel.csv (a row
+per series), index.html and a run directory per series below DIR/series; a series that fails is listed and the others
+are kept. The same command resumes where it was stopped.
 
 --drift neural learns the drift as a network of --depth layers of --width units. Its regularisation is chosen on
 held-out stretches of time; the drift stays zero unless the held-out gain exceeds one standard error.
@@ -130,8 +141,10 @@ With --out writes
 
 Examples:
   levytilt fit data.csv --out run
+  levytilt fit long.csv --panel unique_id --time-column ds --column y --share alpha --out panel
   levytilt fit data.csv --drift double-well --noise stable --alpha 1.7 --seed 2 --paths 1000 --out run
   levytilt fit prices.csv --columns NVDA,AMD --drift linear --set 'slope[NVDA,AMD]=0' --out run
+  levytilt fit river.csv --column level --inputs rain --out run
   levytilt fit prices.csv.gz --column close --drift none --noise student --json";
 
 /// Below the flags of `forecast`.

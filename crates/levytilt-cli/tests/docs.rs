@@ -128,6 +128,9 @@ fn examples_of_the_help_pages_run() {
     let rest = format!("{}\n{}\n", rows[0], rows[212..].join("\n"));
     at.write("later.csv", &rest);
     at.write("times.csv", rest);
+    let long = |(k, row): (usize, &&str)| format!("pump {},{row}\n", 1 + k / 30);
+    let long: String = rows[1..61].iter().enumerate().map(long).collect();
+    at.write("long.csv", format!("unique_id,ds,y\n{long}"));
     let states = at.read("made/truth.csv");
     let states: Vec<&str> = states.lines().collect();
     at.write("truth.csv", format!("{}\n{}\n", states[0], states[212..].join("\n")));
@@ -197,6 +200,11 @@ fn commands_of_the_tutorial() {
 }
 
 #[test]
+fn commands_of_the_page_on_panels() {
+    run_page("docs/panels.md");
+}
+
+#[test]
 fn commands_of_the_guide() {
     ["install", "reading", "data", "forecasting", "live", "recipes"]
         .iter()
@@ -229,6 +237,7 @@ fn every_page_with_commands_is_run() {
         "forecasting.md",
         "recipes.md",
         "live.md",
+        "panels.md",
         "greenland.md",
         "river.md",
         "power.md",

@@ -134,8 +134,10 @@ fn identity_every_flag_of_simulate_does_something() {
 /// Flags of observation errors, which errors.rs tries.
 const ERRORS: [&str; 5] = ["--errors", "--error-column", "--error-dof", "--outlier-probability", "--outlier-size"];
 
-/// Flags of formulas, seasons and trading time, which formula.rs and trading.rs try.
-const FORMULA: [&str; 5] = ["--set", "--season", "--harmonics", "--clock", "--volatility"];
+/// Flags of formulas, seasons and trading time, which formula.rs and trading.rs try, and of inputs and sizes, which inputs.rs
+/// tries.
+const FORMULA: [&str; 9] =
+    ["--set", "--season", "--harmonics", "--clock", "--volatility", "--inputs", "--between", "--inputs-file", "--size"];
 
 /// Parameters that `exact` and `fit` take, each with the noise or drift that has it.
 const PARAMETERS: [(&str, &str); 9] = [
@@ -244,7 +246,7 @@ fn identity_every_flag_of_forecast_and_score_does_something() {
     let at = prepared();
     at.ok("fit made/data.csv --theta 3 --alpha 1.5 --scale 2 --steps 40 --paths 20 --out run");
     at.write("later.csv", "time,value\n2.05,1\n2.1,1.5\n2.15,0.5\n");
-    let elsewhere = ["--out", "--plots", "--quiet", "--threads", "--horizon"];
+    let elsewhere = ["--out", "--plots", "--quiet", "--threads", "--horizon", "--inputs-file"];
     tour(
         &at,
         "forecast",

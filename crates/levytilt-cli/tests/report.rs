@@ -25,15 +25,43 @@ fn the_report_of_a_fit_shows_what_was_found() {
     check_page(&browser, &file, "fit");
     browser.open(&file, 1280, false);
     let titles = browser.run("return [...document.querySelectorAll('h2')].map((h) => h.id);");
-    assert_eq!(titles, serde_json::json!(["path", "parameters", "quality", "drift", "noise", "trace"]));
+    assert_eq!(titles, serde_json::json!(["finding", "path", "parameters", "quality", "drift", "noise", "trace"]));
     check_numbers(&browser, &at.json("run/summary.json"));
     check_zoom(&browser);
+    check_finding(&browser);
+    check_saving(&browser);
     // Rendered again, it is the same page.
     let page = at.read("run/report.html");
     std::fs::remove_file(&file).unwrap();
     at.ok("report run");
     assert!(at.read("run/report.html") == page, "another page");
     at.refused("report sim", &["report.json", "fit"]);
+}
+
+/// The page leads with the equation, the law with its certainty, and the checks.
+fn check_finding(browser: &Browser) {
+    let text = browser.run("return document.querySelector('section[aria-labelledby=finding]').textContent;");
+    let text = text.as_str().unwrap();
+    for part in
+        ["d", "x", "dL", "(stable)", "The moves follow stable noise", "tail index", "one-step residuals", "1/theta ="]
+    {
+        assert!(text.replace(['\n', '\u{a0}'], "").contains(part), "{part} is not in {text}");
+    }
+}
+
+/// A figure is saved as a picture that needs no style sheet of the page.
+fn check_saving(browser: &Browser) {
+    let saved = browser.run(
+        "let saved = null; const before = HTMLAnchorElement.prototype.click;
+         HTMLAnchorElement.prototype.click = function () { saved = [this.download, decodeURIComponent(this.href)]; };
+         document.querySelector('figure[data-figure=path] button[title=\"Save as SVG\"]').click();
+         HTMLAnchorElement.prototype.click = before; return saved;",
+    );
+    assert_eq!(saved[0], "path.svg");
+    let svg = saved[1].as_str().unwrap();
+    for part in ["<svg", "Data and posterior", "90% of the posterior", "stroke: rgb("] {
+        assert!(svg.contains(part), "{part} is not in the picture");
+    }
 }
 
 /// Numbers in the page are those of summary.json, to the last digit.

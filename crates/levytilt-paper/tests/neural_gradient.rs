@@ -18,6 +18,7 @@ fn model(drift: Box<dyn Drift>) -> StateSpace {
     let dimensions = (0..drift.dim())
         .map(|_| Dimension {
             noise: Box::new(Stable::new(1.5, 1.0).unwrap()),
+            size: None,
             observation_std: 0.3,
             errors: levytilt::Errors::default(),
             start: Start::Gaussian { mean: 0.2, std: 0.5 },

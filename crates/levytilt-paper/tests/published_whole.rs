@@ -99,6 +99,7 @@ fn two_dimensional() -> StateSpace {
     let drift = Linear::new(DMatrix::from_row_slice(2, 2, &[-2.0, 1.0, 0.5, -3.0]), DVector::from_vec(vec![0.5, 0.0]));
     let dimension = || Dimension {
         noise: Box::new(noise()) as Box<dyn Noise>,
+        size: None,
         observation_std: 0.2,
         errors: Errors::default(),
         start: Start::Fixed(0.3),

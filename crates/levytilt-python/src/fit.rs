@@ -2,6 +2,7 @@
 
 use levytilt_run::command::fit::save;
 use levytilt_run::finite;
+use levytilt_run::settings::inputs::take;
 use levytilt_run::table;
 use levytilt_run::workflow::fit::outliers::{Judged, judged};
 use levytilt_run::workflow::fit::{Outcome, analyse};
@@ -14,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::errors::raised;
-use crate::forecast::{Ahead, look};
+use crate::forecast::{Ahead, Rows, look};
 use crate::keywords::settings;
 use crate::table::{Table, Times};
 use crate::work::patiently;
@@ -33,7 +34,9 @@ pub fn fit(py: Python<'_>, table: &Table, keywords: &str, progress: Option<Py<Py
     let settings = settings(keywords)?;
     let (table, threads) = (table.0.clone(), settings.solve.threads);
     patiently(py, threads, progress, move |heed| {
-        let table = Arc::new(table.as_ref().clone().with_errors(settings.data.error_column.as_deref())?);
+        let mut settings = settings;
+        let table = take(table.as_ref().clone(), &mut settings)?;
+        let table = Arc::new(table.with_errors(settings.data.error_column.as_deref())?);
         let outcome = analyse(settings, &table, heed)?;
         let origin = Arc::new(Origin::of(&outcome)?);
         Ok(Run { outcome: Arc::new(outcome), table, origin })
@@ -191,8 +194,8 @@ impl Run {
     }
 
     /// Look ahead; see `Ahead`.
-    #[pyo3(signature = (keywords, at=None))]
-    fn forecast(&self, py: Python<'_>, keywords: &str, at: Option<Times>) -> PyResult<Ahead> {
-        look(py, self.origin.clone(), keywords, at)
+    #[pyo3(signature = (keywords, at=None, inputs=None))]
+    fn forecast(&self, py: Python<'_>, keywords: &str, at: Option<Times>, inputs: Option<Rows>) -> PyResult<Ahead> {
+        look(py, self.origin.clone(), keywords, (at, inputs))
     }
 }

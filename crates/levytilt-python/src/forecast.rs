@@ -4,6 +4,7 @@ use levytilt_run::command::forecast::save;
 use levytilt_run::command::update::{Request, update};
 use levytilt_run::directory::Lock;
 use levytilt_run::one_or_many::OneOrMany;
+use levytilt_run::table::Table;
 use levytilt_run::table::input::from_sparse_columns;
 use levytilt_run::table::time::Length;
 use levytilt_run::workflow::forecast::{Look, Origin, View};
@@ -43,8 +44,26 @@ struct Keywords {
     state: bool,
 }
 
+/// Rows of a table: names of its columns, times, columns.
+pub type Rows<'py> = (Vec<String>, Times<'py>, Vec<PyReadonlyArray1<'py, f64>>);
+
+/// A table of rows, one or more.
+fn rows_table(source: &str, (names, times, columns): Rows) -> PyResult<Table> {
+    let times: Vec<String> = match times {
+        Times::Texts(texts) => texts,
+        Times::Numbers(times) => times.as_array().iter().map(f64::to_string).collect(),
+    };
+    let columns: Vec<Vec<f64>> = columns.iter().map(|column| column.as_array().to_vec()).collect();
+    from_sparse_columns(source, "time", names, &times, &columns).map_err(raised)
+}
+
 /// Simulate from `origin` as keywords say, to a horizon among them or to the times `at`.
-pub fn look(py: Python<'_>, origin: Arc<Origin>, keywords: &str, at: Option<Times>) -> PyResult<Ahead> {
+pub fn look(
+    py: Python<'_>,
+    origin: Arc<Origin>,
+    keywords: &str,
+    (at, inputs): (Option<Times>, Option<Rows>),
+) -> PyResult<Ahead> {
     let Keywords { horizon, paths, seed, threads, fixed_parameters, state } = read(keywords)?;
     let times = match (&at, &horizon) {
         (Some(Times::Numbers(at)), _) => origin.at_numbers(&at.as_array().to_vec()),
@@ -53,6 +72,10 @@ pub fn look(py: Python<'_>, origin: Arc<Origin>, keywords: &str, at: Option<Time
         (None, None) => return Err(InputError::new_err("forecast needs a horizon or times")),
     };
     let times = times.map_err(raised)?;
+    let origin = match inputs {
+        Some(rows) => Arc::new(origin.driven_by(&rows_table("inputs", rows)?, &times).map_err(raised)?),
+        None => origin,
+    };
     let look = Look { paths, seed, fixed_parameters, state };
     patiently(py, threads, None, move |_| {
         let view = origin.look(&times, look)?;
@@ -159,12 +182,7 @@ impl SavedRun {
         columns: Vec<PyReadonlyArray1<f64>>,
         alarm: f64,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let times: Vec<String> = match times {
-            Times::Texts(texts) => texts,
-            Times::Numbers(times) => times.as_array().iter().map(f64::to_string).collect(),
-        };
-        let columns: Vec<Vec<f64>> = columns.iter().map(|column| column.as_array().to_vec()).collect();
-        let table = from_sparse_columns("new rows", "time", names, &times, &columns).map_err(raised)?;
+        let table = rows_table("new rows", (names, times, columns))?;
         let (mut answers, request) = (Vec::new(), Request { run: self.dir.clone(), alarm });
         py.detach(|| update(&request, &table, &mut |answer| answers.push(answer.clone()))).map_err(raised)?;
         let shape = (answers.len(), self.origin.names().len());
@@ -194,8 +212,8 @@ impl SavedRun {
     }
 
     /// Look ahead; see `Ahead`.
-    #[pyo3(signature = (keywords, at=None))]
-    fn forecast(&self, py: Python<'_>, keywords: &str, at: Option<Times>) -> PyResult<Ahead> {
-        look(py, self.origin.clone(), keywords, at)
+    #[pyo3(signature = (keywords, at=None, inputs=None))]
+    fn forecast(&self, py: Python<'_>, keywords: &str, at: Option<Times>, inputs: Option<Rows>) -> PyResult<Ahead> {
+        look(py, self.origin.clone(), keywords, (at, inputs))
     }
 }

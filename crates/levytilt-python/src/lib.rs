@@ -10,6 +10,7 @@ mod forecast;
 mod keywords;
 mod names;
 mod once;
+mod panel;
 mod program;
 mod scores;
 mod table;
@@ -33,6 +34,8 @@ mod _levytilt {
     use super::keywords::{check, formula_parameters, known};
     #[pymodule_export]
     use super::once::{exact, simulate};
+    #[pymodule_export]
+    use super::panel::share;
     #[pymodule_export]
     use super::program::{main, on_cluster, tell};
     #[pymodule_export]

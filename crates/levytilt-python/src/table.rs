@@ -42,7 +42,7 @@ impl Table {
     #[staticmethod]
     fn read(source: &str, keywords: &str) -> PyResult<Self> {
         let settings = settings(keywords)?;
-        let table = read(source, &settings.data.chosen(), &settings.data.format()).map_err(raised)?;
+        let table = read(source, &settings.chosen_columns(), &settings.data.format()).map_err(raised)?;
         Ok(Self(Arc::new(table)))
     }
 

@@ -76,6 +76,7 @@ impl<'a> Chain<'a> {
 
     /// Sweeps, sums of Gaussians and particles tilt symmetric noise only.
     pub(crate) fn check_symmetric(&self) -> Result<()> {
+        self.model.even_noise("sweeps and sums of Gaussians")?;
         let skewed = |i: &usize| self.nodes[*i].iter().any(|nodes| nodes.means().is_some());
         match (0..self.dim()).find(skewed) {
             None => Ok(()),

@@ -227,7 +227,8 @@ fn series(place: &str, problem: String) -> Error {
     Error::Series { place: place.into(), problem }
 }
 
-/// Take the state `x` from `t` to `time` in even steps not longer than `longest`; `kick` adds the noise of a step of length dt.
+/// Take the state `x` from `t` to `time` in even steps not longer than `longest`; `kick` adds the noise of a
+/// step from t over dt to the state, given what it was before.
 ///
 /// # Errors
 /// A step that the drift cannot compute; a state that is not finite.
@@ -236,15 +237,16 @@ pub(crate) fn advance(
     (t, time): (f64, f64),
     longest: f64,
     (x, moved): (&mut [f64], &mut [f64]),
-    mut kick: impl FnMut(f64, &mut [f64]),
+    mut kick: impl FnMut((f64, f64), &[f64], &mut [f64]) -> Result<()>,
 ) -> Result<()> {
     // A step longer by rounding only stays whole.
     let parts = ((time - t) / (longest * 1.000_001)).ceil().max(1.0);
     let dt = (time - t) / parts;
     drift.check_step(dt)?;
     for part in 0..parts as usize {
-        drift.flow(t + part as f64 * dt, dt, x, moved);
-        kick(dt, moved);
+        let now = t + part as f64 * dt;
+        drift.flow(now, dt, x, moved);
+        kick((now, dt), x, moved)?;
         x.copy_from_slice(moved);
     }
     if x.iter().all(|x| x.is_finite()) {
@@ -264,11 +266,18 @@ fn one_path(
     let (mut x, mut moved, mut t) = (start.to_vec(), start.to_vec(), options.from);
     let mut path = Vec::with_capacity(times.len() * start.len());
     for &time in times {
-        advance(model.drift.as_ref(), (t, time), options.longest_step, (&mut x, &mut moved), |dt, moved| {
-            for (x, dimension) in moved.iter_mut().zip(&model.dimensions) {
-                *x += dimension.noise.sample(dt, rng);
-            }
-        })?;
+        advance(
+            model.drift.as_ref(),
+            (t, time),
+            options.longest_step,
+            (&mut x, &mut moved),
+            |(t, dt), from, moved| {
+                for ((x, from), dimension) in moved.iter_mut().zip(from).zip(&model.dimensions) {
+                    *x += dimension.size_at(t, *from)? * dimension.noise.sample(dt, rng);
+                }
+                Ok(())
+            },
+        )?;
         t = time;
         path.extend_from_slice(&x);
     }

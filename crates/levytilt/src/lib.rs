@@ -54,6 +54,7 @@ mod rng;
 pub mod score;
 pub mod series;
 mod simulate;
+mod size;
 pub mod solve;
 pub mod tilt;
 
@@ -64,6 +65,7 @@ pub use front::{Estimate, Fit, Forecast, Horizon, Model, Series};
 pub use model::{Dimension, Start, StateSpace};
 pub use rng::{StreamRng, stream};
 pub use simulate::{Simulated, simulate};
+pub use size::Size;
 pub use solve::progress;
 
 /// The examples of the README are tests.

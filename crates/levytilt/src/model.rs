@@ -6,6 +6,7 @@ use crate::error::{finite, positive};
 use crate::error_law::Errors;
 use crate::noise::Noise;
 use crate::parameter::{Domain, ParameterEntry};
+use crate::size::Size;
 use crate::{Error, Result, StreamRng};
 
 /// The standard deviation of the observation noise.
@@ -60,6 +61,8 @@ impl Start {
 pub struct Dimension {
     /// Law of the increments.
     pub noise: Box<dyn Noise>,
+    /// What increments are multiplied by, as a function of the state before the step; 1 if left out.
+    pub size: Option<Size>,
     /// Standard deviation of the observation error: the scale of its law, and a factor where errors are known.
     pub observation_std: f64,
     /// Law of the observation error, and its size for each value if that is known.
@@ -69,6 +72,11 @@ pub struct Dimension {
 }
 
 impl Dimension {
+    /// What an increment is multiplied by from state `x` at time `t` on.
+    pub(crate) fn size_at(&self, t: f64, x: f64) -> Result<f64> {
+        self.size.as_ref().map_or(Ok(1.0), |size| Ok(size.at(t, &[x])?[0]))
+    }
+
     /// Draw an observation error: of the value in `row`, or of a value yet to be seen, whose known standard deviation, if
     /// errors are known, is taken to be the median of the known ones.
     pub fn draw_error(&self, row: Option<usize>, rng: &mut StreamRng) -> f64 {
@@ -94,7 +102,10 @@ pub struct StateSpace {
 impl StateSpace {
     /// A one-dimensional model, checked as in [`StateSpace::multivariate`].
     pub fn new(drift: Box<dyn Drift>, noise: Box<dyn Noise>, observation_std: f64, start: Start) -> Result<Self> {
-        Self::multivariate(drift, vec![Dimension { noise, observation_std, errors: Errors::default(), start }])
+        Self::multivariate(
+            drift,
+            vec![Dimension { noise, size: None, observation_std, errors: Errors::default(), start }],
+        )
     }
 
     /// A model, checked: as many dimensions as the drift has, positive observation noise, finite starts.
@@ -104,6 +115,13 @@ impl StateSpace {
                 what: "drift",
                 got: format!("{} dimensions", drift.dim()),
                 expected: format!("{}, like the noise", dimensions.len()),
+            });
+        }
+        if dimensions.len() > 1 && dimensions.iter().any(|dimension| dimension.size.is_some()) {
+            return Err(Error::Shape {
+                what: "size of the noise",
+                got: format!("{} dimensions", dimensions.len()),
+                expected: "1 dimension; choose one column".into(),
             });
         }
         for dimension in &dimensions {
@@ -133,6 +151,25 @@ impl StateSpace {
                        on each other: method auto or grid"
                     .into(),
         })
+    }
+
+    /// The same model with noise of this size in every dimension.
+    pub fn with_size(mut self, size: &Size) -> Self {
+        self.dimensions.iter_mut().for_each(|dimension| dimension.size = Some(size.clone()));
+        self
+    }
+
+    /// Refuse noise whose size depends on the state on behalf of `method`.
+    pub(crate) fn even_noise(&self, method: &'static str) -> Result<()> {
+        match self.dimensions.iter().any(|dimension| dimension.size.is_some()) {
+            false => Ok(()),
+            true => Err(Error::Shape {
+                what: method,
+                got: "noise whose size depends on the state".into(),
+                expected: "noise of one size; other noise needs the exact posterior of one dimension: method auto"
+                    .into(),
+            }),
+        }
     }
 
     /// The same model with these observation errors in every dimension.

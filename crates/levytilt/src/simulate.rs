@@ -56,8 +56,8 @@ fn draw_start(start: Start, rng: &mut StreamRng) -> f64 {
 fn step(model: &StateSpace, time: f64, dt: f64, from: &[f64], to: &mut [f64], rngs: &mut [StreamRng]) -> Result<()> {
     model.drift.check_step(dt)?;
     model.drift.flow(time, dt, from, to);
-    for ((to, dimension), rng) in to.iter_mut().zip(&model.dimensions).zip(rngs) {
-        *to += dimension.noise.sample(dt, rng);
+    for (((to, from), dimension), rng) in to.iter_mut().zip(from).zip(&model.dimensions).zip(rngs) {
+        *to += dimension.size_at(time, *from)? * dimension.noise.sample(dt, rng);
     }
     if to.iter().all(|to| to.is_finite()) {
         return Ok(());
@@ -112,6 +112,7 @@ mod tests {
         let drift = Ou::diagonal(vec![3.0, 0.5], vec![1.0, 2.0]).unwrap();
         let dimension = |observation_std| Dimension {
             noise: Box::new(Stable::new(1.5, 2.0).unwrap()),
+            size: None,
             observation_std,
             errors: Errors::default(),
             start: Start::Fixed(0.0),

@@ -60,6 +60,7 @@ fn coupled_model() -> StateSpace {
     let drift = Linear::new(matrix, DVector::from_vec(vec![1.0, 0.0])).unwrap();
     let dimension = |scale| Dimension {
         noise: Box::new(Gaussian::new(scale).unwrap()),
+        size: None,
         observation_std: 0.05,
         errors: levytilt::Errors::default(),
         start: Start::Fixed(0.0),

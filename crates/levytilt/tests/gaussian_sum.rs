@@ -86,7 +86,8 @@ fn statistics_dimensions_add_up() {
     let exact: f64 =
         columns.iter().map(|c| exact::log_evidence(&one, &grid, c, &exact::Options::default()).unwrap()).sum();
     let errors = levytilt::Errors::default;
-    let dimension = || Dimension { noise: noise(), observation_std: 0.1, errors: errors(), start: Start::Fixed(0.0) };
+    let dimension =
+        || Dimension { noise: noise(), size: None, observation_std: 0.1, errors: errors(), start: Start::Fixed(0.0) };
     let drift = Box::new(Ou::diagonal(vec![3.0; 2], vec![1.0; 2]).unwrap());
     let both = StateSpace::multivariate(drift, vec![dimension(), dimension()]).unwrap();
     let chain = Chain::new(&both, &grid, &[&columns[0], &columns[1]]).unwrap();

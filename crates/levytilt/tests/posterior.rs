@@ -127,6 +127,7 @@ fn statistics_uncoupled_dimensions_add_up() {
     let dimensions = (0..dims)
         .map(|_| Dimension {
             noise: Box::new(Stable::new(1.6, 2.0).unwrap()),
+            size: None,
             observation_std: 0.1,
             errors: levytilt::Errors::default(),
             start: Start::Fixed(0.0),

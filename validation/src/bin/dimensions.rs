@@ -109,6 +109,7 @@ fn ring(dim: usize) -> Result<StateSpace> {
     for _ in 0..dim {
         dimensions.push(Dimension {
             noise: Box::new(Stable::new(1.7, 1.0)?),
+            size: None,
             observation_std: 0.05,
             errors: levytilt::Errors::default(),
             start: Start::Fixed(0.0),

@@ -8,9 +8,11 @@ use clap::{Args, Parser, Subcommand};
 use levytilt_run::failure::bad;
 use levytilt_run::report;
 use levytilt_run::settings::{
-    DataSettings, DriftSettings, GridSettings, Init, KeepPaths, Method, ModelSettings, Named, NoiseName, Settings,
+    DataSettings, DriftSettings, GridSettings, Init, InputArgs, KeepPaths, Method, ModelSettings, Named, NoiseName,
 };
-use levytilt_run::settings::{PaperSettings, SimulateSettings, SolveSettings, method_parser, parse_parameter};
+use levytilt_run::settings::{
+    PaperSettings, Settings, SimulateSettings, SolveSettings, method_parser, parse_parameter,
+};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -111,6 +113,12 @@ pub struct SimulateArgs {
     /// Parameters by name.
     #[command(flatten)]
     pub set: SetArgs,
+    /// Inputs.
+    #[command(flatten)]
+    pub inputs: InputArgs,
+    /// CSV file with times from 0 on and the columns of --inputs
+    #[arg(long, value_name = "FILE", help_heading = "Drift")]
+    pub inputs_file: Option<String>,
     /// Steps.
     #[command(flatten)]
     pub grid: GridSettings,
@@ -160,6 +168,9 @@ pub struct RecordArgs {
     /// Parameters by name.
     #[command(flatten)]
     pub set: SetArgs,
+    /// Inputs.
+    #[command(flatten)]
+    pub inputs: InputArgs,
     /// Steps.
     #[command(flatten)]
     pub grid: GridSettings,
@@ -218,6 +229,12 @@ pub struct FitArgs {
     /// List moves between observations larger than X, beyond the drift, as jumps [default: the noise model's own jumps]
     #[arg(long, value_name = "X", help_heading = "Data")]
     pub jump_above: Option<f64>,
+    /// Fit every series of a long table, in which this column names the series of each row; needs --out
+    #[arg(long, value_name = "COLUMN", help_heading = "Data")]
+    pub panel: Option<String>,
+    /// Parameters that all series of --panel share, separated by commas; with ~ after a name, partially pooled
+    #[arg(long, value_name = "NAMES", help_heading = "Data", value_delimiter = ',')]
+    pub share: Option<Vec<String>>,
     /// Paths written to paths.npz: a number, or all [default: as many as 50 MB hold]
     #[arg(long, value_name = "N", help_heading = "Solver")]
     pub keep_paths: Option<KeepPaths>,
@@ -247,6 +264,9 @@ pub struct ForecastArgs {
     /// CSV file whose first column holds the times to forecast
     #[arg(long, value_name = "FILE")]
     pub at: Option<String>,
+    /// CSV file with times after the record and the columns of the model's inputs there
+    #[arg(long, value_name = "FILE")]
+    pub inputs_file: Option<String>,
     /// Directory for the results; made if missing
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -455,6 +475,7 @@ impl SimulateArgs {
             model: self.model.clone(),
             drift: self.drift.clone(),
             parameters: self.set.parameters(),
+            inputs: self.inputs.settings(),
             grid: self.grid.clone(),
             simulate: self.simulate.clone(),
             solve: self.solve.clone(),
@@ -471,6 +492,7 @@ impl RecordArgs {
             model: self.model.clone(),
             drift: self.drift.clone(),
             parameters: self.set.parameters(),
+            inputs: self.inputs.settings(),
             grid: self.grid.clone(),
             ..Settings::default()
         }
@@ -495,6 +517,8 @@ impl FitArgs {
             threads,
             ..self.solve.clone()
         };
-        Settings { solve, paper: self.paper.clone(), ..self.record.settings() }
+        let settings = self.record.settings();
+        let data = DataSettings { panel: self.panel.clone(), share: self.share.clone(), ..settings.data };
+        Settings { solve, paper: self.paper.clone(), data, ..settings }
     }
 }

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use levytilt_run::command::fit::{Request, run as fit};
+use levytilt_run::command::panel::is_asked_for;
 use levytilt_run::directory::training;
 use levytilt_run::failure::bad;
 use levytilt_run::finite;
@@ -12,6 +13,7 @@ use levytilt_run::workflow::watch::terminal;
 use std::path::Path;
 
 use crate::args::{FitArgs, ReportArgs};
+use crate::command::panel;
 use crate::print::{draw_figures, say};
 
 /// Fit, tell, draw.
@@ -41,6 +43,9 @@ pub fn run(args: &FitArgs) -> Result<()> {
             out: args.out.clone(),
         };
         return tell_general(args, &general::run_common(request, || terminal(show))?);
+    }
+    if is_asked_for(&args.settings(), args.record.config.as_deref())? {
+        return panel::run(args);
     }
     let request = Request {
         source: args.record.source.clone(),

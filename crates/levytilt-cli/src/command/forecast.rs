@@ -32,7 +32,14 @@ fn request(args: &ForecastArgs) -> Result<Request> {
     };
     let look =
         Look { paths: args.effort.paths, seed: args.seed, fixed_parameters: args.fixed_parameters, state: args.state };
-    Ok(Request { run: args.run.clone(), ahead, look, threads: args.effort.threads, out: args.out.clone() })
+    Ok(Request {
+        run: args.run.clone(),
+        ahead,
+        inputs: args.inputs_file.clone(),
+        look,
+        threads: args.effort.threads,
+        out: args.out.clone(),
+    })
 }
 
 fn tell(Summary { of, dimension, to, median, q05, q95, paths, drawn_parameters, drawn_from, warnings, .. }: &Summary) {

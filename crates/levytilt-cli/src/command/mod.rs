@@ -8,6 +8,7 @@ mod exact;
 mod fit;
 mod forecast;
 mod init;
+mod panel;
 mod report;
 mod reproduce;
 mod score;

@@ -13,7 +13,12 @@ pub fn run(args: &SimulateArgs) -> Result<()> {
     if let Some(model) = args.config.as_deref().map(GeneralSettings::read).transpose()?.flatten() {
         return run_general(args, model);
     }
-    let drawn = draw(Request { settings: args.settings(), config: args.config.clone(), out: args.out.clone() })?;
+    let drawn = draw(Request {
+        settings: args.settings(),
+        config: args.config.clone(),
+        inputs: args.inputs_file.clone(),
+        out: args.out.clone(),
+    })?;
     let truth = &drawn.truth;
     if args.report.json {
         say(&drawn.truth_json()?);

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::directory::lock::Lock;
 use crate::settings::Settings;
+use crate::settings::inputs::take;
 use crate::table;
 use crate::workflow::exact::{Outcome, analyse, write};
 
@@ -26,9 +27,9 @@ pub fn run(request: Request) -> Result<Outcome> {
     let Request { source, settings, config, out } = request;
     settings.drift.without_network("exact")?;
     let lock = out.as_deref().map(Lock::new).transpose()?;
-    let settings = settings.with_config(config.as_deref())?;
-    let table = table::read(&source, &settings.data.chosen(), &settings.data.format())?
-        .with_errors(settings.data.error_column.as_deref())?;
+    let mut settings = settings.with_config(config.as_deref())?;
+    let table = table::read(&source, &settings.chosen_columns(), &settings.data.format())?;
+    let table = take(table, &mut settings)?.with_errors(settings.data.error_column.as_deref())?;
     let outcome = analyse(settings, &table)?;
     if let Some(lock) = lock {
         write(lock, &outcome, &table)?;

@@ -13,6 +13,7 @@ use crate::directory::training::{self, kept_in};
 use crate::finite;
 use crate::report::{self, Material};
 use crate::settings::Settings;
+use crate::settings::inputs::take;
 use crate::table::{self, Table};
 use crate::threads::with_threads;
 use crate::workflow::exact;
@@ -56,9 +57,9 @@ pub struct Request {
 pub fn run(request: Request, heed: impl FnOnce() -> Watcher + Send) -> Result<Outcome> {
     let Request { source, settings, config, out } = request;
     let lock = out.as_deref().map(|dir| Lock::for_files(dir, &FILES)).transpose()?;
-    let settings = settings.with_config(config.as_deref())?;
-    let table = table::read(&source, &settings.data.chosen(), &settings.data.format())?
-        .with_errors(settings.data.error_column.as_deref())?;
+    let mut settings = settings.with_config(config.as_deref())?;
+    let table = table::read(&source, &settings.chosen_columns(), &settings.data.format())?;
+    let table = take(table, &mut settings)?.with_errors(settings.data.error_column.as_deref())?;
     let threads = settings.solve.threads;
     let outcome = with_threads(threads, || kept_in(out.as_deref(), || analyse(settings, &table, heed())))??;
     if let Some(lock) = lock {

@@ -28,6 +28,8 @@ pub struct Request {
     pub run: PathBuf,
     /// How far to look.
     pub ahead: Ahead,
+    /// File with the inputs ahead, for a model that has inputs.
+    pub inputs: Option<String>,
     /// How to look.
     pub look: Look,
     /// Threads, 0 or nothing for all cores.
@@ -43,11 +45,14 @@ pub fn run(request: &Request) -> Result<View> {
     if let Some(origin) = general::Origin::read(&request.run)? {
         return run_general(request, &origin, lock);
     }
-    let origin = Origin::read(&request.run)?;
+    let mut origin = Origin::read(&request.run)?;
     let times = match &request.ahead {
         Ahead::Horizon(horizon) => origin.until(horizon)?,
         Ahead::File(file) => origin.at_file(file)?,
     };
+    if let Some(file) = &request.inputs {
+        origin = origin.driven_by(&origin.read_inputs(file)?, &times)?;
+    }
     let view = with_threads(request.threads, || origin.look(&times, request.look))??;
     if let Some(lock) = lock {
         save(lock, &origin, &view)?;
@@ -57,6 +62,9 @@ pub fn run(request: &Request) -> Result<View> {
 
 /// The same from a run whose model is written out.
 fn run_general(request: &Request, origin: &general::Origin, lock: Option<Lock>) -> Result<View> {
+    if request.inputs.is_some() {
+        return Err(bad("--inputs-file: a model with [states] has no inputs; leave it out"));
+    }
     let times = match &request.ahead {
         Ahead::Horizon(horizon) => origin.until(horizon)?,
         Ahead::File(file) => file_times(file, &origin.calendar)?,

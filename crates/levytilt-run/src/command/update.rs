@@ -13,7 +13,7 @@ use crate::directory::lock::Lock;
 use crate::directory::state::{STATE, State};
 use crate::failure::{bad, quoted};
 use crate::finite;
-use crate::settings::Settings;
+use crate::settings::{Settings, inputs};
 use crate::table::bytes::read_settings;
 use crate::table::input::from_sparse_columns;
 use crate::table::{self, Table};
@@ -86,6 +86,7 @@ pub fn refit(run: &Path, heed: impl FnOnce() -> Watcher + Send) -> Result<crate:
     let lock = Lock::new(run)?;
     let (state, _) = State::read(run)?;
     let settings: Settings = toml::from_str(&read_settings(&run.join("settings.toml"))?)?;
+    refuse_inputs(&settings)?;
     let names: Vec<String> = state.dimension.iter().cloned().collect();
     let calendar = state.calendar()?;
     let Some(history) = state.history.as_ref().filter(|history| history.whole) else {
@@ -116,11 +117,16 @@ fn with_update(request: &Request, work: impl FnOnce(&mut Update, &[String]) -> R
     let _lock = Lock::of_any_version(&request.run)?;
     let (state, settings) = State::read(&request.run)?;
     let network = State::read_network(&request.run, &settings)?;
+    refuse_inputs(&settings)?;
     let names: Vec<String> = state.dimension.iter().cloned().collect();
     let models = column_models(&settings, &names, network)?;
     let mut update = Update::new(state, &models, request.alarm)?;
     work(&mut update, &names)?;
     Ok(update.summary)
+}
+
+fn refuse_inputs(settings: &Settings) -> Result<()> {
+    inputs::refuse(&settings.inputs, "update", "fit again with all rows")
 }
 
 fn save(run: &Path, update: &Update) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use levytilt::StateSpace;
@@ -60,6 +61,9 @@ pub struct State {
     /// The end of the record; nothing in a run of before this was kept.
     #[serde(default)]
     pub history: Option<History>,
+    /// Inputs at the last time.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub inputs: BTreeMap<String, f64>,
 }
 
 /// Where the filters of the columns ended: what `update` goes on from.

@@ -1,8 +1,10 @@
 //! Put the report of a backtest together, from the content of its scores.json.
 
 use super::calibration::{Curve, pit, reliability, tone};
+use super::fan::written_axis;
 use super::figure::{Axis, Figure, Layer};
 use super::page::{Block, Cell, Page, Section, Table, sentence};
+use crate::table::time::{Written, parse};
 use crate::workflow::backtest::summary::{Difference, ModelScores, Scores, Share};
 use crate::workflow::backtest::table::percent;
 
@@ -32,9 +34,9 @@ pub fn backtest_page(scores: &Scores) -> Page {
         pits.map(|(k, m)| pit(&format!("pit-{}", k + 1), format!("{}: PIT histogram", m.name), &m.pit_histogram));
     Page {
         kind: "backtest".into(),
-        title: format!("{}: {} models, {} windows", scores.data, scores.models.len(), scores.windows.len()),
+        title: format!("{}: {} models, {} windows", file_name(&scores.data), scores.models.len(), scores.windows.len()),
         lead: format!(
-            "{} forecast from {} to {} ({}). Every model saw the same windows; scores are means over targets, then over windows.",
+            "{} in windows whose training begins from {} to {} ({}). Every model saw the same windows; scores are means over targets, then over windows.",
             scores.dimensions.join(", "),
             scores.windows.first().map_or("", String::as_str),
             scores.windows.last().map_or("", String::as_str),
@@ -56,6 +58,11 @@ pub fn backtest_page(scores: &Scores) -> Page {
         ],
         version: scores.version.clone(),
     }
+}
+
+/// The last part of a path: a title need not say where on this machine the data are.
+fn file_name(data: &str) -> &str {
+    data.rsplit(['/', '\\']).next().unwrap_or(data)
 }
 
 fn table(scores: &Scores) -> Table {
@@ -86,11 +93,13 @@ fn table(scores: &Scores) -> Table {
         cells
     };
     let best = (0..scores.models.len()).min_by(|&a, &b| scores.models[a].crps.total_cmp(&scores.models[b].crps));
+    // Stressed only where the data tell it from the reference.
+    let best = best.filter(|&k| scores.models[k].difference.as_ref().is_some_and(|d| d.high < 0.0));
     Table {
         caption: format!(
             "Smaller is better, except for the coverage of central intervals, which has standard errors over windows. The \
              reference is {}; differences are model minus reference, with a block-bootstrap interval and the Diebold–Mariano \
-             p-value. Click a column header to sort.",
+             p-value. In bold: the model with the lowest CRPS, if its interval excludes 0.",
             scores.reference
         ),
         head,
@@ -143,13 +152,21 @@ fn by_step(scores: &Scores) -> Figure {
     figure
 }
 
+/// Where the windows start, by date or number; their numbers where that cannot be read.
+fn starts(scores: &Scores) -> (Axis, Vec<f64>) {
+    let read: Option<Vec<Written>> = scores.windows.iter().map(|start| parse(start).ok()).collect();
+    let (mut axis, starts) = match read.and_then(|times| written_axis(&times).ok()) {
+        Some(read) if read.1.iter().all(|start| start.is_finite()) => read,
+        _ => (Axis::linear(""), (1..=scores.windows.len()).map(|k| k as f64).collect()),
+    };
+    axis.label = "start of the window".into();
+    (axis, starts)
+}
+
 fn by_window(scores: &Scores) -> Figure {
-    let count = scores.windows.len();
-    let mut figure = Figure::new("windows", "CRPS by window", Axis::linear("window"), Axis::log("CRPS")).column(
-        "window",
-        "window",
-        (1..=count).map(|k| k as f64).collect(),
-    );
+    let (axis, starts) = starts(scores);
+    let mut figure =
+        Figure::new("windows", "CRPS by window", axis, Axis::log("CRPS")).column("window", "window from", starts);
     for (k, model) in scores.models.iter().enumerate() {
         let y = format!("crps{k}");
         let line = Layer::line(&model.name, tone(k), "window", &y);

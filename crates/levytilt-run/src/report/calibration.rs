@@ -51,8 +51,8 @@ pub fn reliability(id: &str, title: &str, promised: &str, curves: &[Curve], trut
     let spread = |p: &f64| Z * (p * (1.0 - p) / truths as f64).sqrt();
     let mut figure = Figure::new(id, title, Axis::linear(promised), Axis::linear("observed frequency"))
         .column("level", "nominal", grid.clone())
-        .column("low", "5%", grid.iter().map(|p| round(p - spread(p))).collect())
-        .column("high", "95%", grid.iter().map(|p| round(p + spread(p))).collect())
+        .column("low", "5%", grid.iter().map(|p| round((p - spread(p)).max(0.0))).collect())
+        .column("high", "95%", grid.iter().map(|p| round((p + spread(p)).min(1.0))).collect())
         .layer(Layer::band("90% of calibrated forecasts", "grey", "level", ["low", "high"]))
         .layer(Layer { dash: true, ..Layer::line("calibrated", "grey", "level", "level") });
     for (k, curve) in curves.iter().enumerate() {

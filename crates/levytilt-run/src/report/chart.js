@@ -57,7 +57,8 @@ class Chart {
     };
     const zoom = node("div", { class: "zoom" }, button("+", "Zoom in", () => this.zoom(0.5)), " ",
       button("−", "Zoom out", () => this.zoom(2)), " ", button("◀", "Move left", () => this.move(-0.25)), " ",
-      button("▶", "Move right", () => this.move(0.25)), " ", button("⟲", "Reset zoom", () => this.reset()));
+      button("▶", "Move right", () => this.move(0.25)), " ", button("⟲", "Reset zoom", () => this.reset()), " ",
+      button("SVG", "Save as SVG", () => this.save("svg")), " ", button("PNG", "Save as PNG", () => this.save("png")));
     this.svg = node("svg", { role: "img", tabindex: 0, "aria-label": `${figure.title}. ${figure.caption}` });
     this.tip = node("div", { class: "tip", hidden: "" });
     this.plot = node("div", { class: "plot" }, this.svg, this.tip);
@@ -135,7 +136,7 @@ class Chart {
     if (width === 0) return;
     const height = Math.round(Math.min(figure.height || 340, Math.max(220, width * 0.7)));
     const [low, high] = this.view, range = this.range(low, high);
-    const yTicks = ticks(figure.y, ...range, height / 55);
+    const yTicks = this.yTicks(range, height / 55);
     this.left = Math.max(44, 26 + 7 * Math.max(...yTicks.map(([, text]) => text.length), 0));
     this.inner = width - this.left - 10;
     this.rows = this.footRows();
@@ -153,6 +154,12 @@ class Chart {
     svg.append(this.marker, this.cursor);
     this.scales = { x, y };
     svg.dataset.view = [low, high].map((end) => backward(figure.x, end)).join(" ");
+  }
+
+  /** Ticks of y: at least three, so that the scale can be read. */
+  yTicks(range, count) {
+    const { y } = this.figure, few = ticks(y, ...range, count);
+    return few.length > 2 || y.names ? few : ticks(y, ...range, 2 * count);
   }
 
   /** Rows of names below the figure, so that long ones do not run into each other. */
@@ -252,6 +259,44 @@ class Chart {
     this.tip.style.left = flip ? "" : `${place_x + 12}px`;
     this.tip.style.right = flip ? `${box.width - place_x + 12}px` : "";
     this.tip.style.top = `${Math.min(event.clientY - box.top, this.bottom - this.tip.offsetHeight)}px`;
+  }
+
+  /** What is in view as an SVG document that needs no style sheet: title, names in their colours, the figure. */
+  picture() {
+    const names = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "fill-opacity", "stroke-opacity", "font-size", "font-family", "font-weight", "paint-order"];
+    const copy = this.svg.cloneNode(true), all = (root) => [root, ...root.querySelectorAll("*")];
+    const seen = all(this.svg);
+    all(copy).forEach((part, k) => {
+      const style = getComputedStyle(seen[k]);
+      for (const name of names) part.style.setProperty(name, style.getPropertyValue(name));
+    });
+    const [, , width, height] = this.svg.getAttribute("viewBox").split(" ").map(Number), top = 44;
+    const page = getComputedStyle(document.body), shade = (value) => page.getPropertyValue(value);
+    const title = node("text", { x: 10, y: -26, style: `font:600 15px sans-serif;fill:${page.color}` }, this.figure.title);
+    const legend = node("text", { x: 10, y: -6, style: "font:12px sans-serif" });
+    this.figure.layers.forEach((layer, k) => {
+      if (!layer.name || this.off.has(k)) return;
+      const probe = node("span", { style: `color:${color(layer)}` });
+      this.host.append(probe);
+      const part = document.createElementNS("http://www.w3.org/2000/svg", "tspan");
+      part.setAttribute("style", `fill:${getComputedStyle(probe).color}`);
+      part.textContent = `■ ${layer.name}   `;
+      probe.remove();
+      legend.append(part);
+    });
+    copy.prepend(node("rect", { x: 0, y: -top, width, height: height + top, style: `fill:${shade("background-color")}` }), title, legend);
+    for (const [name, value] of Object.entries({ xmlns: "http://www.w3.org/2000/svg", width, height: height + top, viewBox: `0 ${-top} ${width} ${height + top}` }))
+      copy.setAttribute(name, value);
+    return { text: new XMLSerializer().serializeToString(copy), width, height: height + top };
+  }
+
+  save(kind) {
+    const { text, width, height } = this.picture(), url = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(text);
+    const give = (href) => node("a", { href, download: `${this.figure.id}.${kind}` }).click();
+    if (kind === "svg") return give(url);
+    const image = new Image(), canvas = node("canvas", { width: 2 * width, height: 2 * height });
+    image.onload = () => { canvas.getContext("2d").drawImage(image, 0, 0, 2 * width, 2 * height); give(canvas.toDataURL("image/png")); };
+    image.src = url;
   }
 
   /** The numbers of the figure, made when they are first asked for. */

@@ -13,6 +13,9 @@ pub struct Equation {
     pub formula: String,
     /// Parameters in the order of the fit.
     pub estimates: Vec<(String, f64, Option<f64>)>,
+    /// The noise, by name, where the equation is that of the whole motion: dx = f(x) dt + dL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<String>,
 }
 
 impl Equation {
@@ -20,6 +23,12 @@ impl Equation {
     /// version may hold.
     pub fn html(&self) -> String {
         let equation = match Formula::parse(&self.formula) {
+            Ok(formula) if self.noise.is_some() => format!(
+                "<math display=\"block\"><mi>d</mi><mi>x</mi><mo>=</mo><mo stretchy=\"false\">(</mo><mrow>{}</mrow><mo stretchy=\"false\">)</mo><mi>d</mi><mi>t</mi>\
+                 <mo>+</mo><mi>d</mi><mi>L</mi><mtext> ({})</mtext></math>",
+                formula.mathml(0),
+                escape(self.noise.as_deref().unwrap_or_default())
+            ),
             Ok(formula) => format!(
                 "<math display=\"block\"><mfrac><mrow><mi>d</mi><mi>x</mi></mrow><mrow><mi>d</mi><mi>t</mi></mrow></mfrac>\
                  <mo>=</mo><mrow>{}</mrow></math>",
@@ -46,10 +55,13 @@ mod tests {
         let equation = Equation {
             formula: "theta*(mu - x)".into(),
             estimates: vec![("theta".into(), 2.5, Some(0.25)), ("mu".into(), 1.0, None)],
+            noise: None,
         };
         let html = equation.html();
         assert!(html.contains("<mi>θ</mi>") && html.contains("theta = 2.5") && html.contains(" ± 0.25"), "{html}");
-        let evil = Equation { formula: "<script>".into(), estimates: vec![("<b>".into(), 1.0, None)] };
+        let evil = Equation { formula: "<script>".into(), estimates: vec![("<b>".into(), 1.0, None)], noise: None };
+        let whole = Equation { noise: Some("nig".into()), ..equation };
+        assert!(whole.html().contains("<mi>L</mi><mtext> (nig)</mtext>"), "{}", whole.html());
         assert!(!evil.html().contains("<script>") && !evil.html().contains("<b>"), "{}", evil.html());
     }
 }

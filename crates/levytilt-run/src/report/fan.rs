@@ -41,14 +41,27 @@ pub struct Fan<'a> {
 }
 
 impl Fan<'_> {
+    /// Time and value of the last observation before the forecast, if both are known.
+    fn end(&self) -> Option<(f64, f64)> {
+        let (times, values) = self.history.as_ref()?;
+        let (time, value) = (*times.last()?, *values.last()?);
+        (value.is_finite() && time < *self.times.first()?).then_some((time, value))
+    }
+
     /// The figure.
     pub fn figure(&self) -> Figure {
-        let draws: Vec<Vec<f64>> = (0..self.times.len()).map(self.draws).collect();
+        let mut draws: Vec<Vec<f64>> = (0..self.times.len()).map(self.draws).collect();
+        let mut times = self.times.to_vec();
+        // Drawn from the last value of the record, where everything starts.
+        if let Some((time, value)) = self.end() {
+            times.insert(0, time);
+            draws.insert(0, vec![value; draws[0].len()]);
+        }
         let sorted: Vec<Vec<f64>> = draws.iter().map(|d| sorted(d.clone())).collect();
         let level = |p: f64| sorted.iter().map(|d| quantile(d, p)).collect::<Vec<f64>>();
-        let keep = thin(self.times.len(), MOST, &[&level(0.05), &level(0.95)], &[]);
+        let keep = thin(times.len(), MOST, &[&level(0.05), &level(0.95)], &[]);
         let mut figure = Figure::new(&self.id, "", self.axis.clone(), Axis::linear(self.name));
-        figure = figure.column("time", "time", pick(self.times, &keep));
+        figure = figure.column("time", "time", pick(&times, &keep));
         for (p, column, label) in LEVELS {
             figure = figure.column(column, label, short(pick(&level(p), &keep)));
         }

@@ -6,7 +6,7 @@ use levytilt::Chain;
 use super::figure::Axis;
 use super::page::{Block, Page, Section};
 use super::scene::Scene;
-use super::{message, motion, noise, parameters, path, quality, trace};
+use super::{finding, message, motion, noise, parameters, path, quality, trace};
 use crate::settings::DriftName;
 use crate::settings::build_model::latent_times;
 use crate::table::input::Table;
@@ -32,22 +32,29 @@ pub fn fit_page(material: &Material) -> Result<Page> {
     let chain = Chain::new(&outcome.fit.model, &grid, &columns)?;
     let scene = Scene { outcome, table, chain: &chain, times: Axis::times(&table.calendar, &table.time_name) };
     let all = 0..scene.dim();
+    let found = finding::blocks(summary, rival, &table.time_name);
     let mut sections = vec![
+        Section::new("finding", "What was found", found),
         Section::new("path", "Data and hidden path", path::blocks(&scene)),
         Section::new(
             "parameters",
             "Parameters",
-            std::iter::once(parameters::table(&outcome.fit, &summary.drift, summary.noise))
-                .chain(summary.parameter_posterior.as_ref().map(parameters::posterior_table))
-                .map(Block::Table)
-                .collect(),
+            std::iter::once(parameters::table(
+                &outcome.fit,
+                &summary.drift,
+                summary.noise,
+                outcome.settings.model.size.as_ref(),
+            ))
+            .chain(summary.parameter_posterior.as_ref().map(parameters::posterior_table))
+            .map(Block::Table)
+            .collect(),
         ),
         Section::new("quality", "How good is this fit?", quality::blocks(summary, &outcome.fit.diagnosis(), rival)),
         Section::new("drift", "Drift", motion::blocks(&scene)),
         Section::new("noise", "Noise", all.map(|i| noise::blocks(&scene, i)).collect::<Result<Vec<_>>>()?.concat()),
     ];
     if let Some(wrong) = super::outliers::table(&outcome.fit, table) {
-        sections.insert(1, Section::new("outliers", "Probably wrong values", vec![Block::Table(wrong)]));
+        sections.insert(2, Section::new("outliers", "Probably wrong values", vec![Block::Table(wrong)]));
     }
     let steps = trace::figures(&outcome.trace, &outcome.fit, &table.names);
     if !steps.is_empty() {

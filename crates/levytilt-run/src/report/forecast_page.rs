@@ -40,12 +40,11 @@ pub fn forecast_page(outlook: &Outlook) -> Page {
     }));
     Page {
         kind: "forecast".into(),
-        title: format!("{}: forecast to {end}", names.join(", ")),
+        title: format!("{}: forecast from {} to {end}", names.join(", "), calendar.write(outlook.from)),
         lead: format!(
-            "{} paths of {} by the fitted model from the end of the record at {}.",
+            "{} paths of {} by the fitted model, from the end of the record on.",
             ahead.paths(),
-            ahead.target.name(),
-            calendar.write(outlook.from)
+            ahead.target.name()
         ),
         dimensions: names.to_vec(),
         sections: vec![
@@ -81,8 +80,8 @@ fn figures(outlook: &Outlook, i: usize) -> Vec<Block> {
     let mut figure = fan.figure();
     figure.title = if outlook.names.len() > 1 { format!("{name}: forecast") } else { "Forecast".into() };
     figure.caption =
-        "Bands contain 50% and 90% of the paths (98%: click in the legend). The few single paths drawn may jump out \
-         of the frame."
+        "Bands contain 50% and 90% of the paths; the legend has one of 98% as well. They start at the last value of \
+         the record. The few single paths drawn may jump out of the frame."
             .into();
     figure.dimension = (outlook.names.len() > 1).then(|| name.clone());
     vec![Block::Figure(Box::new(figure))]

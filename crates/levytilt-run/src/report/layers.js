@@ -3,11 +3,15 @@
 /** Columns that belong into one table: those of layers with the same x. */
 const groups = (figure) => {
   const found = new Map();
+  const level = (name) => /^q\d\d$/.test(name);
   for (const layer of figure.layers) {
+    if (!layer.name) continue; // a line to guide the eye
     const names = found.get(layer.x) || found.set(layer.x, new Set([layer.x])).get(layer.x);
     for (const name of [layer.to, layer.y, layer.low, layer.high, layer.size, layer.probability]) if (name) names.add(name);
   }
-  return [...found.values()].map((names) => [...names]);
+  // Quantiles in ascending order, whatever the order of the bands.
+  const inOrder = (names) => { const levels = names.filter(level).sort(); return names.map((name) => (level(name) ? levels.shift() : name)); };
+  return [...found.values()].map((names) => inOrder([...names]));
 };
 
 /** What a layer says at one place. */

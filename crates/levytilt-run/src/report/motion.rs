@@ -24,7 +24,7 @@ pub fn blocks(scene: &Scene) -> Vec<Block> {
         let own = |name: &String| formula.parameters().iter().any(|parameter| parameter.name == *name);
         let estimates = fit.parameters.iter().filter(|p| own(&p.name));
         let estimates = estimates.map(|p| (p.name.clone(), p.value, p.std_error)).collect();
-        Block::Equation(Equation { formula: formula.text(0), estimates })
+        Block::Equation(Equation { formula: formula.text(0), estimates, noise: None })
     };
     let equation = scene.outcome.settings.formula().ok().flatten().map(equation);
     equation.into_iter().chain((0..scene.dim()).map(|i| Block::Pair(figures(scene, i)))).collect()
@@ -60,15 +60,15 @@ impl Range {
     }
 }
 
-/// f along dimension `i`, the other dimensions at their middles.
-fn rates(model: &StateSpace, i: usize, middles: &[f64], xs: &[f64], step: f64) -> Vec<f64> {
+/// f along dimension `i` at the time `first`, the other dimensions at their middles.
+fn rates(model: &StateSpace, i: usize, middles: &[f64], xs: &[f64], (first, step): (f64, f64)) -> Vec<f64> {
     // Short against everything that moves, long against rounding.
     let short = 1e-4 * step;
     let mut state = middles.to_vec();
     let mut moved = vec![0.0; state.len()];
     let mut rate = |&x: &f64| {
         state[i] = x;
-        model.drift.flow(0.0, short, &state, &mut moved);
+        model.drift.flow(first, short, &state, &mut moved);
         (moved[i] - x) / short
     };
     xs.iter().map(&mut rate).collect()
@@ -81,13 +81,14 @@ fn middles(scene: &Scene) -> Vec<f64> {
     scene.outcome.fit.marginals.iter().map(middle).collect()
 }
 
-fn typical_step(scene: &Scene) -> f64 {
+/// The first time and a typical step.
+fn steps(scene: &Scene) -> (f64, f64) {
     let times = &scene.outcome.fit.times;
-    (times[times.len() - 1] - times[0]) / (times.len() - 1) as f64
+    (times[0], (times[times.len() - 1] - times[0]) / (times.len() - 1) as f64)
 }
 
 fn drift(scene: &Scene, i: usize, states: &Range) -> Figure {
-    let (name, xs, middles, step) = (&scene.table.names[i], states.grid(), middles(scene), typical_step(scene));
+    let (name, xs, middles, step) = (&scene.table.names[i], states.grid(), middles(scene), steps(scene));
     let curve = Curve::new(&scene.outcome.fit, |model| rates(model, i, &middles, &xs, step));
     let y = Axis::linear(format!("f = d({name})/dt without noise"));
     let mut figure = curve_figure(&scene.id("drift", i), scene.title("drift", i), (name, y), xs, curve);
@@ -110,7 +111,7 @@ fn drift(scene: &Scene, i: usize, states: &Range) -> Figure {
 }
 
 fn potential(scene: &Scene, i: usize, states: &Range) -> Figure {
-    let (name, xs, middles, step) = (&scene.table.names[i], states.grid(), middles(scene), typical_step(scene));
+    let (name, xs, middles, step) = (&scene.table.names[i], states.grid(), middles(scene), steps(scene));
     let curve = Curve::new(&scene.outcome.fit, |model| well(&xs, &rates(model, i, &middles, &xs, step)));
     let y = Axis::linear("V, with f = −dV/dx");
     let mut figure = curve_figure(&scene.id("potential", i), scene.title("potential", i), (name, y), xs, curve);

@@ -97,22 +97,30 @@ pub struct Cell {
     pub text: String,
     /// The number.
     pub value: Option<f64>,
+    /// The page that the text leads to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
 }
 
 impl Cell {
     /// Plain text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { text: text.into(), value: None }
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// Text that leads to a page beside this one.
+    pub fn link(text: impl Into<String>, to: impl Into<String>) -> Self {
+        Self { link: Some(to.into()), ..Self::text(text) }
     }
 
     /// A number, written with so many decimals as its size asks for.
     pub fn number(value: f64) -> Self {
-        Self { text: readable(value), value: Some(value).filter(|v| v.is_finite()) }
+        Self { value: Some(value).filter(|v| v.is_finite()), ..Self::text(readable(value)) }
     }
 
     /// A number, written in a given way.
     pub fn written(value: f64, text: String) -> Self {
-        if value.is_finite() { Self { text, value: Some(value) } } else { Self::text("–") }
+        if value.is_finite() { Self { value: Some(value), ..Self::text(text) } } else { Self::text("–") }
     }
 }
 
@@ -249,7 +257,9 @@ fn table(table: &Table) -> String {
         html.push_str(if table.best == Some(i) { "<tr class=\"best\">" } else { "<tr>" });
         for (k, cell) in row.iter().enumerate() {
             let value = cell.value.map_or(String::new(), |value| format!(" data-value=\"{value}\""));
-            html += &format!("<td{}{value}>{}</td>", class(k), escape(&cell.text));
+            let text = escape(&cell.text);
+            let text = cell.link.as_ref().map_or(text.clone(), |to| format!("<a href=\"{}\">{text}</a>", escape(to)));
+            html += &format!("<td{}{value}>{text}</td>", class(k));
         }
         html.push_str("</tr>");
     }

@@ -1,20 +1,21 @@
 //! Show the parameters with their intervals, and say what each of them means.
 
-use levytilt::fit::{Estimate, Fit};
+use levytilt::fit::{BrownianEvidence, Estimate, Fit};
 use levytilt::noise::Family;
+use levytilt::parameter::ParameterEntry;
 use levytilt::registry;
 use levytilt::solve::Transform;
 
 use super::page::{Cell, Table};
 use crate::number::readable;
-use crate::settings::DriftName;
+use crate::settings::{DriftName, SizeFormula};
 use crate::workflow::fit::bayes::{PosteriorSummary, Spread};
 
 /// Half the width of a 90% interval, in standard errors.
 pub const NINETY: f64 = 1.645;
 
 /// The table of parameters.
-pub fn table(fit: &Fit, drift: &DriftName, noise: &str) -> Table {
+pub fn table(fit: &Fit, drift: &DriftName, noise: &str, size: Option<&SizeFormula>) -> Table {
     let mut shifts = fit.shift.iter().copied();
     // One shift for each that is not fixed, or none at all.
     let mut shift = |p: &Estimate| if p.fixed { 0.0 } else { shifts.next().unwrap_or(0.0) };
@@ -22,18 +23,29 @@ pub fn table(fit: &Fit, drift: &DriftName, noise: &str) -> Table {
         .parameters
         .iter()
         .zip(fit.transforms())
-        .map(|(p, transform)| row(p, transform, shift(p), about(&p.name, drift, noise)));
+        .map(|(p, transform)| row(p, transform, shift(p), about(&p.name, drift, noise, size)));
     let rows = rows.collect();
     let head = ["parameter", "estimate", "standard error", "90% interval", "source", "meaning"];
     Table {
         caption:
             "Estimates are posterior modes. Intervals are Gaussian on the unconstrained scale (logarithm or logit), so they \
              stay within the domain; those of drift parameters are centred at the posterior mean."
-                .into(),
+                .to_string()
+                + &brownian(fit),
         head: head.map(String::from).into(),
         rows,
         ..Table::default()
     }
+}
+
+/// What the evidence says of learned diffusions, as further sentences.
+fn brownian(fit: &Fit) -> String {
+    let sentence = |(name, evidence): &(String, BrownianEvidence)| {
+        let verdict = if evidence.is_told_apart() { "told from 0" } else { "not distinguishable from 0" };
+        let (with, without) = (evidence.with, evidence.without);
+        format!(" {name} is {verdict}: log evidence {with:.2} with it, {without:.2} without.")
+    };
+    fit.brownian.iter().map(sentence).collect()
 }
 
 /// The table of weighted draws.
@@ -76,18 +88,37 @@ fn row(p: &Estimate, transform: Transform, shift: f64, about: &str) -> Vec<Cell>
 }
 
 /// What a parameter is, from the entry of its family.
-fn about(name: &str, drift: &DriftName, noise: &str) -> &'static str {
+pub fn about(name: &str, drift: &DriftName, noise: &str, size: Option<&SizeFormula>) -> &'static str {
     let plain = name.split('[').next().unwrap_or(name);
     if drift.formula_names().iter().any(|known| known == plain) {
         return "parameter of the formula";
     }
+    if size.is_some_and(|size| size.names().iter().any(|known| known == plain)) {
+        return "parameter of the size of the noise";
+    }
+    if plain == "gain" && name.contains('[') {
+        return "gain of an input: drift per unit of it";
+    }
     if plain.starts_with("season") && plain.contains('_') {
         return "coefficient of a Fourier term of the drift";
     }
+    entry(plain, drift, noise).map_or("", |entry| entry.about)
+}
+
+/// The unit of a parameter, in units of the values and of time; empty for a pure number or a parameter of a formula.
+pub fn unit(name: &str, drift: &DriftName, noise: &str) -> &'static str {
+    let plain = name.split('[').next().unwrap_or(name);
+    if drift.formula_names().iter().any(|known| known == plain) {
+        return "";
+    }
+    entry(plain, drift, noise).map_or("", |entry| entry.unit)
+}
+
+fn entry(plain: &str, drift: &DriftName, noise: &str) -> Option<&'static ParameterEntry> {
     let of_drift = drift.family().and_then(|family| family.parameter(plain));
     let of_noise = || Family::named(noise).and_then(|family| family.parameter(plain));
     let of_none = || registry::find(plain).map(|listed| listed.entry());
-    of_drift.or_else(of_noise).or_else(of_none).map_or("", |entry| entry.about)
+    of_drift.or_else(of_noise).or_else(of_none)
 }
 
 /// The 90% interval of an estimate with a standard error, from the scale on which it is free, where the mean lies beside
@@ -106,7 +137,7 @@ mod tests {
         for listed in registry::all() {
             let (family, entry) = listed.owners[0];
             let drift = DriftName::read(family).unwrap_or(DriftName::NONE);
-            assert_eq!(about(&format!("{}[A]", listed.name), &drift, family), entry.about);
+            assert_eq!(about(&format!("{}[A]", listed.name), &drift, family, None), entry.about);
         }
     }
 

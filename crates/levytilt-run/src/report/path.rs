@@ -207,7 +207,7 @@ fn sizes(scene: &Scene, i: usize, jumps: &Jumps) -> Figure {
         .layer(Layer { probability: Some("jump_probability".into()), ..whiskers });
     figure.caption =
         "Every jump of at least 10% probability: its size beyond the drift, given that there was one, as median and 90% \
-         interval. The same table is in jumps.csv. Zooms together with the figure above."
+         interval. The same table is in jumps.csv."
             .into();
     (figure.dimension, figure.link, figure.height) = (scene.dimension(i), Some("time".into()), Some(230));
     figure

@@ -75,7 +75,7 @@ fn table(part: &Beside) -> Table {
     Table {
         caption: format!(
             "Ours: {} windows, {} skipped, {} excluded because a model failed. Smaller is better, except for the coverage of \
-             central intervals. Jump CRPS selects by outcome and is not a proper score. Click a column header to sort.",
+             central intervals. Jump CRPS selects by outcome and is not a proper score.",
             scores.windows.len(),
             scores.skipped.len(),
             scores.failed.len()

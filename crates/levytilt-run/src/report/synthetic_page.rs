@@ -99,7 +99,7 @@ fn overview(table: &Table) -> Vec<Block> {
     };
     let caption = "Mean CRPS over all data sets, in the unit of the state; smaller is better. A method can beat exact \
                    only by chance. tilt: stable noise, everything learned but the observation noise. gaussian: the same \
-                   with Brownian motion. Click a column header to sort.";
+                   with Brownian motion.";
     let rows = together.iter().map(row).collect();
     let mut blocks =
         vec![Block::Table(page::Table { caption: caption.into(), head, rows, sortable: true, best: None })];

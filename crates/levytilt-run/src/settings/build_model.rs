@@ -7,9 +7,10 @@ use levytilt::noise::{FAMILIES, Family, Noise, PlusBrownian};
 use levytilt::parameter::ParameterEntry;
 use levytilt::registry::{BROWNIAN, OBSERVATION_STD, X0, X0_STD};
 use levytilt::series::TimeGrid;
-use levytilt::{ErrorKind, Errors, Start, StateSpace};
+use levytilt::{ErrorKind, Errors, Size, Start, StateSpace};
 
 use crate::failure::bad;
+use crate::settings::inputs;
 use crate::settings::parameters::Section as Table;
 use crate::settings::{Clock, DriftName, DriftSettings, ModelSettings, Named, NoiseName, Settings, Volatility};
 
@@ -26,9 +27,10 @@ pub struct Built {
 pub fn build(settings: &Settings, command: &str) -> Result<Built> {
     check_supported(settings, command)?;
     let family = family(settings, command)?;
-    let sections = [drift_section(settings), noise_section(settings, family), error_section(settings)];
+    let sections =
+        [drift_section(settings), noise_section(settings, family), error_section(settings), size_section(settings)];
     sections.iter().try_for_each(Section::check_foreign)?;
-    check_named(settings, &sections[0])?;
+    check_named(settings, [&sections[0], &sections[3]])?;
     let parameters = complete(&sections, settings, command)?;
     let value = |name: &str| parameters.iter().find(|(known, _)| *known == name).map_or(f64::NAN, |(_, value)| *value);
     let values = |section: &Section| section.needs.iter().map(|name| value(name)).collect::<Vec<_>>();
@@ -38,7 +40,10 @@ pub fn build(settings: &Settings, command: &str) -> Result<Built> {
     };
     let noise = with_brownian(family.build(&values(&sections[1]))?, settings.model.values.get(BROWNIAN))?;
     let errors = Errors::of(settings.errors().build(&values(&sections[2]))?);
-    let model = StateSpace::new(drift, noise, value(OBSERVATION_STD), start(&settings.model))?.with_errors(&errors);
+    let mut model = StateSpace::new(drift, noise, value(OBSERVATION_STD), start(&settings.model))?.with_errors(&errors);
+    if let Some(formula) = settings.size()? {
+        model = model.with_size(&Size::new(&formula, &values(&sections[3]))?);
+    }
     Ok(Built { model, parameters })
 }
 
@@ -58,9 +63,14 @@ pub fn open_model(settings: &Settings, names: &[String], command: &str) -> Resul
     check_plain(settings)?;
     let named = settings.parameters.iter().filter_map(|(name, named)| Some((name.clone(), named.value()?)));
     let given = given.chain(named).collect();
+    let formula_names = [settings.formula_names(), settings.size_names()].concat();
+    let priors =
+        settings.parameters.iter().filter(|(name, named)| named.value().is_none() && !formula_names.contains(name));
+    let priors = priors.filter_map(|(name, named)| Some((name.clone(), named.prior()?))).collect();
     let [x0, x0_std] = [X0, X0_STD].map(|name| settings.model.values.get(name));
-    let (formula, errors) = (settings.formula()?, settings.errors());
-    Ok(Spec { network, formula, names: names.to_vec(), given, errors, x0, x0_std, ..Spec::new(drift, family) })
+    let (formula, size, errors) = (settings.formula()?, settings.size()?, settings.errors());
+    let open = Spec { network, formula, names: names.to_vec(), given, priors, ..Spec::new(drift, family) };
+    Ok(Spec { learn_brownian: settings.model.learn_brownian, size, errors, x0, x0_std, ..open })
 }
 
 /// The family of the drift, or the size of a network and no drift beside it.
@@ -144,6 +154,12 @@ fn check_supported(settings: &Settings, command: &str) -> Result<()> {
              leave it out"
         )));
     }
+    if settings.model.learn_brownian && command != "fit" {
+        return Err(bad(format!("--brownian learn is for `levytilt fit`; {command} needs a number, or none")));
+    }
+    if settings.known_inputs.is_none() {
+        inputs::refuse(&settings.inputs, command, "give --inputs-file, or leave --inputs and [inputs] out")?;
+    }
     if settings.drift() == DriftName::NEURAL && !matches!(command, "fit" | "forecast") {
         return Err(bad(format!("drift \"neural\" has weights to be learned; {command} needs another: give --drift")));
     }
@@ -203,9 +219,10 @@ fn complete(sections: &[Section], settings: &Settings, command: &str) -> Result<
 }
 
 /// Parameters given by name must be those of the drift, unless they name a dimension or belong elsewhere.
-fn check_named(settings: &Settings, drift: &Section) -> Result<()> {
+fn check_named(settings: &Settings, [drift, size]: [&Section; 2]) -> Result<()> {
     check_plain(settings)?;
-    let odd = |name: &&String| !name.contains('[') && !drift.needs.contains(name) && Table::of(name).is_none();
+    let known = |name: &String| drift.needs.contains(name) || size.needs.contains(name);
+    let odd = |name: &&String| !name.contains('[') && !known(name) && Table::of(name).is_none();
     match settings.parameters.keys().find(odd) {
         Some(name) => {
             Err(bad(format!("[parameters] {name} (--set {name}=VALUE): {} has no parameter of this name", drift.owner)))
@@ -214,12 +231,12 @@ fn check_named(settings: &Settings, drift: &Section) -> Result<()> {
     }
 }
 
-/// Only parameters of a formula have bounds, guesses and priors of their own.
+/// Only parameters of a formula have bounds and guesses of their own.
 fn check_plain(settings: &Settings) -> Result<()> {
-    let names = settings.formula_names();
-    match settings.parameters.iter().find(|(name, named)| !named.is_plain() && !names.contains(name)) {
+    let names = [settings.formula_names(), settings.size_names()].concat();
+    match settings.parameters.iter().find(|(name, named)| !named.is_listed() && !names.contains(name)) {
         Some((name, _)) => Err(bad(format!(
-            "[parameters] {name}: guess, low, high and prior are for parameters of a formula; give a number, or name {name} \
+            "[parameters] {name}: guess, low and high are for parameters of a formula; give a number or a prior, or name {name} \
              in the formula of the drift"
         ))),
         None => Ok(()),
@@ -254,6 +271,11 @@ fn noise_section(settings: &Settings, family: &Family) -> Section {
             .map(|(name, value)| (name.to_string(), value))
             .collect(),
     }
+}
+
+/// The parameters of the size of the noise, which are given by name alone.
+fn size_section(settings: &Settings) -> Section {
+    Section { table: Table::Model, owner: "size".into(), needs: settings.size_names(), given: Vec::new() }
 }
 
 fn error_section(settings: &Settings) -> Section {

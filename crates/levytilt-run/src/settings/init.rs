@@ -94,8 +94,8 @@ mod tests {
         let full: Settings = toml::from_str(&lines.join("\n")).unwrap();
         let table = toml::Table::try_from(full).unwrap();
         let sections: Vec<&String> = table.keys().collect();
-        assert_eq!(sections, ["data", "drift", "grid", "model", "paper", "parameters", "simulate", "solve"]);
-        assert_eq!(table["model"].as_table().unwrap().len(), 4 + Section::Model.names().count());
+        assert_eq!(sections, ["data", "drift", "grid", "inputs", "model", "paper", "parameters", "simulate", "solve"]);
+        assert_eq!(table["model"].as_table().unwrap().len(), 6 + Section::Model.names().count());
         assert_eq!(table["drift"].as_table().unwrap().len(), 4 + Section::Drift.names().count());
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH + 2));
     }

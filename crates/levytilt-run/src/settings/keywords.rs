@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{
     DataSettings, DriftName, DriftSettings, GridSettings, ModelSettings, PaperSettings, Settings, SimulateSettings,
-    SolveSettings, parameters,
+    SizeFormula, SolveSettings, parameters,
 };
 use crate::failure::{bad, brief};
 
@@ -48,14 +48,16 @@ pub fn keywords(sections: &[&str]) -> Vec<String> {
     wanted.flat_map(|(_, keys, _)| keys()).collect()
 }
 
-/// Names of the parameters of the formula among the keywords, if there is one.
+/// Names of the parameters of the formulas of drift and size among the keywords, if there is one.
 fn formula_names(given: &Map<String, Value>) -> Vec<String> {
     let drift = given.get("drift").and_then(Value::as_str).and_then(|text| DriftName::read(text).ok());
-    drift.map_or(Vec::new(), |drift| drift.formula_names())
+    let size = given.get("size").and_then(Value::as_str).and_then(|text| text.parse::<SizeFormula>().ok());
+    let of_drift = drift.map_or(Vec::new(), |drift| drift.formula_names());
+    [of_drift, size.map_or(Vec::new(), |size| size.names())].concat()
 }
 
 impl Settings {
-    /// The settings that flat keywords describe; `parameters` holds values of single dimensions.
+    /// The settings that flat keywords describe; `parameters` holds values of single dimensions, `inputs` the inputs.
     ///
     /// # Errors
     /// An unknown keyword; a value of the wrong kind, with its keyword.
@@ -69,7 +71,7 @@ impl Settings {
                 known.extend(given.clone());
                 continue;
             }
-            if key == "parameters" {
+            if ["parameters", "inputs"].contains(&key.as_str()) {
                 sections.insert(key, value);
                 continue;
             }
@@ -87,7 +89,7 @@ impl Settings {
             let place = sections.entry(*section).or_insert_with(|| Value::Object(Map::new()));
             place.as_object_mut().into_iter().for_each(|place| place.extend(single.clone()));
         }
-        serde_json::from_value(Value::Object(sections)).map_err(|error| bad(format!("parameters: {error}")))
+        serde_json::from_value(Value::Object(sections)).map_err(|error| bad(format!("parameters or inputs: {error}")))
     }
 }
 
@@ -130,6 +132,6 @@ mod tests {
         assert!(said(json!({"sclae": 1.0})).contains("sclae"));
         let long = said(json!({"alpha": vec![1.5; 1000]}));
         assert!(long.starts_with("alpha = [1.5,1.5") && long.len() < 400, "an array is not repeated: {long}");
-        assert!(said(json!({"parameters": {"x0[a]": "b"}})).starts_with("parameters: "));
+        assert!(said(json!({"parameters": {"x0[a]": "b"}})).starts_with("parameters or inputs: "));
     }
 }

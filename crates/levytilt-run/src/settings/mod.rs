@@ -1,8 +1,10 @@
 //! Hold every setting once, as key of a TOML file and as flag alike.
 
 pub mod build_model;
+mod diffusion;
 mod drift_name;
 pub mod init;
+pub mod inputs;
 mod keep_paths;
 pub mod keywords;
 mod name;
@@ -10,12 +12,13 @@ mod named;
 pub mod names;
 pub mod parameters;
 pub mod season;
+mod size;
 
 use anyhow::Result;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use levytilt::ErrorKind;
-use levytilt::drift::Formula;
+use levytilt::drift::{Formula, Inputs};
 use levytilt::noise::FAMILIES;
 use levytilt::registry::{BROWNIAN, OBSERVATION_STD, X0, X0_STD};
 use levytilt_paper::potential::NeuralPotentialSpec;
@@ -24,6 +27,7 @@ use levytilt_paper::training::Rule;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::failure::{bad, brief};
 use crate::table::bytes::read_settings;
@@ -33,12 +37,14 @@ use crate::table::separator::Separator;
 use crate::table::time::Length;
 
 pub use drift_name::DriftName;
+pub use inputs::{InputArgs, InputColumns};
 pub use keep_paths::{KeepPaths, kept};
 pub use levytilt::solve::Method;
 pub use name::name_of;
 pub use named::Named;
 pub use names::{ErrorName, NoiseName};
 pub use parameters::{Section, Values};
+pub use size::SizeFormula;
 
 /// All settings. A value left out is `None`; what that means depends on the command.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -56,6 +62,12 @@ pub struct Settings {
     /// Parameters of single dimensions, by names such as `theta[NVDA]`, and of a formula.
     #[serde(skip_serializing_if = "is_empty")]
     pub parameters: BTreeMap<String, Named>,
+    /// Columns that are inputs of the drift.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub inputs: InputColumns,
+    /// Values of the inputs, once a table was read.
+    #[serde(skip)]
+    pub known_inputs: Option<Arc<Inputs>>,
     /// Latent times.
     #[serde(skip_serializing_if = "is_empty")]
     pub grid: GridSettings,
@@ -101,6 +113,12 @@ pub struct DataSettings {
     /// Decimal mark: point or comma [default: recognised]
     #[arg(long, value_name = "NAME", help_heading = "Data")]
     pub decimal: Option<Decimal>,
+    /// Column of a long table that says which series a row belongs to: fit
+    #[arg(skip)]
+    pub panel: Option<String>,
+    /// Parameters that the series of a long table share; with ~ after the name they are partially pooled
+    #[arg(skip)]
+    pub share: Option<Vec<String>>,
 }
 
 impl DataSettings {
@@ -131,8 +149,12 @@ pub struct ModelSettings {
     pub noise: Option<NoiseName>,
     /// Law of the observation errors.
     pub errors: Option<ErrorName>,
+    /// What increments are multiplied by, as a formula of the state `x`.
+    pub size: Option<SizeFormula>,
     /// Parameters of the noise, of observation and of the start.
     pub values: Values,
+    /// Whether `brownian` is to be learned: `brownian = "learn"`.
+    pub learn_brownian: bool,
     /// How time runs.
     pub clock: Option<Clock>,
     /// Which moves tell the size of the next.
@@ -477,21 +499,78 @@ impl Settings {
                 formula = named.apply(name, formula)?;
             }
         }
+        if let Some(values) = &self.known_inputs {
+            formula = formula.with_inputs(values)?;
+        }
         Ok(Some(formula))
     }
 
-    /// The formula of the drift, of what was typed or of a family with seasons.
+    /// The formula of the drift, of what was typed or of a family with seasons and inputs.
     fn plain_formula(&self) -> Result<Option<Formula>> {
-        let terms = season::terms(&self.drift)?;
-        match (self.drift(), terms) {
-            (DriftName::Formula(text), None) => Ok(Some(Formula::parse(&text)?)),
-            (DriftName::Formula(text), Some(terms)) => Ok(Some(Formula::parse(&format!("{text}{terms}"))?)),
-            (DriftName::Listed(_), None) => Ok(None),
-            (DriftName::Listed(name), Some(terms)) => match name.family() {
-                Some(family) => Ok(Some(family.with_terms(&terms)?)),
-                None => Err(bad(format!("--season does not go with drift {name}; give another --drift, or a formula"))),
-            },
+        let seasons = season::terms(&self.drift)?;
+        let names: Vec<&str> = self.inputs.keys().map(String::as_str).collect();
+        let name = match self.drift() {
+            DriftName::Formula(text) => {
+                let text = format!("{text}{}", seasons.unwrap_or_default());
+                let formula = Formula::system(&[("x", &text)], &names).map_err(inputs::renamed)?;
+                return match formula.unused_inputs().first() {
+                    Some(unused) => Err(bad(format!(
+                        "--inputs {unused}: the formula {text} does not use it; name it there, or leave it out"
+                    ))),
+                    None => Ok(Some(formula)),
+                };
+            }
+            DriftName::Listed(name) => name,
+        };
+        if seasons.is_none() && names.is_empty() {
+            return Ok(None);
         }
+        let terms = seasons.clone().unwrap_or_default() + &inputs::terms(&self.inputs);
+        match name.family() {
+            Some(family) => Ok(Some(family.with_terms(&terms, &names).map_err(inputs::renamed)?)),
+            None => {
+                let flag = if names.is_empty() { "--season does" } else { "--inputs do" };
+                Err(bad(format!("{flag} not go with drift {name}; give another --drift, or a formula")))
+            }
+        }
+    }
+
+    /// Columns of the inputs.
+    pub fn input_columns(&self) -> Vec<String> {
+        inputs::columns(&self.inputs).collect()
+    }
+
+    /// The columns to read: values, their known errors, and inputs; all of them if no value column is named.
+    pub fn chosen_columns(&self) -> Vec<String> {
+        let mut chosen = self.data.chosen();
+        if !chosen.is_empty() {
+            for column in self.input_columns() {
+                if !chosen.contains(&column) {
+                    chosen.push(column);
+                }
+            }
+        }
+        chosen
+    }
+
+    /// The size of the noise, if it depends on the state, with what is known of its parameters.
+    ///
+    /// # Errors
+    /// Bounds, guesses or values of its parameters that do not fit together.
+    pub fn size(&self) -> Result<Option<Formula>> {
+        let Some(size) = &self.model.size else { return Ok(None) };
+        let mut formula = size.formula()?;
+        for (name, named) in &self.parameters {
+            if formula.parameters().iter().any(|parameter| parameter.name == *name) {
+                formula = named.apply(name, formula)?;
+            }
+        }
+        Ok(Some(formula))
+    }
+
+    /// Names of the parameters of the size of the noise.
+    pub fn size_names(&self) -> Vec<String> {
+        self.model.size.as_ref().map_or(Vec::new(), SizeFormula::names)
     }
 
     /// Names of the parameters of the formula, if the drift is one.
@@ -509,10 +588,13 @@ impl Settings {
             *named = named.with_value(value);
             return Ok(());
         }
+        if name == BROWNIAN {
+            self.model.learn_brownian = false;
+        }
         match Section::of(name) {
             Some(Section::Drift) => self.drift.values.set(name, Some(value)),
             Some(Section::Model) => self.model.values.set(name, Some(value)),
-            None if self.formula_names().iter().any(|known| known == name) => {
+            None if self.formula_names().iter().chain(&self.size_names()).any(|known| known == name) => {
                 self.parameters.insert(name.into(), value.into()).is_none()
             }
             None => return Err(bad(format!("{name} is not a parameter of any drift or noise"))),

@@ -66,6 +66,21 @@ impl Named {
         Self(Known { value: Some(value), ..self.0 })
     }
 
+    /// The same, learned with this prior.
+    pub fn with_prior(self, Prior { mean, std }: Prior) -> Self {
+        Self(Known { value: None, prior: Some(NormalPrior { mean, std }), ..self.0 })
+    }
+
+    /// The prior, if there is one.
+    pub fn prior(&self) -> Option<Prior> {
+        self.0.prior.map(|NormalPrior { mean, std }| Prior { mean, std })
+    }
+
+    /// Whether there is nothing but a value and a prior.
+    pub fn is_listed(&self) -> bool {
+        *self == Self(Known { value: self.0.value, prior: self.0.prior, ..Known::default() })
+    }
+
     /// Whether there is nothing but a value.
     pub fn is_plain(&self) -> bool {
         *self == Self(Known { value: self.0.value, ..Known::default() })

@@ -2,7 +2,7 @@
 
 use clap::builder::TypedValueParser;
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, value_parser};
-use levytilt::registry::{self, Listed, Part, close_names};
+use levytilt::registry::{self, BROWNIAN, Listed, Part, close_names};
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::OnceLock;
 
-use crate::settings::{Clock, DriftName, DriftSettings, ErrorName, ModelSettings, NoiseName, Volatility};
+use crate::settings::diffusion::{Diffusion, LEARN};
+use crate::settings::{Clock, DriftName, DriftSettings, ErrorName, ModelSettings, NoiseName, SizeFormula, Volatility};
 use crate::table::time::Length;
 
 /// A section of a settings file that holds parameters.
@@ -41,6 +42,9 @@ impl Known {
         let section = if listed.part == Part::Drift { Section::Drift } else { Section::Model };
         let flag = listed.name.replace('_', "-");
         let mut help = listed.about();
+        if listed.name == BROWNIAN {
+            help += "; or learn: fit";
+        }
         if listed.entry().domain.contains(0.0) && listed.part == Part::Noise {
             help += " [default: 0]";
         }
@@ -83,7 +87,7 @@ impl Section {
     /// Keys that are no parameters.
     fn others(self) -> &'static [&'static str] {
         match self {
-            Self::Model => &["drift", "noise", "errors", "clock", "volatility"],
+            Self::Model => &["drift", "noise", "size", "errors", "clock", "volatility"],
             Self::Drift => &["width", "depth", "season", "harmonics"],
         }
     }
@@ -147,13 +151,22 @@ impl Values {
         own.fold(command, |command, known| {
             let flag = Arg::new(known.listed.name).long(known.flag.as_str()).value_name("X");
             let flag = flag.help(known.help.clone()).help_heading(known.heading());
-            command.arg(flag.value_parser(value_parser!(f64)))
+            match known.listed.name {
+                BROWNIAN => command.arg(flag.value_parser(value_parser!(Diffusion))),
+                _ => command.arg(flag.value_parser(value_parser!(f64))),
+            }
         })
     }
 
     /// The values of the section's flags.
     fn matched(section: Section, matches: &ArgMatches) -> Self {
-        let value = |name| Some((name, *matches.get_one::<f64>(name)?));
+        let value = |name| match name {
+            BROWNIAN => match matches.get_one::<Diffusion>(name)? {
+                Diffusion::Held(value) => Some((name, *value)),
+                Diffusion::Learned => None,
+            },
+            _ => Some((name, *matches.get_one::<f64>(name)?)),
+        };
         Self(section.names().filter_map(value).collect())
     }
 
@@ -177,11 +190,14 @@ impl Args for ModelSettings {
         };
         let drift = choice("drift", "KIND", "Drift", "Drift family, or a formula for state x [default: ou]");
         let noise = choice("noise", "FAMILY", "Noise", "Noise family [default: stable]");
+        let about = "Size of the noise as a formula of state x, such as \"1 + s*abs(x)\" [default: 1]";
+        let size = choice("size", "FORMULA", "Noise", about);
         let about = "Law of the observation errors [default: gaussian]";
         let errors = choice("errors", "LAW", "Observation and start", about);
         let command = command
             .arg(drift.value_parser(DriftName::parser()).allow_hyphen_values(true))
             .arg(noise.value_parser(NoiseName::parser()))
+            .arg(size.value_parser(value_parser!(SizeFormula)).allow_hyphen_values(true))
             .arg(errors.value_parser(ErrorName::parser()))
             .arg(
                 choice("clock", "NAME", "Time", "How time runs: fit, times in days [default: calendar]")
@@ -205,7 +221,9 @@ impl FromArgMatches for ModelSettings {
             drift: matches.get_one("drift").cloned(),
             noise: matches.get_one("noise").copied(),
             errors: matches.get_one("errors").copied(),
+            size: matches.get_one("size").cloned(),
             values: Values::matched(Section::Model, matches),
+            learn_brownian: matches.get_one(BROWNIAN) == Some(&Diffusion::Learned),
             clock: matches.get_one("clock").copied(),
             volatility: matches.get_one("volatility").copied(),
         })
@@ -293,7 +311,9 @@ impl Serialize for ModelSettings {
         let names = [
             ("drift", self.drift.as_ref().map(DriftName::as_str)),
             ("noise", self.noise.map(NoiseName::as_str)),
+            ("size", self.size.as_ref().map(SizeFormula::as_str)),
             ("errors", self.errors.map(ErrorName::as_str)),
+            (BROWNIAN, self.learn_brownian.then_some(LEARN)),
         ];
         let last = [("clock", self.clock.map(Last::Clock)), ("volatility", self.volatility.map(Last::Volatility))];
         write(serializer, &names, &self.values, &last)
@@ -329,7 +349,15 @@ impl Keyed for ModelSettings {
             "drift" => self.drift = Some(map.next_value()?),
             "noise" => self.noise = Some(map.next_value()?),
             "errors" => self.errors = Some(map.next_value()?),
+            "size" => self.size = Some(map.next_value()?),
             "clock" => self.clock = Some(map.next_value()?),
+            BROWNIAN => match map.next_value()? {
+                _ if self.learn_brownian || self.values.get(BROWNIAN).is_some() => {
+                    return Err(A::Error::duplicate_field(BROWNIAN));
+                }
+                Diffusion::Held(value) => drop(self.values.set(BROWNIAN, Some(value))),
+                Diffusion::Learned => self.learn_brownian = true,
+            },
             "volatility" => self.volatility = Some(map.next_value()?),
             _ => self.values.read(Self::SECTION, key, map)?,
         }

@@ -125,7 +125,11 @@ pub fn from_sparse_columns(
 
 /// Read a table from its text as it is, also columns that hold too little to learn from.
 pub fn parse_sparse(text: &str, name: &str, only: &[String], format: &Format) -> Result<Table> {
-    let mut layout = layout::read(text, name, format)?;
+    from_layout(layout::read(text, name, format)?, name, only, format)
+}
+
+/// Read a table that is cut into rows.
+pub fn from_layout(mut layout: layout::Layout, name: &str, only: &[String], format: &Format) -> Result<Table> {
     check_header(&layout.header, name)?;
     let mut notes: Vec<String> = arrange(&mut layout, name, format)?.into_iter().collect();
     let layout::Layout { header, mut rows, separator } = layout;

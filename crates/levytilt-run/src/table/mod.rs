@@ -8,6 +8,7 @@ pub mod format;
 pub mod inflate;
 pub mod input;
 pub mod layout;
+pub mod panel;
 mod read;
 pub mod rows;
 pub mod separator;
@@ -15,4 +16,4 @@ pub mod time;
 
 pub use format::Format;
 pub use input::Table;
-pub use read::{read, read_sparse};
+pub use read::{read, read_columns, read_sparse};

@@ -1,11 +1,13 @@
 //! Simulate: draw a data set with known truth and write both.
 
 use anyhow::Result;
+use levytilt::drift::Inputs;
 use levytilt::registry::{X0, X0_STD};
 use levytilt::{Simulated, simulate};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::sync::Arc;
 
 use crate::directory::entry::Entry;
 use crate::directory::lock::Lock;
@@ -13,8 +15,9 @@ use crate::failure::bad;
 use crate::finite;
 use crate::number::figure;
 use crate::settings::build_model::build;
-use crate::settings::season;
 use crate::settings::{DriftName, NoiseName, Settings};
+use crate::settings::{inputs, season};
+use crate::table::Table;
 use crate::table::time::Calendar;
 
 /// More steps than this would not fit into memory together with their files.
@@ -49,8 +52,20 @@ pub struct Drawn {
 }
 
 /// Draw what the settings describe.
-pub fn draw(mut settings: Settings) -> Result<Drawn> {
+pub fn draw(settings: Settings) -> Result<Drawn> {
+    draw_driven(settings, None)
+}
+
+/// The same with the inputs that `table` has, from time 0 to the end of the span.
+pub fn draw_driven(mut settings: Settings, table: Option<Table>) -> Result<Drawn> {
     settle(&mut settings);
+    if let Some(table) = table {
+        if settings.inputs.is_empty() {
+            return Err(bad("--inputs-file belongs to --inputs: name its columns there too"));
+        }
+        let last = settings.simulate.span.unwrap_or_default();
+        settings.known_inputs = Some(Arc::new(inputs::from_start(&table, &settings.inputs, last)?));
+    }
     season::settle(&mut settings.drift, &Calendar::Numbers)?;
     let truth = check(&settings)?;
     let built = build(&settings, "simulate")?;
@@ -75,8 +90,10 @@ impl Drawn {
     pub fn save(&self, lock: Lock) -> Result<()> {
         let Self { times, series, settings, truth } = self;
         lock.save(&[
-            Entry::new("data.csv", |out| write_series(out, times, &series.observations, truth.every)),
-            Entry::new("truth.csv", |out| write_series(out, times, &series.path, 1)),
+            Entry::new("data.csv", |out| {
+                write_series(out, times, (&series.observations, settings.known_inputs.as_deref()), truth.every)
+            }),
+            Entry::new("truth.csv", |out| write_series(out, times, (&series.path, None), 1)),
             Entry::json("truth.json", truth),
             Entry::toml("settings.toml", settings)?,
         ])
@@ -132,10 +149,21 @@ pub(crate) fn check_steps(steps: usize, span: f64, every: usize) -> Result<()> {
     Ok(())
 }
 
-fn write_series(out: &mut dyn Write, times: &[f64], values: &[f64], every: usize) -> Result<()> {
-    writeln!(out, "time,value")?;
+/// Write every `every`-th value, beside the inputs there if there are any.
+fn write_series(
+    out: &mut dyn Write,
+    times: &[f64],
+    (values, inputs): (&[f64], Option<&Inputs>),
+    every: usize,
+) -> Result<()> {
+    let names: String = inputs.iter().flat_map(|inputs| inputs.names()).map(|name| format!(",{name}")).collect();
+    writeln!(out, "time,value{names}")?;
     for (time, value) in times.iter().zip(values).step_by(every) {
-        writeln!(out, "{},{}", figure(*time)?, figure(*value)?)?;
+        write!(out, "{},{}", figure(*time)?, figure(*value)?)?;
+        for input in inputs.map_or(Ok(Vec::new()), |inputs| inputs.at(*time))? {
+            write!(out, ",{}", figure(input)?)?;
+        }
+        writeln!(out)?;
     }
     Ok(())
 }

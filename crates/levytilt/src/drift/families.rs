@@ -51,18 +51,27 @@ impl DriftFamily {
         self.parameters.iter().find(|entry| entry.name == name)
     }
 
-    /// The drift of one dimension as a formula with further terms, such as `" + a*sin(t)"`. Its own parameters keep their
-    /// domains, guesses and priors.
+    /// The drift of one dimension as a formula with further terms, such as `" + a*sin(t)"`, in which `inputs` are names of
+    /// inputs. Its own parameters keep their domains, guesses and priors.
     ///
     /// # Errors
-    /// A family that no formula describes; terms that cannot be parsed.
-    pub fn with_terms(&self, terms: &str) -> Result<Formula> {
+    /// A family that no formula describes; terms that cannot be parsed; an input with the name of one of its parameters.
+    pub fn with_terms(&self, terms: &str, inputs: &[&str]) -> Result<Formula> {
+        if let Some(name) = inputs.iter().find(|name| self.parameter(name).is_some()) {
+            return Err(Error::Series {
+                place: format!("input {name}"),
+                problem: format!(
+                    "{name} is already the name of a parameter of drift {}; give it another one",
+                    self.name
+                ),
+            });
+        }
         let own = self.formula.ok_or_else(|| Error::Shape {
             what: "drift",
             got: format!("{} with further terms", self.name),
             expected: "a drift that a formula describes".into(),
         })?;
-        Ok(Formula::parse(&format!("{own}{terms}"))?.of_family(self))
+        Ok(Formula::system(&[("x", &format!("{own}{terms}"))], inputs)?.of_family(self))
     }
 
     /// The one-dimensional drift with these parameter values; an error names a value outside its domain or a wrong number
@@ -140,7 +149,7 @@ mod tests {
     #[test]
     fn identity_formulas_are_the_drifts() {
         for family in DRIFT_FAMILIES {
-            let formula = family.with_terms("").unwrap();
+            let formula = family.with_terms("", &[]).unwrap();
             let names: Vec<&str> = formula.parameters().iter().map(|p| p.name.as_str()).collect();
             assert_eq!(names, family.parameters.iter().map(|entry| entry.name).collect::<Vec<_>>());
             let values: Vec<f64> = (0..names.len()).map(|l| 0.7 + 0.4 * l as f64).collect();
@@ -154,9 +163,14 @@ mod tests {
                 assert!((a[0] - b[0]).abs() < 1e-9, "{} {x}: {a:?} {b:?}", family.name);
             }
         }
-        let more = DriftFamily::named("ou").unwrap().with_terms(" + a*sin(t)").unwrap();
+        let more = DriftFamily::named("ou").unwrap().with_terms(" + a*sin(t)", &[]).unwrap();
         assert!(matches!(more.places()[0].entry, Known::Listed(entry) if entry.name == "theta"));
         assert!(matches!(more.places()[2].entry, Known::Named(_)));
+        let driven = DriftFamily::named("ou").unwrap().with_terms(" + gain[wind]*wind", &["wind"]).unwrap();
+        assert_eq!(driven.parameters()[2].name, "gain[wind]");
+        assert!(
+            DriftFamily::named("ou").unwrap().with_terms("", &["mu"]).unwrap_err().to_string().contains("input mu")
+        );
     }
 
     #[test]

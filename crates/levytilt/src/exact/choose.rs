@@ -24,7 +24,7 @@ pub(super) fn spacing(problem: &Problem) -> Result<f64> {
     let observed: Vec<usize> = problem.observed().map(|(j, _)| j).collect();
     let fewest = observed.windows(2).map(|pair| pair[1] - pair[0]).min().unwrap_or(1);
     let (shortest, _) = step_lengths(problem);
-    let moves = scale(&problem.dimension.noise.nodes(shortest)?) * (fewest as f64).sqrt();
+    let moves = problem.size_range()?.0 * scale(&problem.dimension.noise.nodes(shortest)?) * (fewest as f64).sqrt();
     let posterior = sigma.min((sigma * moves).sqrt()).max(sigma / (observed.len() as f64).sqrt());
     Ok(posterior / PER_SD)
 }
@@ -48,7 +48,8 @@ pub(super) fn domain(problem: &Problem) -> Result<(f64, f64)> {
     let longest_gap = times().zip(times().skip(ends)).map(|(a, b)| b - a).max().unwrap_or(1);
     let (_, longest) = step_lengths(problem);
     // Between n^{1/2} for light and n^{1/α} for heavy tails; the run tells if it was not enough.
-    let wander = scale(&problem.dimension.noise.nodes(longest)?) * (longest_gap as f64).powf(2.0 / 3.0);
+    let largest = problem.size_range()?.1;
+    let wander = largest * scale(&problem.dimension.noise.nodes(longest)?) * (longest_gap as f64).powf(2.0 / 3.0);
     let margin = 8.0 * wander + 10.0 * sigma;
     Ok((lo - margin, hi + margin))
 }

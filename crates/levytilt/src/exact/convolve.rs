@@ -159,7 +159,7 @@ impl<'a> Convolver<'a> {
     pub(super) fn provide(&mut self, key: u64, nodes: impl FnOnce() -> Result<Arc<Nodes>>) -> Result<()> {
         if !self.entries.contains_key(&key) {
             if self.entries.values().map(Entry::kept).sum::<usize>() > KEPT {
-                self.entries.clear();
+                self.entries.retain(|_, entry| !entry.pairs.is_empty());
             }
             self.entries.insert(key, Entry::new(nodes()?, self.spacing));
         }

@@ -7,6 +7,7 @@
 
 use super::problem::Problem;
 use crate::drift::Drift;
+use crate::noise::BROWNIAN;
 use crate::series::TimeGrid;
 use crate::series::length_key;
 use crate::{Result, StateSpace};
@@ -49,11 +50,13 @@ pub(crate) struct LengthSlope {
 
 /// α of a model whose steps can be gathered; none if they cannot.
 pub(crate) fn index(model: &StateSpace) -> Option<f64> {
-    let dimension = model.only_dimension().ok()?;
+    let dimension = model.only_dimension().ok().filter(|dimension| dimension.size.is_none())?;
     let (drift, family) = (model.drift.as_ref(), dimension.noise.family());
     let alpha = dimension.noise.parameters().iter().find(|(name, _)| *name == "alpha").map_or(2.0, |(_, alpha)| *alpha);
     let still = drift.kind() == "none" && ADDITIVE.contains(&family);
-    let affine = drift.is_affine() && drift.is_autonomous() && STABLE.contains(&family);
+    // A sum of a stable law and another Brownian motion is not one stable law.
+    let one = dimension.noise.parameters().iter().all(|(name, _)| *name != BROWNIAN.name);
+    let affine = one && drift.is_affine() && drift.is_autonomous() && STABLE.contains(&family);
     // At α = 1 a scaled skewed law is also shifted.
     let shifted = family == "skewed-stable" && alpha == 1.0;
     (still || (affine && !shifted)).then_some(alpha)

@@ -24,6 +24,7 @@ pub mod kalman;
 mod kernel;
 mod lagrange;
 pub(crate) mod layout;
+mod levels;
 mod marginal;
 mod pairs;
 pub(crate) mod problem;

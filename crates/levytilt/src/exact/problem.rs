@@ -82,6 +82,24 @@ impl<'a> Problem<'a> {
         self.values[j].is_nan() || self.has_heavy_errors()
     }
 
+    /// The largest factor of the noise of step `j` at one of these states.
+    pub fn largest_size(&self, j: usize, states: &[f64]) -> Result<f64> {
+        let Some(size) = &self.dimension.size else { return Ok(1.0) };
+        let known: Vec<f64> = states.iter().copied().filter(|x| !x.is_nan()).collect();
+        Ok(size.at(self.grid.times()[j], &known)?.into_iter().fold(0.0, f64::max))
+    }
+
+    /// The smallest and the largest factor of the noise at the values observed.
+    pub fn size_range(&self) -> Result<(f64, f64)> {
+        let Some(size) = &self.dimension.size else { return Ok((1.0, 1.0)) };
+        let mut range = (f64::INFINITY, 0.0f64);
+        for (j, y) in self.observed() {
+            let factor = size.at(self.grid.times()[j], &[y])?[0];
+            range = (range.0.min(factor), range.1.max(factor));
+        }
+        Ok(range)
+    }
+
     /// Observed values in order of time, with their latent times.
     pub fn observed(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
         self.values.iter().copied().enumerate().filter(|(_, value)| !value.is_nan())

@@ -10,7 +10,7 @@ use super::convolve::Rounding;
 use super::forward::{Past, pressed};
 use super::layout::Layout;
 use super::problem::Problem;
-use super::transition::{Ahead, Transition};
+use super::transition::{Read, Transition};
 use crate::Result;
 use rayon::prelude::*;
 
@@ -22,7 +22,7 @@ const FEWEST: usize = 512;
 #[derive(Debug)]
 pub(crate) struct Score {
     pub log_evidence: f64,
-    /// ∂/∂p for the parameters of the drift, those of the noise, the observation standard deviation, and the other parameters
+    /// ∂/∂p for the parameters of the drift, those of the noise and of its size, the observation standard deviation, and the other parameters
     /// of the observation errors.
     pub slope: Vec<f64>,
     /// ∂/∂p of the noise's parameters by key of the step length.
@@ -44,7 +44,7 @@ pub(crate) struct Judged {
 /// The message before a step, as a function of the state after the drift and at the cells of the next time.
 struct Behind {
     source: Vec<f64>,
-    ahead: Ahead,
+    read: Read,
 }
 
 /// The evidence alone, from the past.
@@ -126,9 +126,9 @@ fn backward(transition: &mut Transition) -> Result<(Vec<Behind>, Message)> {
         let constant = problem.observe(j + 1, layout.points(j + 1), &mut values);
         let source =
             Message::scaled(values, log_scale + constant, 0.0).ok_or_else(|| problem.impossible(j + 1, why))?;
-        let (values, ahead) = transition.pull_ahead(j, &source.values)?;
+        let (values, read) = transition.pull_ahead(j, &source.values)?;
         message = Message::scaled(values, source.log_scale, 0.0).ok_or_else(|| problem.impossible(j, why))?;
-        all.push(Behind { source: source.values, ahead });
+        all.push(Behind { source: source.values, read });
     }
     all.reverse();
     Ok((all, message))
@@ -143,6 +143,8 @@ struct Part<'a> {
 /// Sums over steps.
 struct Sum {
     drift: Vec<f64>,
+    /// In the parameters of the size of the noise.
+    size: Vec<f64>,
     by_length: Vec<(u64, Vec<f64>)>,
     /// In the observation standard deviation, and in the parameters of the error law.
     error: f64,
@@ -161,21 +163,23 @@ impl<'a> Part<'a> {
         let transition = &mut self.transition;
         let (problem, layout) = (transition.problem, transition.layout);
         let landings = transition.landings(j);
-        let future: Vec<f64> = landings.iter().map(|landing| behind.ahead.at_landing(landing)).collect();
+        let future = behind.read.values(&landings);
         let joint: Vec<f64> = masses.iter().zip(&future).map(|(f, beta)| f * beta).collect();
         let evidence: f64 = joint.iter().sum();
         self.sum.observe(problem, j, layout.points(j), &joint);
         self.sum.judged.press(problem, j, &joint);
         self.sum.judged.measure(problem, j, layout.points(j), &joint, future);
-        let before = transition.spread(j, masses)?;
         let after = (layout.support(j + 1).first, behind.source.as_slice());
-        transition.pair(j, (before.0, &before.1), after, evidence)?;
+        transition.pair(j, masses, after, evidence)?;
+        if !self.sum.size.is_empty() {
+            let (by_size, by_parameter) = (behind.read.size_slopes(&landings), transition.log_size_slopes(j)?);
+            for ((mass, slope), row) in masses.iter().zip(&by_size).zip(&by_parameter) {
+                self.sum.size.iter_mut().zip(row).for_each(|(sum, by)| *sum += mass * slope * by / evidence);
+            }
+        }
         if problem.model.drift.parameter_count() > 0 {
-            let slopes: Vec<f64> = masses
-                .iter()
-                .zip(landings.iter())
-                .map(|(f, landing)| if *f == 0.0 { 0.0 } else { f * behind.ahead.slope_at(landing.target) })
-                .collect();
+            let slopes: Vec<f64> =
+                masses.iter().zip(behind.read.slopes(&landings)).map(|(f, slope)| f * slope).collect();
             self.sum.move_flow(problem, j, layout.points(j), &slopes, evidence * layout.spacing);
         }
         Ok(())
@@ -186,14 +190,16 @@ impl Sum {
     fn new(problem: &Problem) -> Self {
         let drift = vec![0.0; problem.model.drift.parameter_count()];
         let error_law = vec![0.0; problem.law().values().len()];
-        Self { drift, by_length: Vec::new(), error: 0.0, error_law, judged: Judged::default() }
+        let size = vec![0.0; problem.dimension.size.as_ref().map_or(0, |size| size.parameters().len())];
+        Self { drift, size, by_length: Vec::new(), error: 0.0, error_law, judged: Judged::default() }
     }
 
     fn add(&mut self, mut part: Part) {
         self.drift.iter_mut().zip(&part.sum.drift).for_each(|(sum, d)| *sum += d);
+        self.size.iter_mut().zip(&part.sum.size).for_each(|(sum, d)| *sum += d);
         self.error += part.sum.error;
         self.error_law.iter_mut().zip(&part.sum.error_law).for_each(|(sum, d)| *sum += d);
-        self.by_length.extend(part.transition.convolver.contract());
+        self.by_length.extend(part.transition.contract());
         self.judged.pressed.extend(part.sum.judged.pressed);
         self.judged.beyond.extend(part.sum.judged.beyond);
     }
@@ -239,7 +245,8 @@ impl Sum {
         for (_, slopes) in &self.by_length {
             noise.iter_mut().zip(slopes).for_each(|(sum, slope)| *sum += slope);
         }
-        let slope = self.drift.into_iter().chain(noise).chain([self.error]).chain(self.error_law).collect();
+        let own = self.drift.into_iter().chain(noise).chain(self.size);
+        let slope = own.chain([self.error]).chain(self.error_law).collect();
         Score { log_evidence, slope, by_length: self.by_length, judged: self.judged }
     }
 }

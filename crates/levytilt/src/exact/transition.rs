@@ -11,14 +11,21 @@ use super::convolve::{Convolver, Rounding, Way};
 use super::flow_table::{FlowTable, Landing, Landings};
 use super::lagrange::{LEFT, POINTS, slopes};
 use super::layout::Layout;
+use super::levels::{Levels, Rung, stretches};
 use super::problem::Problem;
 use crate::{Error, Result};
+use std::ops::Range;
+
+/// Masses on the grid, with the cell of the first.
+type Spread = (i64, Vec<f64>);
 
 /// The steps of a problem on a layout.
 pub(crate) struct Transition<'a> {
     pub problem: &'a Problem<'a>,
     pub layout: &'a Layout,
     pub convolver: Convolver<'a>,
+    /// Kernels by size, where the size of the noise depends on the state.
+    levels: Option<Levels<'a>>,
     flows: FlowTable,
     max_cells: usize,
 }
@@ -27,25 +34,172 @@ impl<'a> Transition<'a> {
     /// The steps of `problem` on `layout`, with `rounding` by FFTs as allowed.
     pub fn new(problem: &'a Problem<'a>, layout: &'a Layout, max_cells: usize, rounding: Rounding) -> Self {
         let convolver = Convolver::new(problem.dimension.noise.as_ref(), layout.spacing, rounding);
-        Self { problem, layout, convolver, flows: FlowTable::default(), max_cells }
+        let levels = Levels::of(problem.model, layout.spacing, rounding);
+        Self { problem, layout, convolver, levels, flows: FlowTable::default(), max_cells }
     }
 
     /// E[b(x_{j+1}) | x_j = x] at the cells x of time `j`, for `b` at the cells of time `j` + 1; with the typical
     /// absolute error of a value (see [`Convolver::apply`]).
     pub fn pull(&mut self, j: usize, b: &[f64]) -> Result<(Vec<f64>, f64)> {
-        let (values, ahead) = self.pull_ahead(j, b)?;
-        Ok((values, ahead.floor))
+        let landings = self.landings(j);
+        let read = self.read(j, b, &landings, false)?;
+        Ok((read.values(&landings), read.floor()))
     }
 
-    /// [`Transition::pull`], with what it was read from.
-    pub fn pull_ahead(&mut self, j: usize, b: &[f64]) -> Result<(Vec<f64>, Ahead)> {
+    /// [`Transition::pull`], with what it was read from, which also has slopes.
+    pub fn pull_ahead(&mut self, j: usize, b: &[f64]) -> Result<(Vec<f64>, Read)> {
         let landings = self.landings(j);
-        let ahead = self.ahead(j, b, self.landing(j, &landings)?)?;
-        Ok((landings.iter().map(|landing| ahead.at_landing(landing)).collect(), ahead))
+        let read = self.read(j, b, &landings, true)?;
+        Ok((read.values(&landings), read))
+    }
+
+    /// What the cells of time `j`, which land at `landings`, are read from; with `slopes`, also what the size decides.
+    fn read(&mut self, j: usize, b: &[f64], landings: &[Landing], slopes: bool) -> Result<Read> {
+        if self.levels.is_none() {
+            return Ok(Read::Even(self.ahead(j, b, self.landing(j, landings)?)?));
+        }
+        let rungs = self.rungs(j)?;
+        let mut parts = Vec::new();
+        for (level, range) in stretches(&rungs, slopes) {
+            let cells = self.landing(j, &landings[range.clone()])?;
+            parts.push((level, range, self.ahead_at(level, j, b, cells)?));
+        }
+        Ok(Read::Levels { rungs, parts })
     }
 
     /// E[b(x_{j+1}) | flow of x_j] at `len` cells from `first` on, for `b` at the cells of time `j` + 1.
-    pub fn ahead(&mut self, j: usize, b: &[f64], (first, len): (i64, usize)) -> Result<Ahead> {
+    pub fn ahead(&mut self, j: usize, b: &[f64], cells: (i64, usize)) -> Result<Ahead> {
+        let (problem, layout) = (self.problem, self.layout);
+        Steps { problem, layout, convolver: &mut self.convolver }.ahead(j, b, cells)
+    }
+
+    /// The same for noise of the size of a level.
+    pub fn ahead_at(&mut self, level: i64, j: usize, b: &[f64], cells: (i64, usize)) -> Result<Ahead> {
+        self.at_level(level, j)?.ahead(j, b, cells)
+    }
+
+    fn at_level(&mut self, level: i64, j: usize) -> Result<Steps<'_, 'a>> {
+        let (problem, layout) = (self.problem, self.layout);
+        let convolver = match &mut self.levels {
+            Some(levels) => levels.convolver(level, problem.lengths[j])?,
+            None => &mut self.convolver,
+        };
+        Ok(Steps { problem, layout, convolver })
+    }
+
+    /// States of the cells of time `j`.
+    fn states(&self, j: usize) -> Vec<f64> {
+        let (first, spacing) = self.layout.points(j);
+        (0..self.layout.support(j).len).map(|i| first + i as f64 * spacing).collect()
+    }
+
+    /// Where the sizes of the cells of time `j` lie; empty where all noise has one size.
+    fn rungs(&self, j: usize) -> Result<Vec<Rung>> {
+        let time = self.problem.grid.times()[j];
+        self.levels.as_ref().map_or(Ok(Vec::new()), |levels| levels.rungs(time, &self.states(j)))
+    }
+
+    /// Per cell of time `j`, the derivatives of ln γ in its parameters; empty where all noise has one size.
+    pub fn log_size_slopes(&self, j: usize) -> Result<Vec<Vec<f64>>> {
+        let states = || self.states(j);
+        self.levels.as_ref().map_or(Ok(Vec::new()), |l| l.log_slopes(self.problem.grid.times()[j], &states()))
+    }
+
+    /// Mass at the cells of time `j` + 1 for masses `a` at the cells of time `j`.
+    pub fn push(&mut self, j: usize, a: &[f64]) -> Result<(Vec<f64>, f64)> {
+        let landings = self.landings(j);
+        if self.levels.is_none() {
+            let moved = self.spread(j, &landings, a)?;
+            return self.at_level(0, j)?.push(j, (moved.0, &moved.1));
+        }
+        let (mut pushed, mut floor) = (vec![0.0; self.layout.support(j + 1).len], 0.0);
+        for (level, moved) in self.spread_levels(j, &landings, a)? {
+            let (part, own) = self.at_level(level, j)?.push(j, (moved.0, &moved.1))?;
+            pushed.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
+            floor += own;
+        }
+        Ok((pushed, floor))
+    }
+
+    /// Masses moved along the flow, by the level of their size.
+    fn spread_levels(&self, j: usize, landings: &[Landing], a: &[f64]) -> Result<Vec<(i64, Spread)>> {
+        let rungs = self.rungs(j)?;
+        let one = |(level, range): (i64, Range<usize>)| {
+            let masses: Vec<f64> = range.clone().map(|i| rungs[i].weight(level) * a[i]).collect();
+            Ok((level, self.spread(j, &landings[range], &masses)?))
+        };
+        stretches(&rungs, false).into_iter().map(one).collect()
+    }
+
+    /// Count the pairs of step `j` for the noise's parameters: `masses` at the cells of time `j` and the message `after` it,
+    /// with its first cell, divided by `evidence`.
+    pub fn pair(&mut self, j: usize, masses: &[f64], after: (i64, &[f64]), evidence: f64) -> Result<()> {
+        let landings = self.landings(j);
+        if self.levels.is_none() {
+            let (first, before) = self.spread(j, &landings, masses)?;
+            return self.at_level(0, j)?.pair(j, (first, &before), after, evidence);
+        }
+        for (level, (first, before)) in self.spread_levels(j, &landings, masses)? {
+            self.at_level(level, j)?.pair(j, (first, &before), after, evidence)?;
+        }
+        Ok(())
+    }
+
+    /// What was paired, see [`Convolver::contract`].
+    pub fn contract(&mut self) -> Vec<(u64, Vec<f64>)> {
+        match &mut self.levels {
+            Some(levels) => levels.contract(),
+            None => self.convolver.contract(),
+        }
+    }
+
+    /// Masses moved along the flow onto the grid.
+    fn spread(&self, j: usize, landings: &[Landing], a: &[f64]) -> Result<Spread> {
+        let (first, len) = self.landing(j, landings)?;
+        let mut spread = vec![0.0; len];
+        for (landing, &mass) in landings.iter().zip(a).filter(|(_, mass)| **mass != 0.0) {
+            let index = (landing.first() - first) as usize;
+            landing.weights.iter().zip(&mut spread[index..index + POINTS]).for_each(|(w, cell)| *cell += w * mass);
+        }
+        Ok((first, spread))
+    }
+    /// First cell and number of cells that the interpolation at `landings` touches.
+    fn landing(&self, j: usize, landings: &[Landing]) -> Result<(i64, usize)> {
+        let targets = landings.iter().map(|landing| landing.target);
+        if targets.clone().any(f64::is_nan)
+            && let Some(error) = self.problem.model.drift.failure()
+        {
+            return Err(error);
+        }
+        let (lo, hi) = targets.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), t| (lo.min(t), hi.max(t)));
+        if !(hi - lo < 4.0 * self.max_cells as f64 && lo.abs() < 1e15) {
+            return Err(Error::Numerical {
+                what: "exact reference",
+                why: format!(
+                    "the drift spreads the states at time {} over {:.3e} cells; use shorter steps or a wider spacing",
+                    self.problem.grid.times()[j],
+                    hi - lo
+                ),
+            });
+        }
+        Ok(touched(lo, hi))
+    }
+
+    /// Where the flow of the cells of time `j` lands.
+    pub fn landings(&mut self, j: usize) -> Landings {
+        self.flows.landings(self.problem, self.layout, j)
+    }
+}
+
+/// The steps of a problem with noise of one size.
+struct Steps<'s, 'a> {
+    problem: &'s Problem<'s>,
+    layout: &'s Layout,
+    convolver: &'s mut Convolver<'a>,
+}
+
+impl Steps<'_, '_> {
+    fn ahead(&mut self, j: usize, b: &[f64], (first, len): (i64, usize)) -> Result<Ahead> {
         let mut values = vec![0.0; len];
         let source = (self.layout.support(j + 1).first, b);
         let dt = self.problem.lengths[j];
@@ -58,13 +212,12 @@ impl<'a> Transition<'a> {
         Ok(Ahead { first, values, floor })
     }
 
-    /// Mass at the cells of time `j` + 1 for masses `a` at the cells of time `j`.
-    pub fn push(&mut self, j: usize, a: &[f64]) -> Result<(Vec<f64>, f64)> {
-        let (first, spread) = self.spread(j, a)?;
+    /// Mass at the cells of time `j` + 1 for masses `spread` before the noise, from cell `first` on.
+    fn push(&mut self, j: usize, (first, spread): (i64, &[f64])) -> Result<(Vec<f64>, f64)> {
         let support = self.layout.support(j + 1);
         let mut pushed = vec![0.0; support.len];
         let out = (support.first, pushed.as_mut_slice());
-        let floor = self.convolver.apply(Way::Forward, self.problem.lengths[j], (first, &spread), out)?;
+        let floor = self.convolver.apply(Way::Forward, self.problem.lengths[j], (first, spread), out)?;
         if let (Some(beyond), [low, .., high]) = (self.beyond(j, first, spread.len())?, pushed.as_mut_slice()) {
             for (mass, (below, above)) in spread.iter().zip(beyond) {
                 *low += mass * below;
@@ -93,9 +246,8 @@ impl<'a> Transition<'a> {
         Ok(Some(cells.map(move |cell| (move_by(down, up, cell - support.first + 1), move_by(up, down, end - cell)))))
     }
 
-    /// Count the pairs of step `j` for the noise's parameters: masses `before` its noise and the message `after` it, each
-    /// with its first cell, divided by `evidence`.
-    pub fn pair(&mut self, j: usize, before: (i64, &[f64]), after: (i64, &[f64]), evidence: f64) -> Result<()> {
+    /// Count the pairs of masses `before` the noise of step `j` and the message `after` it, each with its first cell.
+    fn pair(&mut self, j: usize, before: (i64, &[f64]), after: (i64, &[f64]), evidence: f64) -> Result<()> {
         let length = self.problem.lengths[j];
         self.convolver.pair(length, before, after, evidence)?;
         if let ([low, .., high], true) = (after.1, self.problem.open(j + 1)) {
@@ -104,44 +256,72 @@ impl<'a> Transition<'a> {
         }
         Ok(())
     }
+}
 
-    /// Masses moved along the flow onto the grid, with the cell of the first.
-    pub fn spread(&mut self, j: usize, a: &[f64]) -> Result<(i64, Vec<f64>)> {
-        let landings = self.landings(j);
-        let (first, len) = self.landing(j, &landings)?;
-        let mut spread = vec![0.0; len];
-        for (landing, &mass) in landings.iter().zip(a).filter(|(_, mass)| **mass != 0.0) {
-            let index = (landing.first() - first) as usize;
-            landing.weights.iter().zip(&mut spread[index..index + POINTS]).for_each(|(w, cell)| *cell += w * mass);
+/// What the cells of a time are read from.
+pub(crate) enum Read {
+    /// Noise of one size.
+    Even(Ahead),
+    /// Per level of the size: the stretch of cells that it serves.
+    Levels { rungs: Vec<Rung>, parts: Vec<(i64, Range<usize>, Ahead)> },
+}
+
+impl Read {
+    /// E[b] at the cells, which land at `landings`.
+    pub fn values(&self, landings: &[Landing]) -> Vec<f64> {
+        match self {
+            Self::Even(ahead) => landings.iter().map(|landing| ahead.at_landing(landing)).collect(),
+            Self::Levels { rungs, .. } => {
+                self.sum(landings, |level, i| rungs[i].weight(level), |ahead, l| ahead.at_landing(l))
+            }
         }
-        Ok((first, spread))
     }
 
-    /// First cell and number of cells that the interpolation at `landings` touches.
-    fn landing(&self, j: usize, landings: &[Landing]) -> Result<(i64, usize)> {
-        let targets = landings.iter().map(|landing| landing.target);
-        if targets.clone().any(f64::is_nan)
-            && let Some(error) = self.problem.model.drift.failure()
-        {
-            return Err(error);
+    /// The slopes per cell of the landing.
+    pub fn slopes(&self, landings: &[Landing]) -> Vec<f64> {
+        match self {
+            Self::Even(ahead) => landings.iter().map(|landing| ahead.slope_at(landing.target)).collect(),
+            Self::Levels { rungs, .. } => {
+                self.sum(landings, |level, i| rungs[i].weight(level), |ahead, l| ahead.slope_at(l.target))
+            }
         }
-        let (lo, hi) = targets.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), t| (lo.min(t), hi.max(t)));
-        if !(hi - lo < 4.0 * self.max_cells as f64 && lo.abs() < 1e15) {
-            return Err(Error::Numerical {
-                what: "exact reference",
-                why: format!(
-                    "the drift spreads the states at time {} over {:.3e} cells; use shorter steps or a wider spacing",
-                    self.problem.grid.times()[j],
-                    hi - lo
-                ),
-            });
-        }
-        Ok(touched(lo, hi))
     }
 
-    /// Where the flow of the cells of time `j` lands.
-    pub fn landings(&mut self, j: usize) -> Landings {
-        self.flows.landings(self.problem, self.layout, j)
+    /// The slopes in ln γ; 0 where all noise has one size.
+    pub fn size_slopes(&self, landings: &[Landing]) -> Vec<f64> {
+        match self {
+            Self::Even(_) => vec![0.0; landings.len()],
+            Self::Levels { rungs, .. } => {
+                let slopes: Vec<_> = rungs.iter().map(Rung::slopes).collect();
+                let slope = |level: i64, i: usize| slopes[i][(level - rungs[i].levels().start) as usize];
+                self.sum(landings, slope, |ahead, l| ahead.at_landing(l))
+            }
+        }
+    }
+
+    /// Typical absolute error of a value.
+    fn floor(&self) -> f64 {
+        match self {
+            Self::Even(ahead) => ahead.floor,
+            Self::Levels { parts, .. } => parts.iter().map(|(.., ahead)| ahead.floor).sum(),
+        }
+    }
+
+    fn sum(
+        &self,
+        landings: &[Landing],
+        weight: impl Fn(i64, usize) -> f64,
+        at: impl Fn(&Ahead, &Landing) -> f64,
+    ) -> Vec<f64> {
+        let mut sums = vec![0.0; landings.len()];
+        if let Self::Levels { parts, .. } = self {
+            for (level, range, ahead) in parts {
+                for i in range.clone() {
+                    sums[i] += weight(*level, i) * at(ahead, &landings[i]);
+                }
+            }
+        }
+        sums
     }
 }
 

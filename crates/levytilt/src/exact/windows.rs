@@ -115,7 +115,7 @@ impl Windows {
             if until > j + 1 {
                 let trail = past.trail(problem, j, until - 1);
                 let lost = if next.is_some() { EXCURSION } else { OUTSIDE };
-                let reach = reaches.of(trail.length, lost)?;
+                let reach = trail.largest_size(problem, j, past.state)? * reaches.of(trail.length, lost)?;
                 let reach = self.reach[self.gaps[j + 1]].map(|factor| factor * reach + past.margin);
                 let ahead = next.map(|k| around(k, problem.values[k]));
                 for &centre in &trail.centres {
@@ -155,7 +155,7 @@ impl Windows {
                 None => (0, Anchor { state: first.state, margin: first.margin }),
             };
             let trail = past.trail(problem, from, observed.get(k + 1).map_or(j, |next| next - 1));
-            let reach = reaches.of(trail.length, EXCURSION)?;
+            let reach = trail.largest_size(problem, from, past.state)? * reaches.of(trail.length, EXCURSION)?;
             let after = self.gaps.get(j + 1).map_or([0.0; 2], |&gap| self.reach[gap]);
             let farther = |side: usize| self.reach[self.gaps[j]][side].max(after[side]) * reach + past.margin;
             let centre = trail.centres.get(j - from - 1).copied().unwrap_or(past.state);
@@ -189,6 +189,16 @@ struct Anchor {
 struct Trail {
     centres: Vec<f64>,
     length: f64,
+}
+
+impl Trail {
+    /// The largest factor of the noise on the way from `state` at time `from`.
+    fn largest_size(&self, problem: &Problem, from: usize, state: f64) -> Result<f64> {
+        match problem.dimension.size {
+            None => Ok(1.0),
+            Some(_) => problem.largest_size(from, &[&[state], &self.centres[..]].concat()),
+        }
+    }
 }
 
 impl Anchor {
@@ -276,7 +286,8 @@ pub(crate) fn narrowest(problem: &Problem) -> Result<f64> {
         let (next, slope) = if x.is_nan() { (x, 1.0) } else { flow(problem, j, x) };
         let carried = slope * slope * variance;
         let each = nodes.variances().iter().zip(nodes.weights());
-        let precision: f64 = each.map(|(s, w)| w / (carried + s)).sum();
+        let size = if x.is_nan() { 1.0 } else { problem.largest_size(j, &[x])? };
+        let precision: f64 = each.map(|(s, w)| w / (carried + size * size * s)).sum();
         let y = problem.values[j + 1];
         x = if y.is_nan() { next } else { y };
         let observed = if y.is_nan() { 0.0 } else { error(j + 1).recip() };

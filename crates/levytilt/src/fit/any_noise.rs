@@ -83,7 +83,9 @@ pub fn fit_any_noise_by<F: AsRef<Fit>>(
             candidates.push(Candidate { family, outcome: Err("unfinished: not begun".into()), unfinished: true });
             continue;
         }
-        let spec = Spec { noise: family, ..spec.clone() };
+        // Gaussian noise is the diffusion itself.
+        let learn_brownian = spec.learn_brownian && family.name != "gaussian";
+        let spec = Spec { noise: family, learn_brownian, ..spec.clone() };
         let outcome = match progress::about(family.name, || fit(&spec)) {
             Ok(found) if progress::stopped() => {
                 stopped = Some((family, found));

@@ -1,6 +1,7 @@
 //! Fit dimensions that do not act on each other exactly, where a grid can be afforded: parameters on the exact evidence,
 //! marginals and paths from it.
 
+use super::brownian::{BrownianEvidence, learn_beside};
 use super::find::{Found, join};
 use super::judge::Judgement;
 use super::start::{Beginning, begin};
@@ -49,7 +50,9 @@ pub(super) fn fit_exact(
 fn together(spec: &Spec, all: Vec<Solved>) -> Result<Solved> {
     let (mut found, mut paths, mut marginals, mut wrong) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut evidence = Evidence { log_evidence: 0.0, std_error: 0.0, resamplings: 0.0 };
-    for one in all {
+    let mut brownian = Vec::new();
+    for (i, one) in all.into_iter().enumerate() {
+        brownian.extend(one.brownian.iter().map(|(_, evidence)| (spec.brownian_name(i), *evidence)));
         evidence.log_evidence += one.judgement.evidence.log_evidence;
         evidence.std_error += one.judgement.evidence.std_error;
         found.push(one.found);
@@ -60,7 +63,7 @@ fn together(spec: &Spec, all: Vec<Solved>) -> Result<Solved> {
     let paths = Paths::join(&paths);
     let summary = WeightSummary::new(&paths.log_weights());
     let judgement = Judgement { paths, summary, evidence, notes: Vec::new() };
-    Ok(Solved { found: join(spec, found)?, judgement, marginals: Some(marginals), wrong })
+    Ok(Solved { found: join(spec, found)?, judgement, marginals: Some(marginals), wrong, brownian })
 }
 
 /// Cells of a grid over all times that an exact fit of `spec` to one column works on, at the first guess of its parameters:
@@ -78,9 +81,9 @@ pub fn exact_cells(spec: &Spec, grid: &TimeGrid, values: &[f64]) -> Result<Optio
     Ok(Some(cells).filter(|cells| *cells <= MOST_LEARNING))
 }
 
-/// Whether quadratic potentials are exact: Gaussian noise of a linear drift, seen with plain errors.
+/// Whether quadratic potentials are exact: Gaussian noise of one size and a linear drift, seen with plain errors.
 fn is_brownian(model: &crate::StateSpace, grid: &TimeGrid) -> Result<bool> {
-    let plain = model.dimensions[0].errors.is_plain();
+    let plain = model.dimensions[0].errors.is_plain() && model.dimensions[0].size.is_none();
     Ok(plain && model.drift.is_affine() && model.dimensions[0].noise.nodes(grid.step(0))?.len() == 1)
 }
 
@@ -98,17 +101,25 @@ fn fit_one(spec: &Spec, (grid, values): (&TimeGrid, &[f64]), options: &FitOption
     if cells > MOST_LEARNING {
         return Ok(Err(Some(format!("that would need {cells} cells"))));
     }
-    let learned = match parameters.iter().all(|p| p.fixed) {
-        true => given(model, parameters),
-        false => match learn_exact(&model, &parameters, (grid, values), options.learn.iterations) {
-            Ok(learned) => learned,
-            Err(error) => return Ok(Err(Some(error.to_string()))),
-        },
+    let most = options.learn.iterations;
+    let learned = match (spec.learns_brownian(0), parameters.iter().all(|p| p.fixed)) {
+        (true, _) => learn_beside(spec, (grid, values), options.priors, most).map(|(found, bare)| (found, Some(bare))),
+        (false, true) => Ok((given(model, parameters), None)),
+        (false, false) => learn_exact(&model, &parameters, (grid, values), most).map(|found| (found, None)),
     };
-    solve(learned, (grid, values), options, seed)
+    let (learned, without) = match learned {
+        Ok(found) => found,
+        Err(error) => return Ok(Err(Some(error.to_string()))),
+    };
+    let solved = solve(learned, (grid, values), options, seed)?;
+    Ok(solved.map(|mut solved| {
+        let with = solved.judgement.evidence.log_evidence;
+        solved.brownian.extend(without.map(|without| (spec.brownian_name(0), BrownianEvidence { with, without })));
+        solved
+    }))
 }
 
-fn given(model: crate::StateSpace, parameters: Vec<Parameter>) -> ExactLearned {
+pub(super) fn given(model: crate::StateSpace, parameters: Vec<Parameter>) -> ExactLearned {
     let unknown = vec![f64::NAN; parameters.len()];
     ExactLearned {
         model,
@@ -153,7 +164,7 @@ fn solve(
     let judgement = Judgement { paths, summary, evidence, notes: Vec::new() };
     let found = as_found(learned, why);
     let wrong = if solved.run.wrong.is_empty() { Vec::new() } else { vec![solved.run.wrong] };
-    Ok(Ok(Solved { found, judgement, marginals: Some(vec![marginals]), wrong }))
+    Ok(Ok(Solved { found, judgement, marginals: Some(vec![marginals]), wrong, brownian: Vec::new() }))
 }
 
 /// The marginals of the grid, with the probabilities of jumps from paths. Where a moment or a quantile is not finite, or lies

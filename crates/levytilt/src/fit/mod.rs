@@ -1,6 +1,7 @@
 //! Fit a model to a series in one call: guess, learn, and judge the result with fresh random numbers.
 
 mod any_noise;
+mod brownian;
 mod draws;
 mod exact_fit;
 mod fill_value;
@@ -8,6 +9,7 @@ mod find;
 mod find_network;
 mod finder;
 mod guess;
+mod guess_size;
 mod judge;
 mod kind;
 mod panel;
@@ -17,6 +19,7 @@ mod warnings;
 
 pub use crate::series::Scales;
 pub use any_noise::{AnyNoise, Candidate, Rating, fit_any_noise, fit_any_noise_by, rival_families};
+pub use brownian::BrownianEvidence;
 pub use exact_fit::{exact_cells, parameter_posterior};
 pub use finder::PotentialFinder;
 pub use kind::PosteriorKind;
@@ -125,6 +128,8 @@ pub struct Fit {
     /// Per dimension and time up to the last observation: probability that the value observed there is wrong
     /// ([`crate::ErrorLaw::wrong`]), NaN where there is none. Empty if errors are Gaussian.
     pub wrong: Vec<Vec<f64>>,
+    /// Per diffusion that was learned: its name, and the log evidence with and without.
+    pub brownian: Vec<(String, BrownianEvidence)>,
     /// Per dimension: its jumps in order of time.
     pub jumps: Vec<Vec<Jump>>,
     /// Messages from the future that the paths follow; empty if the parameters were learned
@@ -208,7 +213,9 @@ fn fit_by(
         // Skewed noise is learned on the exact evidence only.
         Method::Grid if spec.noise.is_skewed() => exact_fit::fit_exact(spec, (grid, columns), options, fresh)?,
         Method::Auto => exact_fit::fit_exact(spec, (grid, columns), options, fresh)?,
-        Method::Grid if !spec.has_plain_errors() => exact_fit::fit_exact(spec, (grid, columns), options, fresh)?,
+        Method::Grid if !spec.has_plain_errors() || spec.learn_brownian || spec.size.is_some() => {
+            exact_fit::fit_exact(spec, (grid, columns), options, fresh)?
+        }
         _ => Err(None),
     };
     let solved = match exact {
@@ -217,17 +224,22 @@ fn fit_by(
             return Err(only_exact(spec.noise.name, &why_not.unwrap_or_default()));
         }
         Err(why_not) if !spec.has_plain_errors() => return Err(needs_grid(spec, options.learn.method, why_not)),
+        Err(why_not) if spec.size.is_some() => return Err(size_needs_grid(options.learn.method, why_not)),
+        Err(why_not) if (0..spec.dim()).any(|i| spec.learns_brownian(i)) => {
+            return Err(brownian::needs_grid(options.learn.method, why_not));
+        }
         Err(why_not) => {
             by_paths(spec, (grid, columns), options, (&learn, finder), [fresh, particles])?.instead_of_exact(why_not)
         }
     };
-    let Solved { found, judgement, marginals: known, wrong } = solved;
+    let Solved { found, judgement, marginals: known, wrong, brownian } = solved;
     let Found { model, estimates, covariance, shift, choices, potentials, iterations, mut noted, network } = found;
     let Judgement { paths, summary, evidence, notes } = judgement;
     if spec.errors == ErrorKind::Gaussian {
         let name = |i: usize| spec.names.get(i).filter(|_| spec.dim() > 1).map(String::as_str);
         noted.extend(columns.iter().enumerate().filter_map(|(i, column)| fill_value::warning(name(i), column)));
     }
+    noted.extend(brownian.iter().filter_map(|(name, evidence)| evidence.warning(name)));
     let new = notes.into_iter().filter(|note| !noted.contains(note)).collect::<Vec<_>>();
     noted.extend(new);
     check_finite(&summary, &evidence, &estimates)?;
@@ -273,6 +285,7 @@ fn fit_by(
         network,
         marginals,
         wrong,
+        brownian,
         jumps,
         potentials,
         paths,
@@ -288,6 +301,8 @@ struct Solved {
     marginals: Option<Vec<Vec<Marginal>>>,
     /// Probabilities that values are wrong, as in [`Fit`].
     wrong: Vec<Vec<f64>>,
+    /// As in [`Fit`].
+    brownian: Vec<(String, BrownianEvidence)>,
 }
 
 impl Solved {
@@ -315,6 +330,17 @@ fn needs_grid(spec: &Spec, method: Method, why_not: Option<String>) -> Error {
     Error::Numerical { what: "fit", why: format!("{errors} observation errors need the exact posterior, and {why}") }
 }
 
+/// The error for noise whose size depends on the state where there is no exact posterior.
+fn size_needs_grid(method: Method, why_not: Option<String>) -> Error {
+    let what = "noise whose size depends on the state";
+    match why_not {
+        Some(why) => Error::Numerical { what: "fit", why: format!("{what} needs the exact posterior: {why}") },
+        None => {
+            Error::Shape { what, got: format!("method {method}"), expected: "the exact posterior: method auto".into() }
+        }
+    }
+}
+
 /// Parameters learned with sampled paths, and fresh paths that judge them.
 fn by_paths(
     spec: &Spec,
@@ -331,7 +357,7 @@ fn by_paths(
     let judgement = judge(&chain, &mut found.choices, &found.potentials, options, seeds);
     let judgement = chain.unless_failed(judgement)?;
     drop(chain);
-    Ok(Solved { found, judgement, marginals: None, wrong: Vec::new() })
+    Ok(Solved { found, judgement, marginals: None, wrong: Vec::new(), brownian: Vec::new() })
 }
 
 /// One column per dimension, each with something to explain.

@@ -5,7 +5,7 @@ use crate::model::{OBSERVATION_STD, X0, X0_STD};
 use crate::noise::{BROWNIAN, Family, Noise, PlusBrownian};
 use crate::parameter::{ParameterEntry, Prior, Transform};
 use crate::registry::{self, OTHERS, Part};
-use crate::{Dimension, Error, ErrorKind, Errors, Result, Start, StateSpace};
+use crate::{Dimension, Error, ErrorKind, Errors, Result, Size, Start, StateSpace};
 use std::sync::Arc;
 
 /// A kind of model. Parameters given a value are held fixed; the others are learned.
@@ -31,6 +31,10 @@ pub struct Spec {
     /// Brownian motion to the noise unless it is nought or left out; and `x0[NVDA]` and `x0_std[NVDA]` for the start of
     /// one dimension.
     pub given: Vec<(String, f64)>,
+    /// Whether `brownian` is learned where it is not given: a diffusion beside the jumps.
+    pub learn_brownian: bool,
+    /// What increments are multiplied by, as a formula of the state `x`, for one dimension; 1 if left out.
+    pub size: Option<Formula>,
     /// Priors of parameters that are learned, by name, in place of the usual ones.
     pub priors: Vec<(String, Prior)>,
     /// Law of the observation errors, the same for all dimensions.
@@ -71,6 +75,8 @@ impl Spec {
             noise,
             names: Vec::new(),
             given: Vec::new(),
+            learn_brownian: false,
+            size: None,
             priors: Vec::new(),
             errors: ErrorKind::Gaussian,
             known_errors: Vec::new(),
@@ -87,6 +93,16 @@ impl Spec {
     /// The same with this law of the observation errors.
     pub fn with_errors(self, errors: ErrorKind) -> Self {
         Self { errors, ..self }
+    }
+
+    /// The same with noise of this size.
+    pub fn with_size(self, size: Formula) -> Self {
+        Self { size: Some(size), ..self }
+    }
+
+    /// The same with a diffusion beside the jumps that is learned where it is not given.
+    pub fn with_learned_brownian(self) -> Self {
+        Self { learn_brownian: true, ..self }
     }
 
     /// A model of one dimension whose drift is a formula, with nothing given.
@@ -155,10 +171,11 @@ impl Spec {
     pub(super) fn places(&self) -> Vec<Place> {
         let mut places = self.drift_places();
         for dimension in 0..self.dim() {
-            let brownian = self.brownian(dimension).map(|_| const { &BROWNIAN });
-            let entries = self.noise.parameters.iter().chain(brownian).chain([const { &OBSERVATION_STD }]);
-            let entries = entries.chain(self.errors.parameters());
-            let own = entries.map(|entry| Place::new(entry, dimension));
+            let brownian = self.has_brownian(dimension).then_some(const { &BROWNIAN });
+            let noise = self.noise.parameters.iter().chain(brownian).map(|entry| Place::new(entry, dimension));
+            let size = self.size.iter().flat_map(Formula::places).map(|place| Place { dimension, ..place });
+            let errors = [const { &OBSERVATION_STD }].into_iter().chain(self.errors.parameters());
+            let own = noise.chain(size).chain(errors.map(|entry| Place::new(entry, dimension)));
             places.extend(own.filter(|place| !self.is_at_end(place)));
         }
         places
@@ -205,7 +222,7 @@ impl Spec {
             let name = entry.name().to_string();
             Some((name, self.held(&Place { entry, dimension: i, by: Some(i) })?))
         };
-        let named = self.formula.iter().flat_map(Formula::places).map(|place| place.entry);
+        let named = self.formula.iter().chain(&self.size).flat_map(Formula::places).map(|place| place.entry);
         let entries = self.drift.parameters.iter().chain(self.noise.parameters).chain(self.errors.parameters());
         Self {
             names: self.names.get(i).cloned().into_iter().collect(),
@@ -224,12 +241,19 @@ impl Spec {
     pub(super) fn assemble(&self, value: impl Fn(&Place) -> f64, starts: Vec<Start>) -> Result<StateSpace> {
         let drift = self.build_drift(&self.drift_places().iter().map(&value).collect::<Vec<_>>())?;
         let dimension = |(i, start): (usize, Start)| {
+            let named = |place: Place| value(&Place { dimension: i, ..place });
+            let of = |size: &Formula| Size::new(size, &size.places().into_iter().map(named).collect::<Vec<_>>());
+            let size = self.size.as_ref().map(of).transpose()?;
             let value = |entry: &'static ParameterEntry| value(&Place::new(entry, i));
             let noise = self.noise.build(&self.noise.parameters.iter().map(value).collect::<Vec<_>>())?;
             let observation_std = value(const { &OBSERVATION_STD });
             let law = self.errors.build(&self.errors.parameters().iter().map(value).collect::<Vec<_>>())?;
             let errors = Errors { law, known: self.known_errors.get(i).cloned() };
-            Ok(Dimension { noise: self.with_brownian(noise, i)?, observation_std, errors, start })
+            let noise: Box<dyn Noise> = match self.has_brownian(i) {
+                true => Box::new(PlusBrownian::new(noise, value(const { &BROWNIAN }))?),
+                false => noise,
+            };
+            Ok(Dimension { noise, size, observation_std, errors, start })
         };
         let dimensions = starts.into_iter().enumerate().map(dimension).collect::<Result<Vec<_>>>()?;
         StateSpace::multivariate(drift, dimensions)
@@ -276,9 +300,36 @@ impl Spec {
         formula.parameters().iter().try_for_each(|parameter| check_free(&parameter.name))
     }
 
+    /// A size is for one dimension, and its names are its own.
+    fn check_size(&self) -> Result<()> {
+        let Some(size) = &self.size else { return Ok(()) };
+        if self.dim() != 1 || size.states().len() != 1 || self.network.is_some() {
+            let got = format!(
+                "{} dimensions{}",
+                self.dim(),
+                if self.network.is_some() { " and a drift network" } else { "" }
+            );
+            let expected = "one dimension and another drift; choose one column".into();
+            return Err(Error::Shape { what: "size of the noise", got, expected });
+        }
+        let of_drift: Vec<String> = self.drift_places().iter().map(|place| place.entry.name().to_string()).collect();
+        for parameter in size.parameters() {
+            check_free(&parameter.name)?;
+            if of_drift.contains(&parameter.name) {
+                return Err(Error::Series {
+                    place: format!("size parameter {}", parameter.name),
+                    problem: "the drift has a parameter of this name; choose another one in the size".into(),
+                });
+            }
+        }
+        Ok(())
+    }
+
     /// Every name given must be one of this kind of model, and the dimensions' own names distinct.
     pub(super) fn check_names(&self) -> Result<()> {
         self.check_formula()?;
+        self.check_brownian()?;
+        self.check_size()?;
         if self.network.is_some() && self.drift.name != DriftFamily::none().name {
             let got = format!("a network and drift {}", self.drift.name);
             return Err(Error::Shape {
@@ -308,16 +359,31 @@ impl Spec {
         }
     }
 
-    /// The size of the Brownian motion in dimension `i`, if there is any.
-    fn brownian(&self, i: usize) -> Option<f64> {
-        self.of(BROWNIAN.name, i).filter(|sigma| *sigma != 0.0)
+    /// Whether dimension `i` has a Brownian motion beside its noise: one that is given and not 0, or learned.
+    fn has_brownian(&self, i: usize) -> bool {
+        self.of(BROWNIAN.name, i).map_or(self.learn_brownian, |sigma| sigma != 0.0)
     }
 
-    fn with_brownian(&self, noise: Box<dyn Noise>, i: usize) -> Result<Box<dyn Noise>> {
-        match self.brownian(i) {
-            None => Ok(noise),
-            Some(sigma) => Ok(Box::new(PlusBrownian::new(noise, sigma)?)),
+    /// Whether that of dimension `i` is learned.
+    pub fn learns_brownian(&self, i: usize) -> bool {
+        self.learn_brownian && self.of(BROWNIAN.name, i).is_none()
+    }
+
+    /// The name of the Brownian motion of dimension `i` as users write it.
+    pub(super) fn brownian_name(&self, i: usize) -> String {
+        self.label(&Place::new(const { &BROWNIAN }, i))
+    }
+
+    /// A Brownian motion beside Brownian noise cannot be told from it.
+    fn check_brownian(&self) -> Result<()> {
+        if self.noise.name != "gaussian" || !(0..self.dim()).any(|i| self.learns_brownian(i)) {
+            return Ok(());
         }
+        Err(Error::Shape {
+            what: "learned brownian",
+            got: "gaussian noise, which is Brownian motion itself".into(),
+            expected: "a noise with jumps, such as stable; or leave brownian out".into(),
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Spec;
 use super::guess::{Guessed, guess_formula};
+use super::guess_size::guess_size;
 use crate::drift::Known;
 use crate::drift::Place;
 use crate::model::OBSERVATION_STD;
@@ -43,6 +44,10 @@ pub(super) fn begin(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], priors: bo
         }
         _ => Vec::new(),
     };
+    let mut guessed = guessed;
+    if let (Some(size), [Some(scales)]) = (&spec.size, &scales[..]) {
+        guessed.extend(guess_size(size, &|name| spec.given(name), (&rows, columns[0]), scales)?);
+    }
     let guess = |place: &Place, scales: &Scales| match &place.entry {
         Known::Listed(entry) => entry.guess(scales, &|name| alone[place.dimension].given(name)),
         Known::Named(named) => find_guess(&guessed, &named.name).map_or(f64::NAN, |guessed| guessed.value),

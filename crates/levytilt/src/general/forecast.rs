@@ -45,11 +45,12 @@ fn one_path(
     let (mut z, mut moved, mut t) = (start.to_vec(), start.to_vec(), options.from);
     let mut path = Vec::with_capacity(times.len() * model.rows.len());
     for &time in times {
-        advance(model.drift.as_ref(), (t, time), options.longest_step, (&mut z, &mut moved), |dt, moved| {
+        advance(model.drift.as_ref(), (t, time), options.longest_step, (&mut z, &mut moved), |(_, dt), _, moved| {
             for source in &model.sources {
                 let jump = source.noise.sample(dt, rng);
                 moved.iter_mut().zip(&source.direction).for_each(|(z, b)| *z += b * jump);
             }
+            Ok(())
         })?;
         t = time;
         for row in &model.rows {

@@ -121,6 +121,24 @@ impl Nodes {
         Self { variances, weights, log_weights, derivatives, means }
     }
 
+    /// The nodes of the increment multiplied by `factor` > 0.
+    pub(crate) fn scaled(&self, factor: f64) -> Self {
+        let times = |by: f64| move |values: &Vec<f64>| values.iter().map(|value| by * value).collect::<Vec<f64>>();
+        let (once, twice) = (times(factor), times(factor * factor));
+        let derivative = |d: &NodeDerivative| NodeDerivative { variances: twice(&d.variances), ..d.clone() };
+        let means = |means: &Means| Means {
+            values: once(&means.values),
+            derivatives: means.derivatives.iter().map(&once).collect(),
+        };
+        Self {
+            variances: twice(&self.variances),
+            weights: self.weights.clone(),
+            log_weights: self.log_weights.clone(),
+            derivatives: self.derivatives.iter().map(derivative).collect(),
+            means: self.means.as_ref().map(means),
+        }
+    }
+
     /// Means m_k; none for symmetric noise.
     pub fn means(&self) -> Option<&[f64]> {
         self.means.as_ref().map(|means| means.values.as_slice())

@@ -14,16 +14,15 @@ pub struct PlusBrownian {
     sigma: f64,
 }
 
-/// The diffusion beside the jumps. Left out there is none, so it is not learned.
+/// The diffusion beside the jumps. Left out there is none; it is learned where that is asked for.
 pub(crate) const BROWNIAN: ParameterEntry = ParameterEntry::new(
     "brownian",
     "additional Brownian motion, standard deviation per square root of time",
     "value/√time",
     Domain::NON_NEGATIVE,
     0.0,
-    |_, _| 0.0,
-)
-.held();
+    |scales, _| 0.3 * scales.motion / scales.lag.sqrt(),
+);
 
 impl PlusBrownian {
     /// `inner` plus Brownian motion; an error names a `brownian` that is not a positive number (for none at all, use

@@ -160,7 +160,7 @@ impl Check {
             ),
             Aspect::Level => (
                 "one-step residuals depend on the level of the state".into(),
-                "the drift is missing or has the wrong shape. Try --drift ou, --drift double-well or another formula",
+                "the drift is missing or has the wrong shape. Compare others: levytilt compare DATA --drift ou,double-well",
             ),
             Aspect::Season => (
                 format!("one-step residuals have an autocorrelation of {:.2} after a {period}", self.statistic),

@@ -19,8 +19,8 @@ pub struct Parameter {
     pub prior: Option<Prior>,
 }
 
-/// All parameters of a model: those of the drift, then per dimension those of the noise, the observation standard deviation
-/// and the other parameters of the observation errors.
+/// All parameters of a model: those of the drift, then per dimension those of the noise and of its size, the observation
+/// standard deviation and the other parameters of the observation errors.
 ///
 /// With several dimensions the names of noise and observation parameters carry `[i]`. All are free and without prior.
 pub fn parameters(model: &StateSpace) -> Vec<Parameter> {
@@ -31,6 +31,10 @@ pub fn parameters(model: &StateSpace) -> Vec<Parameter> {
         let label = |name: &str| if model.dim() == 1 { name.to_string() } else { format!("{name}[{i}]") };
         let noise = dimension.noise.parameters().into_iter().zip(dimension.noise.domains());
         all.extend(noise.map(|((name, value), domain)| new(label(name), value, domain.transform())));
+        if let Some(size) = &dimension.size {
+            let own = size.parameters().into_iter().zip(size.domains());
+            all.extend(own.map(|((name, value), domain)| new(label(&name), value, domain.transform())));
+        }
         let entry = OBSERVATION_STD;
         all.push(new(label(entry.name), dimension.observation_std, entry.transform()));
         let law = dimension.errors.law;
@@ -46,10 +50,12 @@ pub fn rebuild(model: &StateSpace, values: &[f64]) -> Result<StateSpace> {
     let mut dimensions = Vec::with_capacity(model.dim());
     for dimension in &model.dimensions {
         let (noise, after) = rest.split_at(dimension.noise.parameters().len());
+        let (size, after) = after.split_at(dimension.size.as_ref().map_or(0, |size| size.parameters().len()));
         let kind = dimension.errors.law.kind();
         let (errors, later) = after[1..].split_at(kind.parameters().len());
         dimensions.push(Dimension {
             noise: dimension.noise.with_parameters(noise)?,
+            size: dimension.size.as_ref().map(|own| own.with_parameters(size)).transpose()?,
             observation_std: after[0],
             errors: Errors { law: kind.build(errors)?, known: dimension.errors.known.clone() },
             start: dimension.start,

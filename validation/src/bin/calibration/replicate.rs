@@ -62,7 +62,7 @@ impl Setting {
         let (first, second) = self.middle.split_at(drift.parameters.len());
         let start = Start::Fixed(0.0);
         let (noise, errors) = (noise.build(second)?, levytilt::Errors::default());
-        let dimension = Dimension { noise, observation_std: OBSERVATION_STD, errors, start };
+        let dimension = Dimension { noise, size: None, observation_std: OBSERVATION_STD, errors, start };
         StateSpace::multivariate(drift.build(first)?, vec![dimension])
     }
 

@@ -276,3 +276,23 @@ fn warnings(models: &[Row]) -> Vec<String> {
     }
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::input::from_numbers;
+    use std::ops::ControlFlow;
+
+    #[test]
+    fn identity_what_was_not_begun_is_listed_and_not_ranked() {
+        let times: Vec<f64> = (0..40).map(f64::from).collect();
+        let values: Vec<f64> = times.iter().map(|t| (1.3 * t).sin()).collect();
+        let table = from_numbers("waves", vec!["v".into()], &times, &[values]).unwrap();
+        let entrants = ["a", "b"].map(|name| Entrant::plain(name.into(), Settings::default())).to_vec();
+        let found = compare(entrants, &table, 0.2, Box::new(|_| ControlFlow::Break(())), &|| true).unwrap();
+        assert_eq!((found.best.as_deref(), found.models.len()), (None, 2));
+        assert!(found.models.iter().all(|row| row.rated.unfinished && row.rated.behind.is_none()));
+        assert!(found.warnings.iter().any(|warning| warning.contains("2 of 2 models were not finished")));
+        assert!(found.to_text().contains("unfinished: not begun"), "{}", found.to_text());
+    }
+}

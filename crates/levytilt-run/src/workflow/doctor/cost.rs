@@ -13,9 +13,9 @@ const PATHS: f64 = 500.0;
 /// Bytes per cell of the exact posterior: its messages, densities and the slopes of learning.
 const BYTES_PER_CELL: f64 = 24.0;
 /// Bytes per path, time and dimension: states, marks and weights, and copies of them for marginals, files and the page.
-const BYTES_PER_STATE: f64 = 40.0;
+const BYTES_PER_STATE: f64 = 33.0;
 /// Megabytes of the program itself, with its tables of stable laws.
-const PROGRAM: f64 = 30.0;
+const PROGRAM: f64 = 28.0;
 /// Seconds per cell of a slope, and slopes of a fit.
 const SECONDS_PER_CELL: f64 = 1e-7;
 const SLOPES: f64 = 20.0;

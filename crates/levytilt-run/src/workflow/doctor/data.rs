@@ -177,7 +177,7 @@ fn judge(report: &mut ColumnReport) {
         None => report.remarks.push("too few values for quick fits: the drift is a guess".into()),
         Some(advice) => {
             if advice.lead.is_some_and(|lead| lead < 3.0) {
-                report.remarks.push(format!("drifts are not told apart clearly: {}", advice.ranking()));
+                report.remarks.push("drifts are not told apart clearly: less than 3 nats between the first two".into());
             }
             if let Some(middle) = advice.middle {
                 report.remarks.push(format!(
@@ -323,8 +323,9 @@ impl DataReport {
             lines.extend(column.remarks.iter().map(|remark| format!("  note        {remark}")));
         }
         if self.sessions {
-            lines
-                .push("note          the market closes at times: a clock of trading time fits such gaps better".into());
+            lines.push(
+                "note          the market closes at times: --clock business learns how long such gaps count".into(),
+            );
         }
         lines.push(format!("try           {}", self.suggestion));
         lines.join("\n")

@@ -209,7 +209,9 @@ mod tests {
         assert_eq!(walk.drift, "--drift none", "{:?}", walk.tried);
         let pulled = advise(&times, &follow(0.3), false, 1).unwrap();
         assert_eq!(pulled.drift, "--drift ou", "{:?}", pulled.tried);
-        assert!(pulled.lead.unwrap() > 5.0);
+        let none =
+            pulled.tried.iter().find(|tried| tried.drift == "--drift none").and_then(|tried| tried.score).unwrap();
+        assert!(pulled.tried[0].score.unwrap() - none > 5.0, "{:?}", pulled.tried);
         let grown: Vec<f64> = follow(0.0).iter().map(|x| (0.1 * x).exp()).collect();
         let grown = advise(&times, &grown, false, 1).unwrap();
         assert!(grown.wants_logarithms(), "{:?}", grown.log_gain);

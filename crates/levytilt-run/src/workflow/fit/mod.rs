@@ -15,6 +15,7 @@ use levytilt_paper::potential::{FrameKind, NeuralPotentialSpec};
 use levytilt_paper::published::{PaperOptions, fit_paper_grid};
 use levytilt_paper::training::{TrainOptions, Trained};
 use levytilt_paper::{NeuralFit, NeuralOptions, fit_neural};
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use crate::directory::networks;
@@ -23,14 +24,14 @@ use crate::directory::tensors::Tensors;
 use crate::failure::bad;
 use crate::one_or_many::OneOrMany;
 use crate::settings::build_model::{latent_times, open_model};
-use crate::settings::season;
 use crate::settings::{DriftName, Init, Method, NoiseName, PaperSettings, Settings, SolveSettings, kept};
+use crate::settings::{inputs, season};
 use crate::table::Table;
 use crate::table::time::Calendar;
 use crate::workflow::exact::locate;
 use crate::workflow::filtering::{Filtered, filter_at};
 use crate::workflow::fit::bayes::{PosteriorSummary, draw, refuse_early};
-use crate::workflow::fit::summary::{NetworkRow, Summary, parameters, rows};
+use crate::workflow::fit::summary::{NetworkRow, Summary, brownian_rows, parameters, rows};
 use crate::workflow::trading::Trading;
 use crate::workflow::watch::{Segment, noted};
 
@@ -67,6 +68,7 @@ impl Outcome {
 
 /// Fit the columns of `table`; `heed` sees how it goes, and may ask for an end.
 pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<Outcome> {
+    refuse_panel(&settings)?;
     settle(&mut settings)?;
     season::settle(&mut settings.drift, &table.calendar)?;
     refuse_early(&settings, &table.names)?;
@@ -90,6 +92,9 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
     };
     let started = Instant::now();
     let mut trading = Trading::of(&settings, table)?;
+    if trading.is_some() {
+        inputs::refuse(&settings.inputs, "trading time", "leave --clock and --volatility out, or --inputs")?;
+    }
     let times = trading.as_ref().map_or(&table.times, |trading| &trading.times);
     let compute = || {
         let series = Observations::new(times.clone(), table.columns.clone(), table.names.clone())?;
@@ -138,12 +143,14 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         dimension: OneOrMany::new(table.names.clone()),
         drift: settings.drift(),
         noise: family.name,
+        size: settings.model.size.as_ref().map(|size| size.as_str().to_string()),
         noise_candidates: rows(&candidates),
         method: OneOrMany::new(fit.choices.iter().map(|choice| choice.method.name()).collect()),
         method_reason: OneOrMany::new(fit.choices.iter().map(|choice| choice.why.clone()).collect()),
         posterior: fit.posterior.name(),
         network: fit.network.as_ref().map(NetworkRow::new),
         parameters: parameters(&fit.parameters),
+        brownian_evidence: brownian_rows(&fit),
         parameter_posterior: drawn.as_ref().map(PosteriorSummary::new),
         x0_mean: OneOrMany::new(x0_mean),
         x0_std: OneOrMany::new(x0_std),
@@ -163,10 +170,12 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
     };
     let model = filled(&summary, &fit, &settings)?;
     let filtered = filtered(&model, &fit, (table, trading.as_ref()), &mut summary);
+    let known = settings.known_inputs.iter();
     let state = State {
         // A filter goes on by the calendar.
         filter: filtered.as_ref().filter(|_| trading.is_none()).map(|found| found.record.clone()),
         trading: trading.as_ref().map(|trading| trading.record.clone()),
+        inputs: known.flat_map(|known| known.last()).map(|(name, value)| (name.to_string(), value)).collect(),
         ..state((&fit, drawn.as_ref()), table, options.seed)
     };
     Ok(Outcome { summary, fit, drawn, trained, settings, model, state, filtered, trace, trading })
@@ -254,8 +263,19 @@ fn networks_of(solve: &SolveSettings) -> Result<Option<Trained>> {
     }
 }
 
+/// A long table has a command path of its own.
+fn refuse_panel(settings: &Settings) -> Result<()> {
+    match (&settings.data.panel, &settings.data.share) {
+        (None, None) => Ok(()),
+        (None, Some(_)) => Err(bad("--share is for --panel COLUMN; give that too, or leave --share out")),
+        (Some(column), _) => {
+            Err(bad(format!("--panel {column} is for `levytilt fit` with --out DIR; in Python use fit_panel")))
+        }
+    }
+}
+
 /// Write defaults into the settings, so that what is saved is what was computed, and refuse what cannot be done.
-fn settle(settings: &mut Settings) -> Result<()> {
+pub(crate) fn settle(settings: &mut Settings) -> Result<()> {
     settings.model.drift.get_or_insert(DriftName::OU);
     let method = *settings.solve.method.get_or_insert(Method::Auto);
     if method == Method::Paper {
@@ -367,6 +387,7 @@ fn filled(summary: &Summary, fit: &Fit, settings: &Settings) -> Result<Settings>
             settings.parameters.insert(format!("{X0}[{name}]"), mean.into());
             std.and_then(|std| settings.parameters.insert(format!("{X0_STD}[{name}]"), std.into()));
         }
+        settings.model.learn_brownian = false;
         settings.parameters.extend(fit.parameters.iter().map(|p| (p.name.clone(), p.value.into())));
         return Ok(settings);
     }
@@ -400,5 +421,6 @@ fn state((fit, drawn): (&Fit, Option<&ParameterPosterior>), table: &Table, seed:
         filter: None,
         trading: None,
         history: Some(History::new(table)),
+        inputs: BTreeMap::new(),
     }
 }

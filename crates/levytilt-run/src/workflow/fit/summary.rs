@@ -1,7 +1,7 @@
 //! Say what a fit found: summary.json, posterior.csv, jumps.csv, paths.npz and the lines a person reads.
 
 use anyhow::Result;
-use levytilt::fit::{Candidate, Estimate, Fit, FittedNetwork};
+use levytilt::fit::{BrownianEvidence, Candidate, Estimate, Fit, FittedNetwork};
 use levytilt::residuals::Residuals;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -47,6 +47,9 @@ pub struct Summary {
     pub drift: DriftName,
     /// Noise by name; the one chosen if it was open.
     pub noise: &'static str,
+    /// Size of the noise as a formula of the state; left out where it is 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<String>,
     /// The families that were compared, best first; left out if the noise was given.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub noise_candidates: Vec<CandidateRow>,
@@ -61,6 +64,9 @@ pub struct Summary {
     pub network: Option<NetworkRow>,
     /// Parameters of drift, noise and observation; those of a network are in a file of their own.
     pub parameters: BTreeMap<String, ParameterRow>,
+    /// Log evidence with and without a learned diffusion, by its name; left out if none was learned.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub brownian_evidence: BTreeMap<String, BrownianRow>,
     /// What weighted draws of the parameters show; left out if none were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parameter_posterior: Option<PosteriorSummary>,
@@ -100,6 +106,26 @@ pub struct ParameterRow {
     pub held_by_prior: bool,
     /// Standard error; null where there is none.
     pub std_error: Option<f64>,
+}
+
+/// What the evidence says of a learned diffusion.
+#[derive(Debug, Clone, Serialize)]
+pub struct BrownianRow {
+    /// Log evidence with it.
+    pub with: f64,
+    /// Log evidence of the model without it, at its own estimates.
+    pub without: f64,
+    /// Whether it is told from 0: a likelihood ratio test at the 5% level.
+    pub told_apart: bool,
+}
+
+/// The learned diffusions for summary.json.
+pub fn brownian_rows(fit: &Fit) -> BTreeMap<String, BrownianRow> {
+    let row = |(name, evidence): &(String, BrownianEvidence)| {
+        let BrownianEvidence { with, without } = *evidence;
+        (name.clone(), BrownianRow { with, without, told_apart: evidence.is_told_apart() })
+    };
+    fit.brownian.iter().map(row).collect()
 }
 
 /// A drift network in summary.json.
@@ -222,7 +248,12 @@ impl Summary {
                 self.steps,
                 self.time_unit
             ),
-            format!("model         drift {}, noise {}", name_of(&self.drift), self.noise),
+            format!(
+                "model         drift {}, noise {}{}",
+                name_of(&self.drift),
+                self.noise,
+                self.size.as_ref().map_or(String::new(), |size| format!(", size {size}"))
+            ),
         ];
         for (method, why) in self.method.iter().zip(self.method_reason.iter()) {
             lines.push(format!("solver        {method}: {why}"));
@@ -241,6 +272,10 @@ impl Summary {
             };
             let head = if i == 0 { "parameters" } else { "" };
             lines.push(format!("{head:<13} {:width$}  {} {error}", p.name, write(p.value)));
+        }
+        for (name, BrownianRow { with, without, told_apart }) in &self.brownian_evidence {
+            let verdict = if *told_apart { "told from 0" } else { "not distinguishable from 0" };
+            lines.push(format!("{name:<13} log evidence {with:.2} with it, {without:.2} without: {verdict}"));
         }
         lines.extend(self.parameter_posterior.iter().flat_map(PosteriorSummary::lines));
         lines.push(format!("time          {:.2} s, {} iterations, seed {}", self.seconds, self.iterations, self.seed));

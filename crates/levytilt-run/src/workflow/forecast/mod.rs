@@ -4,12 +4,13 @@ pub mod files;
 
 use anyhow::Result;
 use levytilt::StateSpace;
-use levytilt::drift::Neural;
+use levytilt::drift::{Between, Inputs, Neural};
 use levytilt::forecast::{Forecast, ForecastOptions, Target, forecast, forecast_drawn, forecast_resampled};
 use levytilt::posterior::Marginal;
 use serde::Serialize;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::directory::commit;
 use crate::directory::npz::{self, Array};
@@ -20,9 +21,11 @@ use crate::number::figure;
 use crate::one_or_many::OneOrMany;
 use crate::settings::Settings;
 use crate::settings::build_model::{closed_model, open_model};
+use crate::settings::inputs;
 use crate::table::bytes::{display_name, read_text};
 use crate::table::input::parse_times;
 use crate::table::time::{Calendar, Length, Moment, Written};
+use crate::table::{Table, read_columns};
 use crate::workflow::fit::Outcome;
 use crate::workflow::trading::{self, TradingRecord};
 
@@ -59,8 +62,12 @@ pub struct Summary {
 }
 
 /// Where a forecast starts: a fitted model and the states it ended with.
+#[derive(Debug)]
 pub struct Origin {
     state: State,
+    settings: Settings,
+    /// Whether inputs after the end are known, if the model has any.
+    driven: bool,
     model: StateSpace,
     /// Names of its parameters.
     parameters: Vec<String>,
@@ -107,10 +114,45 @@ impl Origin {
     }
 
     fn new(state: State, settings: &Settings, network: Option<Neural>) -> Result<Self> {
+        let mut settings = settings.clone();
+        let driven = settings.inputs.is_empty();
+        if !driven {
+            // The model is complete with any values; those ahead are in `driven_by`.
+            settings.known_inputs = Some(Arc::new(known_at(&state)?));
+        }
+        Self::with(state, settings, network, driven)
+    }
+
+    fn with(state: State, settings: Settings, network: Option<Neural>, driven: bool) -> Result<Self> {
         let names: Vec<String> = state.dimension.iter().cloned().collect();
-        let model = closed_model(settings, &names, network, "forecast")?;
-        let parameters = open_model(settings, &names, "forecast")?.parameter_names();
-        Ok(Self { calendar: state.calendar()?, model, parameters, names, state })
+        let model = closed_model(&settings, &names, network, "forecast")?;
+        let parameters = open_model(&settings, &names, "forecast")?.parameter_names();
+        Ok(Self { calendar: state.calendar()?, model, parameters, names, state, settings, driven })
+    }
+
+    /// Columns of the inputs, which a table of values ahead must have.
+    pub fn input_columns(&self) -> Vec<String> {
+        self.settings.input_columns()
+    }
+
+    /// The same origin, with inputs after its end as in the later rows of `table`, which must reach up to the last of `times`.
+    ///
+    /// # Errors
+    /// A model without inputs; a column that is not there, or has a missing value; rows that end too early.
+    pub fn driven_by(&self, table: &Table, times: &[f64]) -> Result<Self> {
+        if self.settings.inputs.is_empty() {
+            return Err(bad(format!("{}: the model has no inputs; leave --inputs-file out", table.source)));
+        }
+        let until = times.iter().copied().fold(self.state.time, f64::max);
+        let (from, last) = (self.state.time, &self.state.inputs);
+        let known = inputs::ahead(table, &self.settings.inputs, &self.calendar, (from, until), last)?;
+        let settings = Settings { known_inputs: Some(Arc::new(known)), ..self.settings.clone() };
+        Self::with(self.state.clone(), settings, None, true)
+    }
+
+    /// Read the file of inputs ahead.
+    pub fn read_inputs(&self, source: &str) -> Result<Table> {
+        read_columns(source, &self.input_columns(), &self.settings.data.format())
     }
 
     /// Names of the dimensions.
@@ -155,6 +197,13 @@ impl Origin {
 
     /// Simulate to `times`.
     pub fn look(&self, times: &[f64], look: Look) -> Result<View> {
+        if !self.driven {
+            let names = self.input_columns().join(", ");
+            return Err(bad(format!(
+                "the model has inputs, and a forecast needs their values ahead: give --inputs-file FILE (in Python inputs=), a \
+                 table of times and {names} from the end of the record on"
+            )));
+        }
         let state = &self.state;
         // In trading time the record ends at 0; what is told of the paths stays in the calendar.
         let (from, longest_step, calendar) = match &state.trading {
@@ -216,6 +265,15 @@ impl View {
     pub fn summary_json(&self) -> Result<String> {
         finite::json(&self.summary)
     }
+}
+
+/// The inputs of a run at its last time, as values that never change.
+fn known_at(state: &State) -> Result<Inputs> {
+    let mut known = Inputs::new(vec![state.time, state.time + state.step])?;
+    for (name, value) in &state.inputs {
+        known = known.with_column(name, vec![*value; 2], Between::Previous)?;
+    }
+    Ok(known)
 }
 
 /// Refuse work that would not end.

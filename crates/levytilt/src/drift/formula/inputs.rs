@@ -60,6 +60,20 @@ impl Inputs {
         self.columns.iter().map(|column| column.name.as_str())
     }
 
+    /// Names of the columns and their values at the last time.
+    pub fn last(&self) -> impl Iterator<Item = (&str, f64)> {
+        self.columns.iter().map(|column| (column.name.as_str(), column.values[column.values.len() - 1]))
+    }
+
+    /// Values of the columns at time `t`.
+    ///
+    /// # Errors
+    /// A time outside of those for which they are known.
+    pub fn at(&self, t: f64) -> Result<Vec<f64>> {
+        let segment = self.segments(t, 0.0)?.remove(0);
+        Ok((0..self.columns.len()).map(|k| segment.input(k, t)).collect())
+    }
+
     /// Only the columns of these names, in this order; an error names one that is not there.
     pub(super) fn select(&self, names: &[String]) -> Result<Arc<Self>> {
         let column = |name: &String| {

@@ -42,7 +42,7 @@ use token::Source;
 ///
 /// Formulas are made of numbers, names, `+ - * / ^`, parentheses and `sin cos tan exp log sqrt abs tanh min max step`
 /// (`step` is 0 below 0 and 1 from 0 on). `pi` is π and `t` is time; names of states and inputs are those given, and
-/// every other name is a parameter.
+/// every other name is a parameter. A name may have an index, as in `gain[wind]`.
 ///
 /// ```
 /// use levytilt::drift::{Drift, Formula};
@@ -193,6 +193,15 @@ impl Formula {
     pub fn with_inputs(mut self, inputs: &Inputs) -> Result<Self> {
         self.inputs = inputs.select(&self.program.names.inputs)?;
         Ok(self)
+    }
+
+    /// Names of the inputs that no formula uses.
+    pub fn unused_inputs(&self) -> Vec<&str> {
+        let named = |name: &str| {
+            let is = |e: &Expression| matches!(&e.form, parse::Form::Name(known) if known == name);
+            self.lists.iter().flatten().any(is)
+        };
+        self.program.names.inputs.iter().map(String::as_str).filter(|name| !named(name)).collect()
     }
 
     /// Names of the states.

@@ -83,10 +83,11 @@ const GREEK: [(&str, &str); 24] = [
     ("omega", "ω"), ("Gamma", "Γ"), ("Omega", "Ω"),
 ];
 
-/// The letter and the index of a name such as `theta1` or `k_slow`.
+/// The letter and the index of a name such as `theta1`, `k_slow` or `gain[wind]`.
 fn letter(name: &str) -> (String, String) {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    let (stem, index) = match name.split_once('_') {
+    let bracket = name.split_once('[').and_then(|(stem, index)| Some((stem, index.strip_suffix(']')?)));
+    let (stem, index) = match bracket.or_else(|| name.split_once('_')) {
         Some((stem, index)) if !stem.is_empty() && !index.is_empty() => (stem, index),
         _ if !stem.is_empty() => (stem, &name[stem.len()..]),
         _ => (name, ""),

@@ -69,6 +69,7 @@ impl<'a> Filter<'a> {
     pub fn new(model: &'a StateSpace, longest: f64) -> Result<Self> {
         let dimension = model.only_dimension()?;
         model.plain_errors("filter")?;
+        model.even_noise("filter")?;
         crate::error::positive("longest latent step", longest)?;
         let family = dimension.noise.family();
         if family.starts_with("skewed") {

@@ -6,7 +6,8 @@
 //! and b are of their bounds. So the law is exact wherever the cuts are, and the number of pieces grows with the logarithm
 //! of the number of cells at most.
 
-use super::increment::{Increment, Node};
+use super::increment::Node;
+use super::scaled::Scaled;
 use super::target::Target;
 use crate::StreamRng;
 use rand::RngExt;
@@ -59,7 +60,7 @@ impl Pieces {
     /// over, which draws from the same law.
     pub fn draw(
         &mut self,
-        (target, increment): (&Target, &Increment),
+        (target, increment): (&Target, Scaled),
         t: f64,
         z: f64,
         rng: &mut StreamRng,
@@ -91,22 +92,26 @@ impl Pieces {
                 Piece::Tail { side, distance, direction } => {
                     from_tail(target, increment, t, (side, distance, direction), rng)
                 }
-                Piece::Narrow { bound } => from_narrow(target, &increment.narrow, t, bound, rng),
+                Piece::Narrow { bound } => from_narrow(target, increment, t, bound, rng),
             }
         })
     }
 
     /// Cut the target around `t`.
-    fn cut(&mut self, target: &Target, increment: &Increment, t: f64, z: f64) {
+    fn cut(&mut self, target: &Target, increment: Scaled, t: f64, z: f64) {
         self.list.clear();
         self.total = 0.0;
-        if increment.narrow_weight > 0.0 {
+        if increment.narrow_weight() > 0.0 {
             let around = |here: f64| (-1..=1).map(|i| target.bound(here + f64::from(i))).fold(0.0, f64::max);
             let bound = match increment.is_skewed() {
-                true => increment.narrow.iter().map(|node| around((t + node.mean).floor())).fold(0.0, f64::max),
+                true => increment
+                    .narrow()
+                    .iter()
+                    .map(|node| around((t + increment.factor() * node.mean).floor()))
+                    .fold(0.0, f64::max),
                 false => around(t.floor()),
             };
-            self.push(increment.narrow_weight * bound, Piece::Narrow { bound });
+            self.push(increment.narrow_weight() * bound, Piece::Narrow { bound });
         }
         if target.open {
             let centre = t + increment.centre;
@@ -129,7 +134,7 @@ impl Pieces {
         self.cut_tree(target, increment, t + increment.centre, WASTE * z);
     }
 
-    fn cut_tree(&mut self, target: &Target, increment: &Increment, t: f64, allowed: f64) {
+    fn cut_tree(&mut self, target: &Target, increment: Scaled, t: f64, allowed: f64) {
         self.stack.clear();
         self.stack.push((1, 0.0, target.leaves as f64));
         while let Some((node, from, width)) = self.stack.pop() {
@@ -165,7 +170,7 @@ fn towards(direction: f64, size: f64) -> f64 {
 
 /// A bound of the density at distances from `low` to `high` from the centre.
 #[inline]
-fn near_ceiling(increment: &Increment, low: f64, high: f64) -> f64 {
+fn near_ceiling(increment: Scaled, low: f64, high: f64) -> f64 {
     match increment.is_skewed() {
         false => increment.ceiling(low.max(-high).max(0.0)),
         true if low >= 0.0 => increment.ceiling(low),
@@ -176,7 +181,7 @@ fn near_ceiling(increment: &Increment, low: f64, high: f64) -> f64 {
 
 /// That bound at the far end, the lower of the two.
 #[inline]
-fn far_ceiling(increment: &Increment, low: f64, high: f64) -> f64 {
+fn far_ceiling(increment: Scaled, low: f64, high: f64) -> f64 {
     match increment.is_skewed() {
         false => increment.ceiling(high.max(-low)),
         true if low >= 0.0 => increment.ceiling(high),
@@ -187,14 +192,7 @@ fn far_ceiling(increment: &Increment, low: f64, high: f64) -> f64 {
 
 /// Accept a move from `t` with density·b/bound.
 #[inline]
-fn accept(
-    target: &Target,
-    increment: &Increment,
-    t: f64,
-    move_by: f64,
-    bound: f64,
-    rng: &mut StreamRng,
-) -> Option<Drawn> {
+fn accept(target: &Target, increment: Scaled, t: f64, move_by: f64, bound: f64, rng: &mut StreamRng) -> Option<Drawn> {
     let position = t + move_by;
     let density = increment.density(move_by - increment.centre);
     let level = rng.random::<f64>() * bound;
@@ -208,7 +206,7 @@ fn accept(
 
 /// An increment, accepted with b/top.
 #[inline]
-fn from_increment(target: &Target, increment: &Increment, t: f64, rng: &mut StreamRng) -> Option<Drawn> {
+fn from_increment(target: &Target, increment: Scaled, t: f64, rng: &mut StreamRng) -> Option<Drawn> {
     let (move_by, jump) = increment.draw(rng);
     let (position, level) = (t + move_by, rng.random::<f64>() * target.top);
     let accepted = level < target.bound(position.floor()) && level < target.value(position);
@@ -218,7 +216,7 @@ fn from_increment(target: &Target, increment: &Increment, t: f64, rng: &mut Stre
 #[cold]
 fn from_tail(
     target: &Target,
-    increment: &Increment,
+    increment: Scaled,
     t: f64,
     (side, distance, direction): (f64, f64, f64),
     rng: &mut StreamRng,
@@ -241,10 +239,10 @@ fn from_tail(
 }
 
 /// A move by one of the narrow nodes, accepted with b/bound.
-fn from_narrow(target: &Target, nodes: &[Node], t: f64, bound: f64, rng: &mut StreamRng) -> Option<Drawn> {
-    let node = pick(nodes.iter(), rng);
+fn from_narrow(target: &Target, increment: Scaled, t: f64, bound: f64, rng: &mut StreamRng) -> Option<Drawn> {
+    let node = pick(increment.narrow().iter(), rng);
     let normal: f64 = StandardNormal.sample(rng);
-    let move_by = node.mean + node.variance.sqrt() * normal;
+    let move_by = increment.factor() * (node.mean + node.variance.sqrt() * normal);
     let accepted = rng.random::<f64>() * bound < target.value(t + move_by);
     accepted.then_some(Drawn { position: t + move_by, move_by, jump: node.jump })
 }

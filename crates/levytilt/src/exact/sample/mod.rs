@@ -16,11 +16,13 @@
 
 mod draw;
 mod increment;
+mod scaled;
 mod target;
 
 use super::backward::{Backward, Message};
 use super::convolve::Rounding;
 use super::layout::Layout;
+use super::levels::{Rung, stretches};
 use super::problem::Problem;
 use super::transition::{Ahead, Transition, touched};
 use crate::posterior::{BLOCK, Made, Paths, jump_threshold};
@@ -31,7 +33,8 @@ use draw::Pieces;
 use increment::Increment;
 use rand::RngExt;
 use rayon::prelude::*;
-use std::collections::HashMap;
+use scaled::Scaled;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use target::{Likelihood, Target};
 
@@ -65,8 +68,8 @@ pub(crate) fn sample(
         }
     }
     for j in j..chain.len() {
-        let increment = sampler.increment(j)?;
-        walkers.par_iter_mut().for_each(|walker| walker.predict(chain, j, &increment, layout.spacing));
+        let increments = sampler.increments(j, &walkers)?;
+        walkers.par_iter_mut().try_for_each(|walker| walker.predict(chain, j, &increments, layout.spacing))?;
     }
     Ok(Paths::from_blocks(1, chain.len(), walkers.into_iter().map(|walker| walker.made).collect()))
 }
@@ -75,7 +78,21 @@ pub(crate) fn sample(
 struct Sampler<'a> {
     chain: &'a Chain<'a>,
     transition: Transition<'a>,
-    increments: HashMap<u64, Arc<Increment>>,
+    increments: HashMap<(u64, i64), Arc<Increment>>,
+}
+
+/// Increments by the power of two that their size is nearest to.
+type BySize = BTreeMap<i64, Arc<Increment>>;
+
+/// The power of two that a size is nearest to.
+fn octave(size: f64) -> i64 {
+    size.log2().round() as i64
+}
+
+/// The increments of a size.
+fn of_size(increments: &BySize, size: f64) -> Scaled<'_> {
+    let octave = octave(size);
+    Scaled::new(&increments[&octave], size / (octave as f64).exp2())
 }
 
 /// The step of all paths to one time.
@@ -83,14 +100,18 @@ struct Step<'a> {
     chain: &'a Chain<'a>,
     j: usize,
     target: Target,
-    increment: &'a Increment,
-    ahead: Ahead,
-    /// Range of x̃, in cells of the grid, that `ahead` serves.
-    served: (f64, f64),
-    /// Z at the x̃ that are outside, by their bits.
-    outside: HashMap<u64, f64>,
+    increments: &'a BySize,
+    normalisers: Normalisers,
     /// Added to ln Z − ln β: what both lack of the likelihood's constant and scale.
     constant: f64,
+}
+
+/// Z at every x̃.
+enum Normalisers {
+    /// Of noise of one size: read from `ahead` between two positions of the grid, and by the bits of x̃ elsewhere.
+    Even { ahead: Ahead, served: (f64, f64), outside: HashMap<u64, f64> },
+    /// By the bits of x̃ and of the size.
+    Sized(HashMap<(u64, u64), f64>),
 }
 
 impl Sampler<'_> {
@@ -99,8 +120,7 @@ impl Sampler<'_> {
         let chain = self.chain;
         let (mean, std) = match chain.model().only_dimension()?.start {
             Start::Fixed(x0) => {
-                walkers.iter_mut().for_each(|walker| walker.know(chain, x0));
-                return Ok(());
+                return walkers.iter_mut().try_for_each(|walker| walker.know(chain, x0));
             }
             Start::Gaussian { mean, std } => (mean, std),
         };
@@ -120,12 +140,24 @@ impl Sampler<'_> {
 
     /// Take all paths to time `j`, of which the future says `message`.
     fn step(&mut self, j: usize, message: &Message, walkers: &mut [Walker]) -> Result<()> {
-        let increment = self.increment(j)?;
+        let increments = self.increments(j, walkers)?;
         let (problem, layout) = (self.transition.problem, self.transition.layout);
         let likelihood = Likelihood { start: None, observation: observation(problem, j) };
         // The likelihood without its constant is what `observe` leaves in the values.
         let constant = problem.observe(j, layout.points(j), &mut []);
         let target = Target::new(layout.points(j), message, likelihood, problem.open(j));
+        let constant = constant - target.log_factor;
+        let normalisers = match problem.dimension.size {
+            None => self.even_normalisers(j, &target, walkers)?,
+            Some(_) => self.sized_normalisers(j, &target, walkers)?,
+        };
+        let step = Step { chain: self.chain, j, target, increments: &increments, normalisers, constant };
+        walkers.par_iter_mut().try_for_each(|walker| walker.step(&step, (layout, problem)))
+    }
+
+    /// Z of all paths, whose noise has one size.
+    fn even_normalisers(&mut self, j: usize, target: &Target, walkers: &[Walker]) -> Result<Normalisers> {
+        let (problem, layout) = (self.transition.problem, self.transition.layout);
         let position = |x: f64| (x - layout.origin) / layout.spacing;
         let support = layout.support(j);
         let reach = AROUND * support.len as f64;
@@ -143,14 +175,50 @@ impl Sampler<'_> {
             let there = self.transition.ahead(j - 1, &target.values, touched(t, t))?;
             outside.insert(t.to_bits(), there.at(t));
         }
-        let constant = constant - target.log_factor;
-        let step = Step { chain: self.chain, j, target, increment: &increment, ahead, served, outside, constant };
-        walkers.par_iter_mut().try_for_each(|walker| walker.step(&step, (layout, problem)))
+        Ok(Normalisers::Even { ahead, served, outside })
     }
 
-    /// The increments of the step that ends at time `j`.
-    fn increment(&mut self, j: usize) -> Result<Arc<Increment>> {
-        let key = length_key(self.chain.length(j));
+    /// Z of all paths, each with a size of its own: level by level, for stretches of paths that are near each other.
+    fn sized_normalisers(&mut self, j: usize, target: &Target, walkers: &[Walker]) -> Result<Normalisers> {
+        let (problem, layout) = (self.transition.problem, self.transition.layout);
+        let position = |x: f64| (x - layout.origin) / layout.spacing;
+        let states =
+            |walker: &Walker| walker.ahead.iter().copied().zip(walker.sizes.iter().copied()).collect::<Vec<_>>();
+        let mut paths: Vec<(f64, f64)> = walkers.iter().flat_map(states).map(|(x, size)| (position(x), size)).collect();
+        paths.sort_by(|a, b| a.0.total_cmp(&b.0));
+        paths.dedup();
+        if let Some((t, _)) = paths.iter().find(|(t, _)| t.abs() > 1e15) {
+            return Err(far(problem, j, t * layout.spacing));
+        }
+        let widest = (AROUND * layout.support(j).len as f64).max(1.0);
+        let rungs: Vec<Rung> = paths.iter().map(|(_, size)| Rung::new(*size)).collect();
+        let mut sums = vec![0.0; paths.len()];
+        for (level, range) in stretches(&rungs, false) {
+            let mut from = range.start;
+            while from < range.end {
+                let to = from + paths[from..range.end].partition_point(|(t, _)| *t <= paths[from].0 + widest);
+                let cells = touched(paths[from].0, paths[to - 1].0);
+                let ahead = self.transition.ahead_at(level, j - 1, &target.values, cells)?;
+                for i in from..to {
+                    sums[i] += rungs[i].weight(level) * ahead.at(paths[i].0);
+                }
+                from = to;
+            }
+        }
+        let key = |(t, size): &(f64, f64)| (t.to_bits(), size.to_bits());
+        Ok(Normalisers::Sized(paths.iter().map(key).zip(sums).collect()))
+    }
+
+    /// The increments of the step that ends at time `j`, for the sizes that paths have.
+    fn increments(&mut self, j: usize, walkers: &[Walker]) -> Result<BySize> {
+        let octaves: BTreeSet<i64> =
+            walkers.iter().flat_map(|walker| &walker.sizes).map(|size| octave(*size)).collect();
+        octaves.into_iter().map(|octave| Ok((octave, self.increment(j, octave)?))).collect()
+    }
+
+    /// The increments of the step that ends at time `j`, times a power of two.
+    fn increment(&mut self, j: usize, octave: i64) -> Result<Arc<Increment>> {
+        let key = (length_key(self.chain.length(j)), octave);
         if let Some(increment) = self.increments.get(&key) {
             return Ok(increment.clone());
         }
@@ -158,7 +226,11 @@ impl Sampler<'_> {
             self.increments.clear();
         }
         let threshold = jump_threshold(self.chain, 0, j);
-        let increment = Arc::new(Increment::new(self.chain.nodes(0, j), self.transition.layout.spacing, threshold));
+        let (nodes, spacing) = (self.chain.nodes(0, j), self.transition.layout.spacing);
+        let increment = Arc::new(match octave {
+            0 => Increment::new(nodes, spacing, threshold),
+            _ => Increment::new(&nodes.scaled((octave as f64).exp2()), spacing, threshold),
+        });
         self.increments.insert(key, increment.clone());
         Ok(increment)
     }
@@ -181,9 +253,13 @@ fn far(problem: &Problem, j: usize, x: f64) -> Error {
 }
 
 impl Step<'_> {
-    /// Z at position `t` of the grid.
-    fn normaliser(&self, t: f64) -> f64 {
-        if t >= self.served.0 && t <= self.served.1 { self.ahead.at(t) } else { self.outside[&t.to_bits()] }
+    /// Z at position `t` of the grid, for noise of this size.
+    fn normaliser(&self, t: f64, size: f64) -> f64 {
+        match &self.normalisers {
+            Normalisers::Even { ahead, served, .. } if t >= served.0 && t <= served.1 => ahead.at(t),
+            Normalisers::Even { outside, .. } => outside[&t.to_bits()],
+            Normalisers::Sized(all) => all[&(t.to_bits(), size.to_bits())],
+        }
     }
 }
 
@@ -192,6 +268,8 @@ struct Walker {
     made: Made,
     /// States before the noise of the coming step.
     ahead: Vec<f64>,
+    /// Sizes of the noise of the coming step.
+    sizes: Vec<f64>,
     pieces: Pieces,
 }
 
@@ -203,7 +281,7 @@ impl Walker {
             states: Vec::with_capacity(count * chain.len()),
             jumps: Vec::with_capacity(count * chain.len()),
         };
-        Self { made, ahead: vec![0.0; count], pieces: Pieces::default() }
+        Self { made, ahead: vec![0.0; count], sizes: vec![1.0; count], pieces: Pieces::default() }
     }
 
     fn count(&self) -> usize {
@@ -211,20 +289,24 @@ impl Walker {
     }
 
     /// Move the states just added, those of time `j`, along the drift.
-    fn look_ahead(&mut self, chain: &Chain, j: usize) {
+    fn look_ahead(&mut self, chain: &Chain, j: usize) -> Result<()> {
         if j + 1 < chain.len() {
             let count = self.count();
             let states = &self.made.states[self.made.states.len() - count..];
             chain.flow_many(j + 1, states, &mut self.ahead);
+            if let Some(size) = &chain.model().dimensions[0].size {
+                self.sizes = size.at(chain.times()[j], states)?;
+            }
         }
+        Ok(())
     }
 
-    fn know(&mut self, chain: &Chain, x0: f64) {
+    fn know(&mut self, chain: &Chain, x0: f64) -> Result<()> {
         let count = self.count();
         self.made.states.resize(count, x0);
         self.made.jumps.resize(count, false);
         self.made.sums.iter_mut().for_each(|sum| sum.add(chain.log_likelihood(0, 0, x0)));
-        self.look_ahead(chain, 0);
+        self.look_ahead(chain, 0)
     }
 
     fn start(&mut self, chain: &Chain, target: &Target, log_z: f64) -> Result<()> {
@@ -240,16 +322,17 @@ impl Walker {
             self.made.states.push(target.points.0 + position * target.points.1);
             self.made.jumps.push(false);
         }
-        self.look_ahead(chain, 0);
-        Ok(())
+        self.look_ahead(chain, 0)
     }
 
     fn step(&mut self, step: &Step, (layout, problem): (&Layout, &Problem)) -> Result<()> {
         let first = layout.support(step.j).first as f64;
-        for ((rng, sum), &x) in self.made.rngs.iter_mut().zip(&mut self.made.sums).zip(&self.ahead) {
+        let states = self.ahead.iter().zip(&self.sizes);
+        for ((rng, sum), (&x, &size)) in self.made.rngs.iter_mut().zip(&mut self.made.sums).zip(states) {
             let t = (x - layout.origin) / layout.spacing;
-            let z = step.normaliser(t);
-            let drawn = self.pieces.draw((&step.target, step.increment), t - first, z, rng);
+            let z = step.normaliser(t, size);
+            let increment = of_size(step.increments, size);
+            let drawn = self.pieces.draw((&step.target, increment), t - first, z, rng);
             let (Some(drawn), true) = (drawn, z > 0.0) else {
                 return Err(problem.impossible(step.j, "a path cannot reach the observations that follow"));
             };
@@ -258,17 +341,16 @@ impl Walker {
             self.made.states.push(x + drawn.move_by * layout.spacing);
             self.made.jumps.push(drawn.jump);
         }
-        self.look_ahead(step.chain, step.j);
-        Ok(())
+        self.look_ahead(step.chain, step.j)
     }
 
     /// Follow the prior to time `j`.
-    fn predict(&mut self, chain: &Chain, j: usize, increment: &Increment, spacing: f64) {
-        for (rng, x) in self.made.rngs.iter_mut().zip(&self.ahead) {
-            let (move_by, jump) = increment.draw(rng);
+    fn predict(&mut self, chain: &Chain, j: usize, increments: &BySize, spacing: f64) -> Result<()> {
+        for ((rng, x), size) in self.made.rngs.iter_mut().zip(&self.ahead).zip(&self.sizes) {
+            let (move_by, jump) = of_size(increments, *size).draw(rng);
             self.made.states.push(x + move_by * spacing);
             self.made.jumps.push(jump);
         }
-        self.look_ahead(chain, j);
+        self.look_ahead(chain, j)
     }
 }

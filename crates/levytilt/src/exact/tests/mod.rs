@@ -4,3 +4,4 @@ mod gaussian;
 mod heavy;
 mod input;
 mod models;
+mod size;

@@ -101,7 +101,7 @@ fn replace_drift(model: &StateSpace, network: &Neural) -> Result<(StateSpace, Ve
         let values: Vec<f64> = dimension.noise.parameters().iter().map(|(_, value)| *value).collect();
         let Dimension { observation_std, start, .. } = *dimension;
         let (noise, errors) = (dimension.noise.with_parameters(&values)?, dimension.errors.clone());
-        dimensions.push(Dimension { noise, observation_std, errors, start });
+        dimensions.push(Dimension { noise, size: dimension.size.clone(), observation_std, errors, start });
     }
     let model = StateSpace::multivariate(Box::new(network.clone()), dimensions)?;
     let mut weights = parameters(&model);
