@@ -131,6 +131,9 @@ fn examples_of_the_help_pages_run() {
     let long = |(k, row): (usize, &&str)| format!("pump {},{row}\n", 1 + k / 30);
     let long: String = rows[1..61].iter().enumerate().map(long).collect();
     at.write("long.csv", format!("unique_id,ds,y\n{long}"));
+    let rain = |(k, row): (usize, &&str)| format!("{row},{}\n", k % 5);
+    let rained: String = rows[1..101].iter().enumerate().map(rain).collect();
+    at.write("river.csv", format!("time,level,rain\n{rained}"));
     let states = at.read("made/truth.csv");
     let states: Vec<&str> = states.lines().collect();
     at.write("truth.csv", format!("{}\n{}\n", states[0], states[212..].join("\n")));

@@ -223,7 +223,7 @@ fn identity_every_flag_of_fit_does_something() {
     let tried = [
         (
             format!("{quick} {free}"),
-            "--observation-std 0.3|--theta 3|--mu 1|--alpha 1.5|--scale 2|--x0 0|--x0-std 9|--brownian 0.5|--seed 2|--method grid|--set theta=2|--jump-above 0.01|--keep-paths 20|--bayes",
+            "--observation-std 0.3|--theta 3|--mu 1|--alpha 1.5|--scale 2|--x0 0|--x0-std 9|--brownian 0.5|--seed 2|--method grid|--set theta=2|--jump-above 0.01|--keep-paths 5|--bayes",
         ),
         (format!("{quick} --drift neural --noise gaussian --scale 3"), "--width 4|--depth 1"),
         (format!("{quick} {free} --method neural --iterations 2"), "--alongside|--components 2"),

@@ -88,7 +88,7 @@ fn bounds_and_guesses_come_from_the_file() {
     assert!(said.contains("[parameters] k: k = -2"), "{said}");
     at.write("bad.toml", "[model]\ndrift = \"ou\"\n\n[parameters]\ntheta = { guess = 2.0 }\n");
     let said = refused(&at, "fit sim/data.csv --config bad.toml", &[]);
-    assert!(said.contains("[parameters] theta: guess, low, high and prior are for parameters of a formula"), "{said}");
+    assert!(said.contains("[parameters] theta: guess, low and high are for parameters of a formula"), "{said}");
     at.write("bad.toml", "[model]\ndrift = \"k*(m - x\"\n");
     let said = refused(&at, "fit sim/data.csv --config bad.toml", &[]);
     assert!(said.contains("bad.toml") && said.contains("column 3") && said.contains('^'), "{said}");
