@@ -13,8 +13,8 @@ use serde_json::Value;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::errors::{ComputationError, InputError, raised};
-use crate::keywords::{read, settings};
-use crate::table::Table;
+use crate::given::keywords::{read, settings};
+use crate::given::table::Table;
 use crate::work::pooled;
 
 /// The directory, held against other processes; its journal, and the lines in it.

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::errors::raised;
-use crate::keywords::settings;
-use crate::table::Table;
+use crate::given::keywords::settings;
+use crate::given::table::Table;
 use crate::work::patiently;
 
 /// Models of a record, ranked.

@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 use crate::errors::raised;
 use crate::forecast::{Ahead, Rows, look};
-use crate::keywords::settings;
-use crate::table::{Table, Times};
+use crate::given::keywords::settings;
+use crate::given::table::{Table, Times};
 use crate::work::patiently;
 
 /// A fit and its record, with the settings that made it.

@@ -18,8 +18,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::errors::{InputError, raised};
-use crate::keywords::read;
-use crate::table::Times;
+use crate::given::keywords::read;
+use crate::given::table::Times;
 use crate::work::patiently;
 
 /// Predictive paths.

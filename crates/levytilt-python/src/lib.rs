@@ -7,13 +7,11 @@ mod compare;
 mod errors;
 mod fit;
 mod forecast;
-mod keywords;
-mod names;
+mod given;
 mod once;
 mod panel;
 mod program;
 mod scores;
-mod table;
 mod work;
 
 use pyo3::prelude::*;
@@ -31,7 +29,9 @@ mod _levytilt {
     #[pymodule_export]
     use super::forecast::{Ahead, SavedRun};
     #[pymodule_export]
-    use super::keywords::{check, formula_parameters, known};
+    use super::given::keywords::{check, formula_parameters, known};
+    #[pymodule_export]
+    use super::given::table::Table;
     #[pymodule_export]
     use super::once::{exact, simulate};
     #[pymodule_export]
@@ -40,8 +40,6 @@ mod _levytilt {
     use super::program::{main, on_cluster, tell};
     #[pymodule_export]
     use super::scores::{crps, energy_score, k_hat, stable_law, tail_crps};
-    #[pymodule_export]
-    use super::table::Table;
 
     /// The version of the program.
     #[pymodule_export]

@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::raised;
-use crate::keywords::settings;
-use crate::table::Table;
+use crate::given::keywords::settings;
+use crate::given::table::Table;
 use crate::work::patiently;
 
 /// Exact evidence and smoother, as keywords say: summary.json and columns of posterior.csv.

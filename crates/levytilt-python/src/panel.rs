@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use std::sync::Arc;
 
 use crate::errors::raised;
-use crate::keywords::settings;
-use crate::table::Table;
+use crate::given::keywords::settings;
+use crate::given::table::Table;
 use crate::work::patiently;
 
 /// Learn the parameters that the keyword `share` names from all tables together; JSON of what was found.

@@ -8,7 +8,6 @@ pub mod command;
 pub mod directory;
 pub mod failure;
 pub mod finite;
-pub mod general;
 pub mod interrupt;
 #[cfg(any(test, fuzzing))]
 pub mod invariants;

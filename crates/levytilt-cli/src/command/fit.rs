@@ -2,13 +2,13 @@
 
 use anyhow::Result;
 use levytilt_run::command::fit::{Request, run as fit};
+use levytilt_run::command::general;
 use levytilt_run::command::panel::is_asked_for;
 use levytilt_run::directory::training;
 use levytilt_run::failure::bad;
 use levytilt_run::finite;
-use levytilt_run::general::fit as general;
-use levytilt_run::general::settings::GeneralSettings;
 use levytilt_run::workflow::fit::summary::Summary;
+use levytilt_run::workflow::general::settings::GeneralSettings;
 use levytilt_run::workflow::watch::terminal;
 use std::path::Path;
 

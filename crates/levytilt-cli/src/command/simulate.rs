@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use levytilt_run::command::simulate::{Request, run as draw};
-use levytilt_run::general::settings::GeneralSettings;
-use levytilt_run::general::simulate as general;
+use levytilt_run::workflow::general::settings::GeneralSettings;
+use levytilt_run::workflow::general::simulate as general;
 
 use crate::args::SimulateArgs;
 use crate::print::say;

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use crate::directory::entry::Entry;
 use crate::directory::lock::Lock;
 use crate::failure::bad;
-use crate::general::forecast as general;
 use crate::report::{self, Outlook, forecast_page};
 use crate::table::time::Length;
 use crate::threads::with_threads;
 use crate::workflow::forecast::{Look, Origin, View, file_times, write_paths, write_table};
+use crate::workflow::general::forecast as general;
 
 /// Up to when to look.
 #[derive(Debug, Clone)]

@@ -6,6 +6,7 @@ pub mod demo;
 pub mod exact;
 pub mod fit;
 pub mod forecast;
+pub mod general;
 pub mod panel;
 pub mod reproduce;
 pub mod score;

@@ -11,6 +11,7 @@ pub mod npz_read;
 pub mod resume;
 pub mod state;
 pub mod tensors;
+pub mod trading_record;
 pub mod training;
 
 pub use entry::Entry;

@@ -12,6 +12,7 @@ use levytilt::fit::Fit;
 use levytilt::forecast::WeightedDraws;
 use levytilt::solve::{self, ParameterLaw, ParameterPosterior};
 
+use super::trading_record::TradingRecord;
 use crate::directory::lock;
 use crate::directory::networks;
 use crate::directory::tensors::Tensors;
@@ -21,7 +22,6 @@ use crate::settings::{DriftName, Settings};
 use crate::table::Table;
 use crate::table::bytes::{open_result, read_json, read_settings};
 use crate::table::time::{Calendar, Stamp, Written, parse};
-use crate::workflow::trading::TradingRecord;
 
 /// Name of the file.
 pub const STATE: &str = "state.json";

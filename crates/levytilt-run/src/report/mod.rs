@@ -15,6 +15,7 @@ mod finding;
 mod fit_page;
 mod font;
 mod forecast_page;
+mod general_page;
 mod histogram;
 mod law;
 mod lines;
@@ -45,6 +46,7 @@ pub use compare_page::compare_page;
 pub use files::{entries, read, render};
 pub use fit_page::{Material, fit_page};
 pub use forecast_page::{Outlook, forecast_page};
+pub use general_page::general_page;
 pub use panel_page::panel_page;
 pub use plots::{Drawn, PlotFormat, draw as draw_plots};
 #[cfg(any(test, fuzzing))]

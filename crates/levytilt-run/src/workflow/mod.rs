@@ -8,6 +8,7 @@ pub mod exact;
 pub mod filtering;
 pub mod fit;
 pub mod forecast;
+pub mod general;
 pub mod panel;
 pub mod ranking;
 pub mod reproduce;

@@ -6,11 +6,10 @@
 
 use anyhow::Result;
 use levytilt::fit::Fit;
-use levytilt::series::Clock;
 use levytilt_baselines::{LearnedPace, Pace, Record};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+use crate::directory::trading_record::TradingRecord;
 use crate::failure::bad;
 use crate::settings::{self, Settings, Volatility};
 use crate::table::Table;
@@ -25,19 +24,6 @@ pub struct Trading {
     pub times: Vec<f64>,
     /// What a forecast needs of it.
     pub record: TradingRecord,
-}
-
-/// What goes on after the end of a record: a part of state.json.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TradingRecord {
-    /// The clock; nothing where time runs by the calendar.
-    pub clock: Option<Clock>,
-    /// Scale of the moves to come, in that of the whole record.
-    pub scale: f64,
-    /// Last time of the record.
-    pub from: f64,
-    /// Typical latent step of trading time.
-    pub step: f64,
 }
 
 impl Trading {
@@ -117,33 +103,6 @@ impl Trading {
         let (from, to) = (self.times[after - 1], self.times[after]);
         let share = (time - from) / (to - from);
         if share == 1.0 { times[after] } else { times[after - 1] + share * (times[after] - times[after - 1]) }
-    }
-}
-
-impl TradingRecord {
-    /// Trading time from the end of the record to each of `times`, which increase from there on.
-    pub fn ahead(&self, times: &[f64]) -> Result<Vec<f64>> {
-        let lengths: Vec<f64> = match &self.clock {
-            Some(clock) => clock.ahead(times)?,
-            None => [self.from].iter().chain(times).zip(times).map(|(before, time)| time - before).collect(),
-        };
-        let stretch = self.scale.powi(2);
-        let mut now = 0.0;
-        Ok(lengths
-            .into_iter()
-            .map(|length| {
-                now += stretch * length;
-                now
-            })
-            .collect())
-    }
-
-    /// What a forecast takes for granted.
-    pub fn check(&self) -> Result<(), String> {
-        match [self.scale, self.step].iter().all(|x| *x > 0.0 && x.is_finite()) && self.from.is_finite() {
-            true => Ok(()),
-            false => Err("trading: expected a scale and a step above 0, and a finite time".into()),
-        }
     }
 }
 

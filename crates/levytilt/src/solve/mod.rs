@@ -23,6 +23,8 @@ mod parameters;
 pub mod progress;
 mod robust;
 mod score;
+#[cfg(test)]
+mod size_tests;
 mod sweep;
 
 pub use bayes::ParameterPosterior;

@@ -8,7 +8,6 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use crate::failure::bad;
-use crate::general::settings::GeneralSettings;
 use crate::settings::build_model::open_model;
 use crate::settings::{DataSettings, Settings, season};
 use crate::table::Table;
@@ -16,6 +15,7 @@ use crate::table::input::from_numbers;
 use crate::workflow::backtest::request::Request;
 use crate::workflow::fit::analyse;
 use crate::workflow::forecast::{Look, Origin};
+use crate::workflow::general::settings::GeneralSettings;
 
 /// Posterior paths of a fit, unless the settings say otherwise: their ends hardly differ.
 const FIT_PATHS: usize = 100;

@@ -6,11 +6,11 @@ use levytilt::general::GeneralOptions;
 use std::path::{Path, PathBuf};
 
 use crate::failure::bad;
-use crate::general::settings::GeneralSettings;
 use crate::settings::build_model::open_model;
 use crate::settings::{DataSettings, DriftName, ModelSettings, Named, NoiseName, Settings};
 use crate::table::Table;
 use crate::workflow::compare::Row;
+use crate::workflow::general::settings::GeneralSettings;
 use crate::workflow::ranking::Rated;
 
 /// A model that takes part.

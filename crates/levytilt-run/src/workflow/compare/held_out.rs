@@ -5,14 +5,14 @@ use levytilt::progress::Watcher;
 use serde::Serialize;
 
 use crate::failure::bad;
-use crate::general::fit as general;
-use crate::general::settings::GeneralSettings;
 use crate::settings::{Settings, Volatility};
 use crate::table::Table;
 use crate::workflow::compare::Row;
 use crate::workflow::compare::entrants::options;
 use crate::workflow::filtering::filter_at;
 use crate::workflow::fit::{Outcome, analyse};
+use crate::workflow::general::fit as general;
+use crate::workflow::general::settings::GeneralSettings;
 
 /// Rows that the first part has at least.
 const FEWEST: usize = 10;

@@ -14,13 +14,13 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Instant;
 
-use crate::general::fit as general;
 use crate::settings::{DriftName, Settings};
 use crate::table::Table;
 use crate::workflow::compare::entrants::{Entrant, Kind};
 use crate::workflow::compare::held_out::{HeldOut, check_holdout, first_part, score_plain, score_written};
 use crate::workflow::fit::summary::{ParameterRow, parameters};
 use crate::workflow::fit::{Outcome, analyse};
+use crate::workflow::general::fit as general;
 use crate::workflow::ranking::{Rated, rank};
 
 /// Below this difference of results, in nats, no model is clearly the best.

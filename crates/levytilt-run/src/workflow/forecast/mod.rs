@@ -15,6 +15,7 @@ use std::sync::Arc;
 use crate::directory::commit;
 use crate::directory::npz::{self, Array};
 use crate::directory::state::{History, LearnedParameters, State};
+use crate::directory::trading_record::TradingRecord;
 use crate::failure::{bad, quoted};
 use crate::finite;
 use crate::number::figure;
@@ -27,7 +28,7 @@ use crate::table::input::parse_times;
 use crate::table::time::{Calendar, Length, Moment, Written};
 use crate::table::{Table, read_columns};
 use crate::workflow::fit::Outcome;
-use crate::workflow::trading::{self, TradingRecord};
+use crate::workflow::trading;
 
 /// Levels of the quantiles and the names of their columns.
 const LEVELS: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99];

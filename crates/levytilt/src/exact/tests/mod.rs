@@ -4,4 +4,3 @@ mod gaussian;
 mod heavy;
 mod input;
 mod models;
-mod size;

@@ -1,11 +1,11 @@
 //! Check noise whose size depends on the state: against quadrature, against noise of one size, and its slopes.
 
+use super::{parameters, rebuild};
 use crate::drift::{Formula, Ou};
 use crate::exact::follow::{Follower, Memory};
 use crate::exact::{Options, log_evidence};
 use crate::noise::{Gaussian, Nig, Nodes, Noise, Stable};
 use crate::series::TimeGrid;
-use crate::solve::{parameters, rebuild};
 use crate::{Size, Start, StateSpace, simulate};
 
 fn size(text: &str, values: &[f64]) -> Size {

@@ -2,11 +2,11 @@
 
 use levytilt::general::GeneralFit;
 
-use super::summary::{Summary, jumps};
 use crate::report::compact::{pick, short, thin};
 use crate::report::figure::{Axis, Figure, Layer};
 use crate::report::page::{Block, Cell, Fact, Page, Section, Table as PageTable, sentence};
 use crate::table::Table;
+use crate::workflow::general::summary::{Jump, Summary, jumps};
 
 /// Most times drawn of one state.
 const MOST: usize = 4000;
@@ -14,7 +14,7 @@ const MOST: usize = 4000;
 const LISTED: usize = 200;
 
 /// The report of a fit.
-pub fn page(fit: &GeneralFit, summary: &Summary, table: &Table) -> Page {
+pub fn general_page(fit: &GeneralFit, summary: &Summary, table: &Table) -> Page {
     let states = &fit.model.states;
     let mut quality = vec![Block::Facts(vec![
         Fact {
@@ -122,7 +122,7 @@ fn jump_table(fit: &GeneralFit, table: &Table) -> PageTable {
     let mut all = jumps(fit);
     all.sort_by(|a, b| b.size[0].abs().total_cmp(&a.size[0].abs()));
     all.truncate(LISTED);
-    let row = |jump: &super::summary::Jump| {
+    let row = |jump: &Jump| {
         let text = [table.calendar.write(fit.times[jump.place]), fit.model.sources[jump.source].name.clone()];
         let numbers = [jump.probability, jump.size[0], jump.size[1], jump.size[2]];
         text.map(Cell::text).into_iter().chain(numbers.map(Cell::number)).collect()

@@ -9,7 +9,7 @@ use pyo3::types::PyType;
 use std::sync::Arc;
 
 use crate::errors::raised;
-use crate::keywords::settings;
+use crate::given::keywords::settings;
 
 /// Times, and one column of values per dimension, in the order of time.
 #[pyclass(frozen, module = "levytilt._levytilt")]

@@ -1,0 +1,5 @@
+//! Take what Python gives: tables, keywords, and names.
+
+pub mod keywords;
+pub mod names;
+pub mod table;

@@ -1,0 +1,88 @@
+//! Fit a written-out model to a table, and keep what a forecast needs of it.
+
+use anyhow::Result;
+use levytilt::general::{GeneralFit, GeneralOptions, fit_general};
+use levytilt::series::{Observations, TimeGrid};
+use serde::{Deserialize, Serialize};
+
+use super::settings::GeneralSettings;
+use crate::directory::state::History;
+use crate::failure::bad;
+use crate::settings::Settings;
+use crate::table::Table;
+use crate::table::time::Calendar;
+use crate::workflow::exact::locate;
+
+/// What a forecast needs of a fit: the content of state.json.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct GeneralState {
+    /// Names of the observed columns.
+    pub columns: Vec<String>,
+    /// Last latent time.
+    pub time: f64,
+    /// Typical latent step.
+    pub step: f64,
+    /// First and last timestamp; nothing if times are numbers.
+    pub stamps: Vec<String>,
+    /// Posterior states at the last time, state fastest.
+    pub ends: Vec<f64>,
+    /// Seed of the fit.
+    pub seed: u64,
+    /// Whether a parameter was learned.
+    pub learned: bool,
+    /// The end of the record.
+    pub history: History,
+}
+
+/// Fit the columns of `table`.
+pub fn analyse(model: &GeneralSettings, table: &Table, options: &GeneralOptions) -> Result<GeneralFit> {
+    let spec = model.spec(&table.names)?;
+    let compute = || {
+        let series = Observations::new(table.times.clone(), table.columns.clone(), table.names.clone())?;
+        let grid = TimeGrid::new(series.times(), model.grid.steps)?;
+        let columns: Vec<&[f64]> = (0..series.dim()).map(|i| series.column(i)).collect();
+        fit_general(&spec, &grid, &columns, options)
+    };
+    compute().map_err(|error| locate(error, table))
+}
+
+/// Flags that say what the model is belong to models that are not written out.
+pub fn refuse(flags: &Settings) -> Result<()> {
+    let solve = &flags.solve;
+    let given = [
+        (flags.model != Default::default(), "a flag of the noise, the observations or the start"),
+        (flags.drift != Default::default(), "a flag of the drift"),
+        (!flags.data.chosen().is_empty(), "--column or --columns"),
+        (solve.method.is_some(), "--method"),
+        (solve.bayes.is_some() || solve.draws.is_some(), "--bayes or --draws, which need exact evidence,"),
+        (solve.init.is_some() || solve.iterations.is_some() || solve.components.is_some(), "a flag of method neural"),
+    ];
+    match given.iter().find(|(given, _)| *given) {
+        Some((_, what)) => Err(bad(format!(
+            "{what} does not go with a settings file that has [states]: write it there, or use --set \"NAME=VALUE\" to fix \
+             a parameter"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// What a forecast needs of `fit`.
+pub fn state(fit: &GeneralFit, table: &Table, seed: u64) -> GeneralState {
+    let mut lengths: Vec<f64> = fit.times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    lengths.sort_by(f64::total_cmp);
+    let (dim, last) = (fit.model.dim(), fit.times.len() - 1);
+    let ends = [table.times[0], table.times[table.times.len() - 1]];
+    GeneralState {
+        columns: table.names.clone(),
+        time: ends[1],
+        step: lengths[lengths.len() / 2],
+        stamps: match table.calendar {
+            Calendar::Numbers => Vec::new(),
+            Calendar::Days(_) => ends.iter().map(|&time| table.calendar.write(time)).collect(),
+        },
+        ends: fit.smoothed.paths.iter().flat_map(|path| path.states[last * dim..].to_vec()).collect(),
+        seed,
+        learned: fit.parameters.iter().any(|p| !p.fixed),
+        history: History::new(table),
+    }
+}
