@@ -172,8 +172,8 @@ fn named(text: &str) -> Vec<String> {
     let flowing = joined.replace('\n', " ");
     let quoted = flowing.split('`').skip(1).step_by(2).filter(|part| part.starts_with("levytilt "));
     let all = lines.chain(quoted).map(|line| line.trim().to_string());
-    // Names in capitals stand for one's own; ranges and dots for a choice.
-    all.filter(|line| !line.contains('…') && !line.contains("COMMAND")).collect()
+    // Names in capitals stand for one's own; ranges and dots for a choice; what a shell fills in is run with its block.
+    all.filter(|line| !line.contains(['…', '$']) && !line.contains("COMMAND")).collect()
 }
 
 #[test]
