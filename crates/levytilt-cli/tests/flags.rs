@@ -214,6 +214,8 @@ fn identity_every_flag_of_fit_does_something() {
         "--iterations",
         "--init",
         "--draws",
+        "--panel",
+        "--share",
         "--noise-common",
         "--alpha-grid",
     ];
