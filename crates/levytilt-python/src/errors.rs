@@ -5,7 +5,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::given::names::options;
+use crate::names::options;
 
 create_exception!(levytilt, InputError, PyValueError, "Something the caller can put right: a value, a name, a file.");
 create_exception!(levytilt, ComputationError, PyRuntimeError, "A computation that failed.");

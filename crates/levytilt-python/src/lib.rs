@@ -8,6 +8,7 @@ mod errors;
 mod fit;
 mod forecast;
 mod given;
+mod names;
 mod once;
 mod panel;
 mod program;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use std::path::PathBuf;
 
 use crate::errors::{InputError, raised};
-use crate::given::names::of_backtest;
+use crate::names::of_backtest;
 
 /// A value from its JSON.
 pub fn read<T: DeserializeOwned>(json: &str) -> PyResult<T> {

@@ -1,5 +1,4 @@
-//! Take what Python gives: tables, keywords, and names.
+//! Take what Python gives: tables and keywords.
 
 pub mod keywords;
-pub mod names;
 pub mod table;
