@@ -5,6 +5,7 @@ use levytilt::general::GeneralFit;
 use crate::report::compact::{pick, short, thin};
 use crate::report::figure::{Axis, Figure, Layer};
 use crate::report::page::{Block, Cell, Fact, Page, Section, Table as PageTable, sentence};
+use crate::report::path::posterior_bands;
 use crate::table::Table;
 use crate::workflow::general::summary::{Jump, Summary, jumps};
 
@@ -72,15 +73,7 @@ fn state(fit: &GeneralFit, table: &Table, i: usize) -> Figure {
             "time",
             pick(&fit.times, &keep),
         );
-    for (values, (column, label)) in
-        all.iter().zip([("q05", "5%"), ("q25", "25%"), ("q50", "median"), ("q75", "75%"), ("q95", "95%")])
-    {
-        figure = figure.column(column, label, short(pick(values, &keep)));
-    }
-    figure = figure
-        .layer(Layer::band("90% of the posterior", "blue", "time", ["q05", "q95"]))
-        .layer(Layer { strong: true, ..Layer::band("50%", "blue", "time", ["q25", "q75"]) })
-        .layer(Layer::line("median", "blue", "time", "q50"));
+    figure = posterior_bands(figure, &all, &keep).layer(Layer::line("median", "blue", "time", "q50"));
     if let Some(row) = seen {
         let column = &table.columns[row];
         let rows: Vec<usize> = (0..column.len()).filter(|&r| !column[r].is_nan()).collect();

@@ -116,15 +116,8 @@ fn path(scene: &Scene, i: usize, jumps: &Jumps) -> Figure {
     .column("observed_time", "time of observation", pick(&seen_times, &rows))
     .column("observed", "observed", short(pick(&seen_values, &rows)))
     .column("time", "time", pick(&fit.times, &keep));
-    for (values, (column, label)) in
-        all.iter().zip([("q05", "5%"), ("q25", "25%"), ("q50", "median"), ("q75", "75%"), ("q95", "95%")])
-    {
-        figure = figure.column(column, label, short(pick(values, &keep)));
-    }
-    figure = figure
-        .layer(Layer::band("90% of the posterior", "blue", "time", ["q05", "q95"]))
-        .layer(Layer { strong: true, ..Layer::band("50%", "blue", "time", ["q25", "q75"]) })
-        .layer(Layer::points("observations", "dots", "observed_time", "observed"));
+    figure =
+        posterior_bands(figure, &all, &keep).layer(Layer::points("observations", "dots", "observed_time", "observed"));
     for (k, path) in some_paths(&fit.weights).into_iter().enumerate() {
         let column = format!("path{}", k + 1);
         let values = keep.iter().map(|&j| fit.paths.column(i, j).nth(path).unwrap_or(f64::NAN)).collect();
@@ -149,6 +142,17 @@ fn path(scene: &Scene, i: usize, jumps: &Jumps) -> Figure {
     figure.caption = caption(fit.times.len(), keep.len(), (seen.len(), rows.len()), jumps.0.len(), jump_above(scene));
     (figure.dimension, figure.link, figure.height) = (scene.dimension(i), Some("time".into()), Some(430));
     figure
+}
+
+/// Columns of the quantiles 5, 25, 50, 75 and 95% at the times in `keep`, and the bands between the outer and the inner ones.
+pub(super) fn posterior_bands(mut figure: Figure, quantiles: &[Vec<f64>], keep: &[usize]) -> Figure {
+    let names = [("q05", "5%"), ("q25", "25%"), ("q50", "median"), ("q75", "75%"), ("q95", "95%")];
+    for (values, (column, label)) in quantiles.iter().zip(names) {
+        figure = figure.column(column, label, short(pick(values, keep)));
+    }
+    figure
+        .layer(Layer::band("90% of the posterior", "blue", "time", ["q05", "q95"]))
+        .layer(Layer { strong: true, ..Layer::band("50%", "blue", "time", ["q25", "q75"]) })
 }
 
 fn jump_above(scene: &Scene) -> Option<f64> {

@@ -171,16 +171,18 @@ fn bell(first: f64, step: f64, message: &mut [f64]) {
     let z = first + peak as f64 * step;
     let (top, shrink) = ((-0.5 * z * z).exp(), (-step * step).exp());
     let (below, above) = message.split_at_mut(peak);
-    let run = |values: &mut dyn Iterator<Item = &mut f64>, mut factor: f64, mut ratio: f64| {
-        for value in values {
-            *value *= factor;
-            factor *= ratio;
-            ratio *= shrink;
-        }
-    };
     let (up, down) = ((-step * (z + 0.5 * step)).exp(), (step * (z - 0.5 * step)).exp());
-    run(&mut above.iter_mut(), top, up);
-    run(&mut below.iter_mut().rev(), top * down, down * shrink);
+    shrinking(above.iter_mut(), [top, up, shrink]);
+    shrinking(below.iter_mut().rev(), [top * down, down * shrink, shrink]);
+}
+
+/// Multiply each value by a factor that changes by a ratio, which itself shrinks.
+fn shrinking<'a>(values: impl Iterator<Item = &'a mut f64>, [mut factor, mut ratio, shrink]: [f64; 3]) {
+    for value in values {
+        *value *= factor;
+        factor *= ratio;
+        ratio *= shrink;
+    }
 }
 
 #[cfg(test)]
