@@ -95,17 +95,32 @@ class Fit:
         found = dict(found)
         return self._clock.rows(found.pop("time"), self._origin(), found)
 
-    def update(self, times: Any, values: Any = None, *, alarm: float = 0.001) -> Any:
+    def update(
+        self,
+        times: Any,
+        values: Any = None,
+        *,
+        alarm: float = 0.001,
+        lag: int = 0,
+        jump_above: float | None = None,
+    ) -> Any:
         """Take in new rows without fitting again, and say how surprising each value was given all earlier ones.
 
         Rows as for `Model.fit`, with the columns of the fit. Returns value, log_evidence, two-sided p_value, jump_probability,
         mean and sd of the state, and alarm (p_value below `alarm`) per row, in the form of `posterior`. Forecasts then start
         from the new end; rows that were taken in before are passed over. A run directory that was loaded is updated there.
+        Models with outliers or Student errors add outlier_probability. With `lag`, the row that has now so many rows after
+        it is looked at again: revised_p_value is that of its value given all others so far, and revised_jump_probability
+        (revised_outlier_probability) has their hindsight; NaN where no row is due. They stand in the row that completes
+        them, so that rows can be sent one by one; what waits is kept between calls. An increment beyond `jump_above` is a
+        jump; by default as in the fit.
         """
+        if lag != int(lag) or lag < 0:
+            raise InputError(f"lag={lag!r}: expected a whole number of rows, 0 or greater")
         names, when, columns = rows(times, values, self.names)
         when = when * self._clock.sign if isinstance(when, np.ndarray) else when
         saved = self._saved()
-        found = dict(saved.engine.update(names, when, columns, alarm))
+        found = dict(saved.engine.update(names, when, columns, (alarm, int(lag), jump_above)))
         saved.engine = SavedRun(saved.path)
         taken = found.pop("time")
         with np.errstate(invalid="ignore"):

@@ -74,7 +74,11 @@ class SavedRun:
     def origin(self) -> int | None: ...
     def read_times(self, times: list[str]) -> _Floats: ...
     def update(
-        self, names: list[str], times: _Floats | list[str], columns: list[_Floats], alarm: float
+        self,
+        names: list[str],
+        times: _Floats | list[str],
+        columns: list[_Floats],
+        watch: tuple[float, int, float | None],
     ) -> dict[str, _Floats]: ...
     def forecast(
         self, keywords: str, at: _Floats | list[str] | None = None, inputs: _Rows | None = None

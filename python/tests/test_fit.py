@@ -271,6 +271,24 @@ def test_update_takes_in_rows_and_residuals_are_kept(tmp_path):
     assert fit.forecast(horizon=1.0).mean()[-1] > values[-1] + 400.0
 
 
+def test_update_looks_at_rows_again_with_hindsight():
+    rng = np.random.default_rng(5)
+    times, values = np.arange(112.0), np.cumsum(rng.standard_t(3, 112))
+    values[105] += 60.0  # comes back
+    values[108:] += 80.0  # stays
+    known = {"dof": 3.0, "scale": 1.0, "observation_std": 0.3, "outlier_probability": 0.01, "outlier_size": 100.0}
+    model = lt.Model(drift="none", noise="student", errors="outliers", **known)
+    fit = model.fit(times[:100], values[:100], paths=50)
+    found = [fit.update(times[k : k + 1], values[k : k + 1], lag=2) for k in range(100, 112)]
+    revised = {name: np.array([row[name][0] for row in found]) for name in found[0]}
+    assert np.isnan(revised["revised_p_value"][:2]).all() and np.isfinite(revised["revised_p_value"][2:]).all()
+    # Row k is revised in row k + 2.
+    assert revised["revised_outlier_probability"][7] > 0.99 and revised["revised_outlier_probability"][10] < 0.01
+    assert revised["revised_jump_probability"][10] > 0.99 and revised["revised_p_value"][7] < 0.02
+    with pytest.raises(lt.InputError, match="lag"):
+        fit.update(200.0, 1.0, lag=-1)
+
+
 def test_the_published_method_has_its_keywords():
     times = np.linspace(0.0, 1.0, 30)
     known = {"alpha": 1.5, "scale": 1.0, "tau": 0.1, "observation_std": 0.2, "x0": 0.0}

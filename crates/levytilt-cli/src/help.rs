@@ -169,7 +169,12 @@ pub const UPDATE_HELP: &str = "\
 Carries the exact filter of the fitted model over new rows; parameters stay as they are, unless --refit fits again. Each
 row costs its own latent steps only. Says for every row, given all rows before it and without looking ahead: the log
 evidence of the value, its two-sided p-value, the probability that a jump led to it, mean and standard deviation of the
-state, and an alarm if the p-value is below --alarm. A right model raises false alarms at that rate.
+state, and an alarm if the p-value is below --alarm. A right model raises false alarms at that rate. Where the model has
+outliers or Student errors, also the probability that the value is wrong.
+
+--lag K says the same again K rows later, in the answer to that row under \"revised\": the p-value of the earlier value
+given all others so far, and the probabilities with that hindsight. A value that others confirm was a jump; one that they
+do not was an error. What waits is kept in the run; give the same K in every call.
 
 The run directory then forecasts from the new end. Rows that the run has already are passed over, so that a call that
 was interrupted can be repeated. --follow saves every second and at the end. Columns are filtered one by one; a drift
@@ -182,6 +187,7 @@ Examples:
   levytilt update run later.csv
   levytilt update run later.csv --alarm 0.0001 --json
   cat later.csv | levytilt update run --follow
+  cat later.csv | levytilt update run --follow --lag 2 --jump-above 3
   levytilt update run later.csv --refit";
 
 /// Below the flags of `report`.

@@ -87,6 +87,24 @@ fn files_formulas_and_written_states_take_part() {
 }
 
 #[test]
+fn a_failed_fit_is_listed_and_the_others_are_kept() {
+    let at = prepared();
+    // The record goes below 0, where the second drift has no value.
+    let held = "--set observation_std=0.1 --paths 20 --holdout 0";
+    let line = format!("compare made/data.csv --drift ou,-k*log(x) --noise gaussian {held} --out which");
+    let said = at.ok(&line);
+    let found = at.json("which/summary.json");
+    let rows = found["models"].as_array().unwrap();
+    assert_eq!((rows.len(), &found["best"]), (2, &"ou with gaussian".into()));
+    assert!(rows[0]["log_evidence"].is_number() && rows[0].get("error").is_none(), "{found}");
+    let (model, error) = (rows[1]["model"].as_str().unwrap(), rows[1]["error"].as_str().unwrap());
+    assert!(model.starts_with("-k*log(x)") && rows[1]["log_evidence"].is_null(), "{found}");
+    assert!(error.contains("failed") && error.contains("log(x)"), "{error}");
+    assert!(said.out.contains("failed"), "{}", said.out);
+    assert!(at.read("which/report.html").contains("failed"));
+}
+
+#[test]
 fn wrong_lists_are_refused() {
     let at = prepared();
     at.refused("compare made/data.csv", &["nothing to compare", "--models a.toml,b.toml"]);

@@ -334,7 +334,7 @@ fn identity_flags_of_the_other_commands_are_those_that_are_tested() {
     for (command, expected) in [
         ("demo", "--json --out --plots --quiet"),
         ("report", "--plots --quiet"),
-        ("update", "--alarm --follow --json --quiet --refit --threads"),
+        ("update", "--alarm --follow --json --jump-above --lag --quiet --refit --threads"),
         (
             "reproduce",
             "--data --json --models --networks --observation-std --out --plots --quick --quiet --realisations --seed --threads --training-steps",

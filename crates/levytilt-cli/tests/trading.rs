@@ -59,7 +59,24 @@ fn identity_trading_time_is_learned_and_told_in_calendar_time() {
     let days: Vec<&str> = ahead.lines().skip(1).map(|line| &line[..10]).collect();
     assert_eq!(days, ["2024-02-12"; 7], "{ahead}");
     at.ok("report run");
-    at.refused("update run prices.csv", &["trading time", "fit again"]);
+    // A new week in pieces or at once: Monday's first hour follows the weekend, told in the calendar.
+    let last: f64 = record.trim_end().rsplit(',').next().unwrap().parse().unwrap();
+    let hours =
+        |day: u32| (10..17).map(move |hour| format!("2024-02-{day:02}T{hour}:00:00Z,{}", last + 0.1 * f64::from(hour)));
+    let week: Vec<String> = (12..15).flat_map(hours).collect();
+    let name = record.lines().next().unwrap();
+    at.ok(&format!("fit prices.csv {MODEL} --clock business --out pieces --quiet"));
+    at.write("week.csv", format!("{name}\n{}\n", week.join("\n")));
+    let whole = at.ok("update run week.csv --json --lag 2").out;
+    let mut pieces = String::new();
+    for piece in week.chunks(4) {
+        at.write("piece.csv", format!("{name}\n{}\n", piece.join("\n")));
+        pieces += &at.ok("update pieces piece.csv --json --lag 2").out;
+    }
+    assert_eq!(pieces, whole);
+    assert_eq!(at.read("pieces/state.json"), at.read("run/state.json"));
+    assert!(whole.lines().nth(2).unwrap().contains("\"revised\":{\"time\":\"2024-02-12T10:00:00Z\""), "{whole}");
+    assert_eq!(at.ok("forecast run --horizon 18h --json").json()["from"], "2024-02-14T16:00:00Z");
     at.refused(&format!("fit prices.csv {MODEL} --clock business --season 24h"), &["--season", "--clock business"]);
     at.refused("fit prices.csv --clock lunar", &["lunar", "business"]);
 }
@@ -81,6 +98,8 @@ fn recent_moves_set_the_scale_of_a_forecast() {
     };
     let (steady, recent) = (spread("--volatility steady"), spread("--volatility recent"));
     assert!(recent > 1.3 * steady, "{recent} {steady}");
+    at.write("later.csv", "time,x\n120,1\n");
+    at.refused("update run later.csv", &["--volatility recent", "fit again"]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use levytilt_run::table::Table;
 use levytilt_run::table::input::from_sparse_columns;
 use levytilt_run::table::time::Length;
 use levytilt_run::workflow::forecast::{Look, Origin, View};
-use levytilt_run::workflow::update::Answer;
+use levytilt_run::workflow::update::{Answer, Watch};
 use numpy::ndarray::{Array2, Array3};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -30,7 +30,7 @@ pub struct Ahead {
 }
 
 /// A figure of an answer.
-type Pick = fn(&Answer) -> &OneOrMany<Option<f64>>;
+type Pick = fn(&Answer) -> Option<&OneOrMany<Option<f64>>>;
 
 /// How to look ahead, by keywords.
 #[derive(Default, Deserialize)]
@@ -180,26 +180,39 @@ impl SavedRun {
         names: Vec<String>,
         times: Times,
         columns: Vec<PyReadonlyArray1<f64>>,
-        alarm: f64,
+        (alarm, lag, jump_above): (f64, usize, Option<f64>),
     ) -> PyResult<Bound<'py, PyDict>> {
         let table = rows_table("new rows", (names, times, columns))?;
-        let (mut answers, request) = (Vec::new(), Request { run: self.dir.clone(), alarm });
+        let watch = Watch { alarm, lag, jump_above };
+        let (mut answers, request) = (Vec::new(), Request { run: self.dir.clone(), watch });
         py.detach(|| update(&request, &table, &mut |answer| answers.push(answer.clone()))).map_err(raised)?;
         let shape = (answers.len(), self.origin.names().len());
         let found = PyDict::new(py);
         found.set_item("time", PyArray1::from_iter(py, answers.iter().map(|answer| answer.at)))?;
-        let picks: [(&str, Pick); 6] = [
-            ("value", |answer| &answer.value),
-            ("log_evidence", |answer| &answer.log_evidence),
-            ("p_value", |answer| &answer.p_value),
-            ("jump_probability", |answer| &answer.jump_probability),
-            ("mean", |answer| &answer.mean),
-            ("sd", |answer| &answer.sd),
+        let mut picks: Vec<(&str, Pick)> = vec![
+            ("value", |answer| Some(&answer.value)),
+            ("log_evidence", |answer| Some(&answer.log_evidence)),
+            ("p_value", |answer| Some(&answer.p_value)),
+            ("jump_probability", |answer| Some(&answer.jump_probability)),
+            ("mean", |answer| Some(&answer.mean)),
+            ("sd", |answer| Some(&answer.sd)),
         ];
+        let outliers = answers.first().is_some_and(|answer: &Answer| answer.outlier_probability.is_some());
+        if outliers {
+            picks.push(("outlier_probability", |answer| answer.outlier_probability.as_ref()));
+        }
+        if lag > 0 {
+            picks.push(("revised_p_value", |answer| Some(&answer.revised.as_ref()?.p_value)));
+            picks.push(("revised_jump_probability", |answer| Some(&answer.revised.as_ref()?.jump_probability)));
+        }
+        if lag > 0 && outliers {
+            picks.push(("revised_outlier_probability", |answer| answer.revised.as_ref()?.outlier_probability.as_ref()));
+        }
         for (name, pick) in picks {
             let mut array = Array2::from_elem(shape, f64::NAN);
             for (row, answer) in answers.iter().enumerate() {
-                pick(answer).iter().enumerate().for_each(|(i, value)| array[(row, i)] = value.unwrap_or(f64::NAN));
+                let figures = pick(answer).into_iter().flat_map(OneOrMany::iter).enumerate();
+                figures.for_each(|(i, value)| array[(row, i)] = value.unwrap_or(f64::NAN));
             }
             found.set_item(name, array.into_pyarray(py))?;
         }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use levytilt_run::command::update::{Request, follow, read, refit, update};
 use levytilt_run::threads::with_threads;
-use levytilt_run::workflow::update::{Answer, Summary};
+use levytilt_run::workflow::update::{Answer, Summary, Watch};
 use levytilt_run::workflow::watch::terminal;
 
 use crate::args::UpdateArgs;
@@ -11,7 +11,8 @@ use crate::print::say;
 
 /// Take in rows, tell of each, fit again if that is asked for.
 pub fn run(args: &UpdateArgs) -> Result<()> {
-    let request = Request { run: args.run.clone(), alarm: args.alarm };
+    let watch = Watch { alarm: args.alarm, lag: args.lag, jump_above: args.jump_above };
+    let request = Request { run: args.run.clone(), watch };
     let mut failed = None;
     let mut tell = |answer: &Answer| {
         if args.report.json || args.follow {

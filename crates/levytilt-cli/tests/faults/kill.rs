@@ -2,7 +2,7 @@
 
 use crate::common::Sandbox;
 use crate::timeless::content;
-use crate::{BACKTEST, FIT, REPRODUCE, SYNTHETIC, data};
+use crate::{BACKTEST, FIT, FOLLOW, PANEL, REPRODUCE, SYNTHETIC, UPDATE, data};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -28,16 +28,28 @@ impl Random {
     }
 }
 
-fn start(at: &Sandbox, arguments: &str) -> Child {
+/// Start `command` on a directory, which stands for DIR in it or at its end; what follows `<` is its standard input.
+fn start(at: &Sandbox, command: &str, out: &str) -> Child {
+    let arguments = if command.contains("DIR") { command.replace("DIR", out) } else { format!("{command} {out}") };
+    let (arguments, input) = arguments.split_once(" < ").unwrap_or((&arguments, ""));
+    let stdin = match input {
+        "" => Stdio::null(),
+        name => fs::File::open(at.path(name)).unwrap().into(),
+    };
     let mut command = Command::new(env!("CARGO_BIN_EXE_levytilt"));
     let command = command.args(arguments.split_whitespace()).current_dir(at.path(""));
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    command.stdin(stdin).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// Let `command` end.
+fn complete(at: &Sandbox, command: &str, out: &str) {
+    assert!(start(at, command, out).wait().unwrap().success(), "{command} {out}");
 }
 
 /// Kill at a random moment: half of the time anywhere; a quarter while results are being written and a quarter while they
 /// are moved to their places, which takes little time and is where something could be lost. Whether it was still running.
 fn start_and_kill(at: &Sandbox, command: &str, out: &str, takes: Duration, random: &mut Random) -> bool {
-    let mut child = start(at, &format!("{command} {out}"));
+    let mut child = start(at, command, out);
     let (sign, within) = match random.next() {
         kind if kind < 0.5 => (None, takes),
         kind if kind < 0.75 => (Some(".levytilt-new"), Duration::from_millis(20)),
@@ -62,11 +74,14 @@ fn survives(at: &Sandbox, command: &str, seed: u64) {
 
 /// The same in directories that `begin` fills first, once there is a whole result.
 fn survives_from(at: &Sandbox, command: &str, seed: u64, begin: impl Fn(&Path)) {
-    at.ok(&format!("{command} whole"));
+    if command.contains("DIR") {
+        begin(&at.path("whole"));
+    }
+    complete(at, command, "whole");
     let expected = content(&at.path("whole"));
     begin(&at.path("timed"));
     let started = Instant::now();
-    at.ok(&format!("{command} timed"));
+    complete(at, command, "timed");
     let takes = started.elapsed();
     let mut random = Random(seed);
     let (mut done, mut early, mut trial) = (0, 0, 0);
@@ -78,7 +93,7 @@ fn survives_from(at: &Sandbox, command: &str, seed: u64, begin: impl Fn(&Path)) 
             let running = start_and_kill(at, command, &out, takes, &mut random);
             (done, early) = (done + 1, early + usize::from(running));
         }
-        at.ok(&format!("{command} {out}"));
+        complete(at, command, &out);
         same(&content(&at.path(&out)), &expected, &out);
         fs::remove_dir_all(at.path(&out)).unwrap();
     }
@@ -137,6 +152,44 @@ fn identity_backtests_go_on_after_kills() {
 fn identity_reproductions_go_on_after_kills() {
     let at = data();
     survives(&at, REPRODUCE, 4);
+}
+
+/// A sandbox with a run, and rows to come in new.csv.
+fn with_run() -> Sandbox {
+    let at = data();
+    at.ok(&format!("{FIT} run"));
+    let rows: Vec<String> =
+        (1..=400).map(|k| format!("{},{}", 1.0 + 0.01 * f64::from(k), f64::from(k * k % 17) / 10.0)).collect();
+    at.write("new.csv", format!("time,value\n{}\n", rows.join("\n")));
+    at
+}
+
+/// Kills between the rows of a table, and of a feed that is saved as it goes: then all rows are sent again, and the state is
+/// that of an undisturbed update, so that no row was lost and none taken twice.
+#[test]
+fn identity_updates_end_the_same_after_kills() {
+    for (command, seed) in [(UPDATE, 6), (FOLLOW, 7)] {
+        let at = with_run();
+        survives_from(&at, command, seed, |dir| {
+            fs::create_dir(dir).unwrap();
+            for name in at.list("run") {
+                fs::copy(at.path("run").join(&name), dir.join(&name)).unwrap();
+            }
+        });
+        let state = at.json("whole/state.json");
+        assert_eq!(state["filter"]["columns"][0]["observations"], 501);
+    }
+}
+
+#[test]
+fn identity_panels_go_on_after_kills() {
+    let at = data();
+    let mut long = String::from("unique_id,ds,y\n");
+    for (series, shift) in [("a", 1), ("b", 3), ("c", 7), ("d", 9)] {
+        (0..40).for_each(|k| long += &format!("{series},{k},{}\n", f64::from((k + shift) * (k + shift) % 13)));
+    }
+    at.write("long.csv", long);
+    survives(&at, PANEL, 8);
 }
 
 /// Simulated systems take a minute, so that a trial begins with all of them finished but the last; only if it is asked for.

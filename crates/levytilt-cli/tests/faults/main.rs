@@ -31,3 +31,7 @@ const BACKTEST: &str = "backtest prices.csv --column NVDA --train 30d --horizon 
 const REPRODUCE: &str =
     "reproduce univariate --quick --data prices.csv --models random-walk,student-walk,bootstrap-walk --quiet --out";
 const SYNTHETIC: &str = "reproduce synthetic --quick --quiet --out";
+const UPDATE: &str = "update DIR new.csv --lag 2 --quiet";
+const FOLLOW: &str = "update DIR --follow --lag 2 < new.csv";
+const PANEL: &str = "fit long.csv --panel unique_id --time-column ds --theta 3 --mu 1 --observation-std 0.1 --paths 20 \
+                     --share alpha --quiet --out";

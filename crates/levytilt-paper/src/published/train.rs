@@ -3,11 +3,11 @@
 use super::bound::{Bound, noises_of, published_gradient};
 use super::options::PaperOptions;
 use crate::potential::{Group, NeuralPotential, NeuralPotentialSpec};
+use crate::training::fingerprint::Fingerprint;
 use crate::training::{Checkpoint, Optimiser, Rule, rescale};
 use levytilt::error::expect_length;
 use levytilt::solve::Parameter;
 use levytilt::{Chain, Error, Result};
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Iterations in a row that may fail, because a tilt is too strong for some path, before training gives up.
 const MOST_FAILURES: usize = 10;
@@ -41,7 +41,7 @@ impl PaperTrainer {
             trace: Vec::new(),
             iterations: 0,
             failures: 0,
-            fingerprint: fingerprint(chain, &potential, options),
+            fingerprint: fingerprint(chain, &potential, options)?,
             potential,
         })
     }
@@ -166,11 +166,7 @@ fn centred([_, a, b]: [f64; 3]) -> [f64; 2] {
     [a, 0.5 * b / a]
 }
 
-fn fingerprint(chain: &Chain, potential: &NeuralPotential, options: &PaperOptions) -> u64 {
+fn fingerprint(chain: &Chain, potential: &NeuralPotential, options: &PaperOptions) -> Result<u64> {
     let options = PaperOptions { iterations: 0, ..options.clone() };
-    let mut hasher = DefaultHasher::new();
-    format!("{:?}{options:?}{:?}", potential.spec(), chain.model()).hash(&mut hasher);
-    let values = (0..chain.dim()).flat_map(|i| chain.values(i)).chain(chain.times());
-    values.for_each(|value| value.to_bits().hash(&mut hasher));
-    hasher.finish()
+    Ok(Fingerprint::new().settings(&(potential.spec(), options))?.chain(chain)?.finish())
 }

@@ -1,6 +1,7 @@
 //! Train a neural potential by maximising the ELBO.
 
 mod alongside;
+pub(crate) mod fingerprint;
 mod frame;
 mod gradient;
 pub(crate) mod keep;

@@ -1,5 +1,6 @@
 //! Train a neural potential by maximising the ELBO, one iteration at a time.
 
+use super::fingerprint::Fingerprint;
 use super::frame::frame;
 use super::keep::{self, Checkpoint};
 use super::optimiser::{Optimiser, Rule, rescale};
@@ -9,7 +10,6 @@ use levytilt::error::expect_length;
 use levytilt::posterior::WeightSummary;
 use levytilt::{Chain, Error, Result};
 use serde::{Deserialize, Serialize};
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// How to train.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -106,7 +106,7 @@ impl<'a> Trainer<'a> {
         expect_length("dimensions of the networks", trained.potential.spec().dim, chain.dim())?;
         let trained = Trained { trace: Vec::new(), ..trained };
         let optimiser = Optimiser::new(options.rule, trained.potential.parameters().len());
-        let fingerprint = fingerprint(chain, &trained, &options);
+        let fingerprint = fingerprint(chain, &trained, &options)?;
         Ok(Self { chain, options, trained, optimiser, plateau: Plateau::default(), fingerprint })
     }
 
@@ -201,17 +201,11 @@ impl<'a> Trainer<'a> {
     }
 }
 
-fn fingerprint(chain: &Chain, first: &Trained, options: &TrainOptions) -> u64 {
+fn fingerprint(chain: &Chain, first: &Trained, options: &TrainOptions) -> Result<u64> {
     let options = TrainOptions { iterations: 0, ..options.clone() };
     let Trained { potential, frame, .. } = first;
-    let mut hasher = DefaultHasher::new();
-    // Networks with one component per time keep the number they had before mixtures were introduced.
-    let spec = format!("{:?}", potential.spec()).replace(", components: 1 }", " }");
-    format!("{spec}{options:?}{:?}{frame:?}", chain.model()).hash(&mut hasher);
-    potential.parameters().iter().for_each(|p| p.to_bits().hash(&mut hasher));
-    let values = (0..chain.dim()).flat_map(|i| chain.values(i)).chain(chain.times());
-    values.for_each(|value| value.to_bits().hash(&mut hasher));
-    hasher.finish()
+    let print = Fingerprint::new().settings(&(potential.spec(), options, frame))?.chain(chain)?;
+    Ok(print.numbers(potential.parameters().iter().map(|p| f64::from(*p))).finish())
 }
 
 /// Factor of the learning rate when the ELBO stops rising.

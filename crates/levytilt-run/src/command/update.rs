@@ -13,13 +13,13 @@ use crate::directory::lock::Lock;
 use crate::directory::state::{STATE, State};
 use crate::failure::{bad, quoted};
 use crate::finite;
-use crate::settings::{Settings, inputs};
+use crate::settings::{Settings, Volatility, inputs};
 use crate::table::bytes::read_settings;
 use crate::table::input::from_sparse_columns;
 use crate::table::{self, Table};
 use crate::workflow::filtering::column_models;
 use crate::workflow::fit::analyse;
-use crate::workflow::update::{Answer, Summary, Update};
+use crate::workflow::update::{Answer, Summary, Update, Watch};
 
 /// How often a feed is saved.
 const OFTEN: Duration = Duration::from_secs(1);
@@ -29,8 +29,8 @@ const OFTEN: Duration = Duration::from_secs(1);
 pub struct Request {
     /// Directory of the fit.
     pub run: PathBuf,
-    /// P-value below which a row raises an alarm.
-    pub alarm: f64,
+    /// How to look at the rows.
+    pub watch: Watch,
 }
 
 /// Take in the rows of `new`, which has the columns of the run; `tell` hears of every row. All rows are kept, or none.
@@ -118,9 +118,16 @@ fn with_update(request: &Request, work: impl FnOnce(&mut Update, &[String]) -> R
     let (state, settings) = State::read(&request.run)?;
     let network = State::read_network(&request.run, &settings)?;
     refuse_inputs(&settings)?;
+    if settings.model.volatility == Some(Volatility::Recent) {
+        return Err(bad(
+            "the run goes by recent volatility (--volatility recent), which is learned from a whole record; fit again with \
+             the new rows",
+        ));
+    }
     let names: Vec<String> = state.dimension.iter().cloned().collect();
     let models = column_models(&settings, &names, network)?;
-    let mut update = Update::new(state, &models, request.alarm)?;
+    let watch = Watch { jump_above: request.watch.jump_above.or(settings.solve.jump_above), ..request.watch };
+    let mut update = Update::new(state, &models, watch)?;
     work(&mut update, &names)?;
     Ok(update.summary)
 }

@@ -35,6 +35,15 @@ impl TradingRecord {
             .collect())
     }
 
+    /// Go on to a row at `time`.
+    pub fn go_on(&mut self, time: f64) -> Result<()> {
+        if let Some(clock) = &mut self.clock {
+            clock.go_on(time)?;
+        }
+        self.from = time;
+        Ok(())
+    }
+
     /// What a forecast takes for granted.
     pub fn check(&self) -> Result<(), String> {
         match [self.scale, self.step].iter().all(|x| *x > 0.0 && x.is_finite()) && self.from.is_finite() {

@@ -63,7 +63,8 @@ pub fn filter_at(settings: &Settings, network: Option<Neural>, table: &Table, ti
     let periods: &[Period] = if matches!(table.calendar, Calendar::Days(_)) { &PERIODS } else { &[] };
     let (mut columns, mut all) = (Vec::new(), Vec::new());
     for (model, values) in models.iter().zip(&table.columns) {
-        let (state, mut seen) = Filter::new(model, longest)?.run(&grid, values)?;
+        let mut filter = Filter::new(model, longest)?.with_jump_above(settings.solve.jump_above)?;
+        let (state, mut seen) = filter.run(&grid, values)?;
         for (seen, time) in seen.iter_mut().zip(&table.times[1..]) {
             seen.iter_mut().for_each(|seen| seen.time = *time);
         }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use levytilt::StateSpace;
-use levytilt::exact::filter::{Filter, FilterState, Seen};
+use levytilt::exact::filter::{Filter, FilterState, Hindsight, Seen, Taken};
 use levytilt::forecast::{ForecastOptions, Target, forecast};
 use serde::Serialize;
 use serde_json::Value;
@@ -29,6 +29,9 @@ pub struct Answer {
     pub p_value: OneOrMany<Option<f64>>,
     /// Probability that a jump led to it, without looking ahead.
     pub jump_probability: OneOrMany<Option<f64>>,
+    /// Probability that it is wrong, without looking ahead; left out where errors are Gaussian.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outlier_probability: Option<OneOrMany<Option<f64>>>,
     /// Mean of the state, this row included.
     pub mean: OneOrMany<Option<f64>>,
     /// Standard deviation of the state, this row included.
@@ -38,7 +41,44 @@ pub struct Answer {
     /// Whether the run had this row already, which then changes nothing; left out if not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub known: bool,
+    /// The row that has now as many rows after it as were asked for; left out if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revised: Option<Revised>,
 }
+
+/// What a row looks like with hindsight.
+#[derive(Debug, Clone, Serialize)]
+pub struct Revised {
+    /// Its time.
+    pub time: Value,
+    /// Probability of a value at least as far out on either side, given all other values so far.
+    pub p_value: OneOrMany<Option<f64>>,
+    /// Probability that a jump led to it.
+    pub jump_probability: OneOrMany<Option<f64>>,
+    /// Probability that it is wrong; left out where errors are Gaussian.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outlier_probability: Option<OneOrMany<Option<f64>>>,
+}
+
+/// How to look at new rows.
+#[derive(Debug, Clone, Copy)]
+pub struct Watch {
+    /// P-value below which a row raises an alarm.
+    pub alarm: f64,
+    /// Rows of hindsight after which a row is looked at again; 0 for not.
+    pub lag: usize,
+    /// Increments beyond this are jumps; without it as in the run.
+    pub jump_above: Option<f64>,
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Self { alarm: 0.001, lag: 0, jump_above: None }
+    }
+}
+
+/// Most rows of hindsight: each is carried over every new row.
+const LONGEST_LAG: usize = 1000;
 
 impl Answer {
     /// One line of JSON.
@@ -70,7 +110,7 @@ pub struct Update<'a> {
     models: &'a [StateSpace],
     filters: Vec<Filter<'a>>,
     calendar: Calendar,
-    alarm: f64,
+    watch: Watch,
     /// The last time taken in, as it was written.
     last: Option<(f64, String)>,
     /// What became of the rows so far.
@@ -78,27 +118,29 @@ pub struct Update<'a> {
 }
 
 impl<'a> Update<'a> {
-    /// Go on from `state` with one model per column; a p-value below `alarm` raises an alarm.
+    /// Go on from `state` with one model per column.
     ///
     /// # Errors
-    /// A run without a filter.
-    pub fn new(state: State, models: &'a [StateSpace], alarm: f64) -> Result<Self> {
+    /// A run without a filter; numbers of `watch` that are out of range.
+    pub fn new(state: State, models: &'a [StateSpace], watch: Watch) -> Result<Self> {
+        let Watch { alarm, lag, jump_above } = watch;
         if !(0.0..=1.0).contains(&alarm) {
             return Err(bad(format!("--alarm {alarm}: expected a probability between 0 and 1")));
         }
-        if state.trading.is_some() {
-            return Err(bad(
-                "the run goes by trading time (--clock business or --volatility recent), and update by the calendar; fit \
-                 again with the new rows",
-            ));
+        if lag > LONGEST_LAG {
+            return Err(bad(format!("--lag {lag}: expected at most {LONGEST_LAG} rows")));
+        }
+        if let Some(above) = jump_above.filter(|above| !(*above > 0.0 && above.is_finite())) {
+            return Err(bad(format!("--jump-above {above}: expected a number greater than 0")));
         }
         let Some(record) = state.filter.clone() else {
             return Err(bad("the run has no filter state: it was made by an earlier version; fit it again"));
         };
-        let filters = models.iter().map(|model| Filter::new(model, record.longest)).collect::<levytilt::Result<_>>()?;
+        let filter = |model| Filter::new(model, record.longest)?.with_lag(lag).with_jump_above(jump_above);
+        let filters = models.iter().map(filter).collect::<levytilt::Result<_>>()?;
         let (calendar, summary) =
             (state.calendar()?, Summary { to: state.calendar()?.write(state.time), ..Default::default() });
-        Ok(Self { state, record, models, filters, calendar, alarm, last: None, summary })
+        Ok(Self { state, record, models, filters, calendar, watch, last: None, summary })
     }
 
     /// How times are written.
@@ -108,48 +150,87 @@ impl<'a> Update<'a> {
 
     /// The last time taken in.
     pub fn end(&self) -> f64 {
+        self.state.trading.as_ref().map_or_else(|| self.model_end(), |trading| trading.from)
+    }
+
+    /// The last time taken in as the model counts: by trading time where the run does.
+    fn model_end(&self) -> f64 {
         self.record.columns.iter().map(FilterState::end).fold(f64::NEG_INFINITY, f64::max)
+    }
+
+    /// A time after the end as the model counts.
+    fn model_time(&self, time: f64) -> Result<f64> {
+        let Some(trading) = &self.state.trading else { return Ok(time) };
+        Ok(self.model_end() + trading.ahead(&[time])?[0])
     }
 
     /// Take in the values of one row, NaN where missing. After an error the run is as it was.
     pub fn take(&mut self, time: f64, written: &str, values: &[f64]) -> Result<Answer> {
         if time <= self.end() {
             self.summary.known += 1;
-            return Ok(self.answer((time, written), values, &vec![None; values.len()], true));
+            let nothing = Taken { seen: None, revised: None };
+            return Ok(self.answer((time, written), values, &vec![nothing; values.len()], true));
         }
-        let mut columns = self.record.columns.clone();
+        let (mut columns, at) = (self.record.columns.clone(), self.model_time(time)?);
         let each = self.filters.iter_mut().zip(&mut columns).zip(values);
-        let seen = each.map(|((filter, state), value)| filter.advance(state, time, *value));
-        let seen: Vec<Option<Seen>> = seen.collect::<levytilt::Result<_>>()?;
+        let taken = each.map(|((filter, state), value)| filter.advance(state, at, *value, 1.0));
+        let taken: Vec<Taken> = taken.collect::<levytilt::Result<_>>()?;
+        if let Some(trading) = &mut self.state.trading {
+            trading.go_on(time)?;
+        }
         self.record.columns = columns;
         if let Some(history) = &mut self.state.history {
             history.push(time, values);
         }
-        let answer = self.answer((time, written), values, &seen, false);
+        let answer = self.answer((time, written), values, &taken, false);
         self.summary.rows += 1;
         self.summary.alarms += usize::from(answer.alarm);
-        self.summary.log_evidence += seen.iter().flatten().map(|seen| seen.log_evidence).sum::<f64>();
+        self.summary.log_evidence +=
+            taken.iter().flat_map(|taken| taken.seen).map(|seen| seen.log_evidence).sum::<f64>();
         self.summary.to = written.into();
         self.last = Some((time, written.into()));
         Ok(answer)
     }
 
-    fn answer(&self, (time, written): (f64, &str), values: &[f64], seen: &[Option<Seen>], known: bool) -> Answer {
-        let of = |pick: &dyn Fn(&Seen) -> f64| OneOrMany::new(seen.iter().map(|s| s.as_ref().map(pick)).collect());
+    fn answer(&self, (time, written): (f64, &str), values: &[f64], taken: &[Taken], known: bool) -> Answer {
+        let of = |pick: &dyn Fn(&Seen) -> f64| each(taken.iter().map(|taken| taken.seen.as_ref().map(pick)));
+        let outliers = self.models.iter().any(|model| model.dimensions[0].errors.law != levytilt::ErrorLaw::Gaussian);
         Answer {
             at: time,
-            time: match self.calendar {
-                Calendar::Numbers => Value::from(time),
-                Calendar::Days(_) => Value::from(written),
-            },
-            value: OneOrMany::new(values.iter().map(|value| Some(*value).filter(|value| !value.is_nan())).collect()),
+            time: self.time(time, written),
+            value: each(values.iter().map(|value| Some(*value).filter(|value| !value.is_nan()))),
             log_evidence: of(&|seen| seen.log_evidence),
             p_value: of(&Seen::p_value),
             jump_probability: of(&|seen| seen.jump_probability),
+            outlier_probability: outliers.then(|| of(&|seen| seen.outlier_probability)),
             mean: of(&|seen| seen.mean),
             sd: of(&|seen| seen.sd),
-            alarm: seen.iter().flatten().any(|seen| seen.p_value() < self.alarm),
+            alarm: taken.iter().flat_map(|taken| taken.seen).any(|seen| seen.p_value() < self.watch.alarm),
             known,
+            revised: self.revised(taken, outliers),
+        }
+    }
+
+    /// The row with its hindsight, if one has it now.
+    fn revised(&self, taken: &[Taken], outliers: bool) -> Option<Revised> {
+        let time = taken.iter().find_map(|taken| taken.revised)?.time;
+        // In trading time, the row is found in the record: it is the one so many rows before.
+        let rows = self.state.history.as_ref().filter(|_| self.state.trading.is_some()).map(|history| &history.times);
+        let time = rows.and_then(|times| times.iter().rev().nth(self.watch.lag)).copied().unwrap_or(time);
+        let of = |pick: &dyn Fn(&Hindsight) -> f64| each(taken.iter().map(|taken| taken.revised.as_ref().map(pick)));
+        Some(Revised {
+            time: self.time(time, &self.calendar.write(time)),
+            p_value: of(&Hindsight::p_value),
+            jump_probability: of(&|found| found.jump_probability),
+            outlier_probability: outliers.then(|| of(&|found| found.outlier_probability)),
+        })
+    }
+
+    /// A time as it is told.
+    fn time(&self, time: f64, written: &str) -> Value {
+        match self.calendar {
+            Calendar::Numbers => Value::from(time),
+            Calendar::Days(_) => Value::from(written),
         }
     }
 
@@ -158,11 +239,12 @@ impl<'a> Update<'a> {
         let Some((end, written)) = &self.last else { return Ok(self.state.clone()) };
         let count = self.state.weights.len();
         let (dim, weights) = (self.models.len(), vec![1.0 / count as f64; count]);
+        let now = self.model_end();
         let mut states = vec![0.0; dim * count];
         for (i, (model, column)) in self.models.iter().zip(&self.record.columns).enumerate() {
             let seed = self.state.seed ^ (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ column.observations as u64;
             let mut own = column.states(count, seed);
-            if column.time < *end {
+            if column.time < now {
                 let options = ForecastOptions {
                     from: column.time,
                     longest_step: self.record.longest,
@@ -170,7 +252,7 @@ impl<'a> Update<'a> {
                     seed,
                     target: Target::States,
                 };
-                own = forecast(model, (&own, &weights), &[*end], &options)?.states;
+                own = forecast(model, (&own, &weights), &[now], &options)?.states;
             }
             own.into_iter().enumerate().for_each(|(path, x)| states[path * dim + i] = x);
         }
@@ -180,4 +262,9 @@ impl<'a> Update<'a> {
         }
         Ok(state)
     }
+}
+
+/// One figure, or a list of them.
+fn each(figures: impl Iterator<Item = Option<f64>>) -> OneOrMany<Option<f64>> {
+    OneOrMany::new(figures.collect())
 }

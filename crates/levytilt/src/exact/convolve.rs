@@ -134,6 +134,25 @@ impl<'a> Convolver<'a> {
         Ok(around(source, first_out - first_source, out, (spectrum, turned), (&forward, &inverse)))
     }
 
+    /// [`Convolver::apply`] forward with the moves of up to `within` cells alone, a cell that is cut counting by its part.
+    pub fn apply_within(
+        &mut self,
+        dt: f64,
+        (first_source, source): (i64, &[f64]),
+        (first_out, out): (i64, &mut [f64]),
+        within: f64,
+    ) -> Result<()> {
+        let key = self.prepare(dt)?;
+        let entry = self.entries.get_mut(&key).expect("prepared above");
+        let lowest = first_out - (first_source + source.len() as i64 - 1);
+        let mut kernel = entry.stretch(Way::Forward, lowest, source.len() + out.len() - 1 + TAPS);
+        for (value, m) in kernel.iter_mut().zip(lowest..) {
+            *value *= (within + 0.5 - m.unsigned_abs() as f64).clamp(0.0, 1.0);
+        }
+        slide(source, &kernel, out);
+        Ok(())
+    }
+
     /// Σ_{m ≥ i} K_{−m} and Σ_{m ≥ i} K_m for i = 1, 2, …, at least `count` of each: the probabilities to move down and up by
     /// i cells or more.
     pub fn tails(&mut self, dt: f64, count: usize) -> Result<[&[f64]; 2]> {

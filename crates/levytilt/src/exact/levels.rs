@@ -18,6 +18,11 @@ use std::sync::Arc;
 /// Distance of neighbouring sizes, as logarithms.
 const APART: f64 = 0.05;
 
+/// The size of a level.
+pub(super) fn level_size(level: i64) -> f64 {
+    (level as f64 * APART).exp()
+}
+
 /// Kernels by size.
 pub(super) struct Levels<'a> {
     size: &'a Size,
@@ -85,7 +90,7 @@ impl<'a> Levels<'a> {
         let (noise, spacing, rounding) = (self.noise, self.spacing, self.rounding);
         let convolver = self.by_level.entry(level).or_insert_with(|| Convolver::new(noise, spacing, rounding));
         let nodes = &mut self.nodes;
-        convolver.provide(length_key(dt), || Ok(Arc::new(nodes.nodes(dt)?.scaled((level as f64 * APART).exp()))))?;
+        convolver.provide(length_key(dt), || Ok(Arc::new(nodes.nodes(dt)?.scaled(level_size(level)))))?;
         Ok(convolver)
     }
 

@@ -131,6 +131,17 @@ impl Clock {
         Ok(self.lengths_between(&all).split_off(self.tail.len() - 1))
     }
 
+    /// Go on to a row at `time`, from which [`Clock::ahead`] counts then; what was learned stays.
+    ///
+    /// # Errors
+    /// A time that is not after the end.
+    pub fn go_on(&mut self, time: f64) -> Result<()> {
+        let all: Vec<f64> = self.tail.iter().copied().chain([time]).collect();
+        check_times(&all)?;
+        self.tail = tail(&self.sessions, &all);
+        Ok(())
+    }
+
     /// Effective length of every step between `times`, by what was learned from the record.
     ///
     /// # Errors

@@ -172,8 +172,7 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
     let filtered = filtered(&model, &fit, (table, trading.as_ref()), &mut summary);
     let known = settings.known_inputs.iter();
     let state = State {
-        // A filter goes on by the calendar.
-        filter: filtered.as_ref().filter(|_| trading.is_none()).map(|found| found.record.clone()),
+        filter: filtered.as_ref().map(|found| found.record.clone()),
         trading: trading.as_ref().map(|trading| trading.record.clone()),
         inputs: known.flat_map(|known| known.last()).map(|(name, value)| (name.to_string(), value)).collect(),
         ..state((&fit, drawn.as_ref()), table, options.seed)

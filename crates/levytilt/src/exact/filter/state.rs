@@ -1,7 +1,8 @@
 //! Hold what a filter knows at one time, and what it saw at a value.
 
-use super::super::lagrange::{LEFT, weights};
 use super::super::marginal::Marginal;
+use super::hindsight::Recent;
+use super::law::Law;
 use crate::{Error, Result, stream};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,9 @@ pub struct FilterState {
     pub(super) variance: f64,
     /// Latent times since then, without an observation.
     pub(super) pending: Vec<f64>,
+    /// Rows that wait for their hindsight, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) recent: Vec<Recent>,
 }
 
 /// What was seen at one value, given all earlier ones.
@@ -42,8 +46,10 @@ pub struct Seen {
     /// P(larger value | earlier values); not 1 − `below` to the last digit, but accurate where it is small.
     pub above: f64,
     /// Probability that one of the latent steps since the last observation was a jump: its variance in the upper 1% of the
-    /// prior.
+    /// prior, or its increment beyond the limit given.
     pub jump_probability: f64,
+    /// Probability that the value is wrong; 0 for Gaussian errors.
+    pub outlier_probability: f64,
     /// Mean of the state, this value included.
     pub mean: f64,
     /// Standard deviation of the state, this value included.
@@ -53,8 +59,13 @@ pub struct Seen {
 impl Seen {
     /// Probability of a value at least as far out on either side: 2 min(`below`, `above`).
     pub fn p_value(&self) -> f64 {
-        (2.0 * self.below.min(self.above)).min(1.0)
+        two_sided(self.below, self.above)
     }
+}
+
+/// Probability of what is at least as far out on either side.
+pub(super) fn two_sided(below: f64, above: f64) -> f64 {
+    (2.0 * below.min(above)).min(1.0)
 }
 
 impl FilterState {
@@ -94,29 +105,21 @@ impl FilterState {
         let lengths = [self.step, self.spacing, self.variance].iter().all(|x| *x > 0.0 && x.is_finite());
         let total: f64 = self.masses.iter().sum();
         let times: Vec<f64> = [self.time].into_iter().chain(self.pending.iter().copied()).collect();
-        if finite && lengths && (total - 1.0).abs() < 1e-6 && times.windows(2).all(|pair| pair[0] < pair[1]) {
+        let recent = self.recent.iter().all(|recent| recent.is_sound(self.masses.len(), self.time));
+        let law = (total - 1.0).abs() < 1e-6;
+        if finite && lengths && law && recent && times.windows(2).all(|pair| pair[0] < pair[1]) {
             return Ok(());
         }
         Err(Error::Numerical { what: "filter state", why: "its numbers are no law of a state; fit again".into() })
     }
 
-    fn marginal(&self) -> Marginal<'_> {
-        Marginal { first: self.first, spacing: self.step, masses: &self.masses, outside: (0.0, 0.0) }
+    /// The law of the state with these parts.
+    pub(super) fn law(&self, parts: impl IntoIterator<Item = Vec<f64>>) -> Law {
+        let masses = [self.masses.clone()].into_iter().chain(parts).collect();
+        Law { first: self.first, step: self.step, masses }
     }
 
-    /// Halve spacing and cells.
-    pub(super) fn refine(&mut self) {
-        self.spacing *= 0.5;
-        if self.masses.len() == 1 || self.step <= self.spacing {
-            return;
-        }
-        let between = weights(0.5);
-        let mass = |i: i64| usize::try_from(i).ok().and_then(|i| self.masses.get(i)).copied().unwrap_or(0.0);
-        let middle = |i: usize| (0..).zip(between).map(|(k, w)| w * mass(i as i64 - LEFT + k)).sum::<f64>();
-        let finer = (0..self.masses.len()).flat_map(|i| [0.5 * self.masses[i], 0.5 * middle(i)]);
-        self.masses = finer.collect();
-        self.step *= 0.5;
-        let total: f64 = self.masses.iter().sum();
-        self.masses.iter_mut().for_each(|mass| *mass /= total);
+    fn marginal(&self) -> Marginal<'_> {
+        Marginal { first: self.first, spacing: self.step, masses: &self.masses, outside: (0.0, 0.0) }
     }
 }

@@ -1,174 +1,195 @@
 //! Take the law of a state over the latent steps to the next value, and through that value.
 
-use super::super::flow_table::Landing;
 use super::super::forward::pressed;
-use super::super::lagrange::POINTS;
-use super::super::marginal::Marginal;
-use super::super::transition::touched;
 use super::super::windows::upper;
+use super::hindsight::Recent;
+use super::kernels::Pushed;
+use super::law::{Law, MOST_CELLS, Moved};
 use super::{Filter, FilterState, PER_SD, Seen};
-use crate::exact::convolve::Way;
 use crate::series::length_key;
-use crate::{Error, Result};
-use std::f64::consts::{PI, SQRT_2};
+use crate::{Error, ErrorLaw, Result};
+use serde::{Deserialize, Serialize};
 
 /// Standard deviations of the observation error kept to either side of a value at first, and at most.
 const DEPTH: f64 = 7.0;
 const DEEPEST: f64 = 37.0;
-/// Probability that the noise of a gap leads beyond the cells of the latent times in it.
-const BEYOND: f64 = 1e-3;
-/// Most cells of one latent time.
-const MOST_CELLS: f64 = 262_144.0;
-/// Share of the largest mass below which cells at the ends are dropped.
-const DROPPED: f64 = 1e-17;
+/// Probability that the noise of a gap leads beyond the cells of the latent times in it: the first if it takes no more than so
+/// many cells to either side, else the second.
+const BEYOND: [f64; 2] = [1e-4, 1e-3];
+const MANY_CELLS: f64 = 8192.0;
 
-/// Masses at cells, and of these the part that came without a jump.
-struct Law {
-    first: f64,
-    step: f64,
-    all: Vec<f64>,
-    calm: Vec<f64>,
+/// A value at a time, with the standard deviation or scale of its error.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) struct Observation {
+    pub time: f64,
+    pub value: f64,
+    pub error: f64,
 }
 
-/// A step on its way: masses moved along the drift, on the grid from cell `first` on.
-struct Moved {
-    first: i64,
-    all: Vec<f64>,
-    calm: Vec<f64>,
-}
-
-/// Masses at cells of the grid, and what went below and above them.
-struct Pushed {
-    all: Vec<f64>,
-    calm: Vec<f64>,
-    outside: (f64, f64),
+/// What a law becomes at a value.
+pub(super) struct Met {
+    /// The law given the value, not normalised.
+    pub law: Law,
+    /// ln p(value | earlier values).
+    log_evidence: f64,
+    /// P(smaller value | earlier values), and of a larger one.
+    below: f64,
+    above: f64,
 }
 
 impl Filter<'_> {
-    /// The state after `value` at `time`, which follows the pending times of `state`.
-    pub(super) fn observe(&mut self, state: &FilterState, time: f64, value: f64) -> Result<(FilterState, Seen)> {
+    /// The state after `seen`, which follows the pending times of `state`.
+    pub(super) fn observe(&mut self, state: &FilterState, seen: Observation) -> Result<(FilterState, Seen)> {
         let mut state = state.clone();
-        let times: Vec<f64> = [state.time].into_iter().chain(state.pending.drain(..)).chain([time]).collect();
-        let steps: Vec<(f64, f64)> = times.windows(2).map(|pair| (pair[0], length(pair[0], pair[1]))).collect();
+        let between = std::mem::take(&mut state.pending);
+        let times: Vec<f64> = [state.time].iter().chain(&between).chain([&seen.time]).copied().collect();
+        let steps = steps(&times);
         for (_, dt) in &steps {
             self.model.drift.check_step(*dt)?;
         }
-        let variance = self.narrowest(&state, &steps)?;
+        let variance = self.narrowest(&state, &steps, seen.error)?;
         while state.spacing > 1.1 * variance.sqrt() / PER_SD {
-            state.refine();
+            state.spacing *= 0.5;
         }
         let grid = (state.origin, state.spacing);
-        let mut law =
-            Law { first: state.first, step: state.step, all: state.masses.clone(), calm: state.masses.clone() };
-        let (last, between) = steps.split_last().expect("a time after the last one");
-        if !between.is_empty() {
-            let reach = self.reach(&steps)?;
-            for step in between {
-                law = self.pass(law, *step, grid, (value, reach))?;
-            }
-        }
-        let moved = self.along(&law, *last, grid)?;
-        self.meet(&state, moved, (time, last.1), value, variance)
-    }
-
-    /// Masses moved along the drift onto the grid.
-    fn along(&self, law: &Law, (t, dt): (f64, f64), (origin, spacing): (f64, f64)) -> Result<Moved> {
-        let states: Vec<f64> = (0..law.all.len()).map(|i| law.first + i as f64 * law.step).collect();
-        let mut ahead = vec![0.0; states.len()];
-        self.model.drift.flow_many(t, dt, &states, &mut ahead);
-        let landings: Vec<Landing> = ahead.iter().map(|x| Landing::new((x - origin) / spacing)).collect();
-        let targets = landings.iter().map(|landing| landing.target);
-        let (lo, hi) = targets.clone().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), t| (a.min(t), b.max(t)));
-        if targets.clone().any(|t| !t.is_finite()) || lo.abs().max(hi.abs()) > 1e15 || hi - lo > 4.0 * MOST_CELLS {
-            let why = format!("the drift spreads the states at time {t} over {:.3e} cells; use shorter steps", hi - lo);
-            return Err(self.model.drift.failure().unwrap_or(Error::Numerical { what: "filter", why }));
-        }
-        let (first, len) = touched(lo, hi);
-        let mut moved = Moved { first, all: vec![0.0; len], calm: vec![0.0; len] };
-        for ((landing, all), calm) in landings.iter().zip(&law.all).zip(&law.calm) {
-            let from = (landing.first() - first) as usize;
-            for (k, weight) in landing.weights.iter().enumerate().take(POINTS) {
-                moved.all[from + k] += weight * all;
-                moved.calm[from + k] += weight * calm;
-            }
-        }
-        Ok(moved)
-    }
-
-    /// Add the noise of a step; results at `len` cells from `first` on.
-    fn add_noise(&mut self, moved: &Moved, dt: f64, spacing: f64, (first, len): (i64, usize)) -> Result<Pushed> {
-        let (tables, share) = self.tables(dt, spacing)?;
-        let (mut all, mut calm) = (vec![0.0; len], vec![0.0; len]);
-        tables.all.apply(Way::Forward, dt, (moved.first, &moved.all), (first, &mut all))?;
-        tables.calm.apply(Way::Forward, dt, (moved.first, &moved.calm), (first, &mut calm))?;
-        calm.iter_mut().for_each(|mass| *mass *= share);
-        let count = len + moved.all.len() + (moved.first - first).unsigned_abs() as usize + 1;
-        let [down, up] = tables.tails(dt, count)?;
-        let move_by = |out: &[f64], back: &[f64], distance: i64| match distance {
-            1.. => out[distance as usize - 1],
-            _ => 1.0 - back[(-distance) as usize],
+        // The law itself, its part without a jump since the last value, and the parts of recent rows.
+        let parts = state.recent.iter().flat_map(Recent::parts);
+        let mut law = state.law([state.masses.clone()].into_iter().chain(parts));
+        law.refine(grid.1);
+        let before = Law { masses: vec![law.all().to_vec()], ..law.clone() };
+        let (last, passed) = steps.split_last().expect("a time after the last one");
+        let reach = match passed.is_empty() && !self.open() {
+            true => 0.0,
+            false => self.reach(&steps, &[law.moments().0, seen.value], grid.1)?,
         };
-        let end = first + len as i64;
-        let mut outside = (0.0, 0.0);
-        for (cell, mass) in (moved.first..).zip(&moved.all) {
-            outside.0 += mass * move_by(down, up, cell - first + 1);
-            outside.1 += mass * move_by(up, down, end - cell);
+        for step in passed {
+            law = self.pass(&law, (*step, true), grid, ((seen.value, seen.value), reach))?;
         }
-        Ok(Pushed { all, calm, outside })
+        let (moved, moments) = self.along(&law, *last, grid)?;
+        let met = self.meet(&moved, (last.1, true), seen, grid, (moments, reach))?;
+        let Met { mut law, log_evidence, below, above } = met;
+        // What belongs to this row goes last.
+        let calm = law.masses.remove(1);
+        law.masses.extend([calm, self.wrong(&law, seen)]);
+        let law = law.trimmed();
+        let place = law.masses.len() - 2;
+        let (jump, wrong) = (1.0 - law.share(place), law.share(place + 1));
+        let mut recent = std::mem::take(&mut state.recent);
+        if self.lag > 0 {
+            for (recent, parts) in recent.iter_mut().zip(law.masses[1..].chunks_exact(2)) {
+                recent.set_parts(parts);
+                self.carry_without(recent, &between, seen, grid)?;
+            }
+            let parts = [place, place + 1].map(|part| law.masses[part].clone());
+            recent.push(Recent::new(&state, before, (seen, &times[1..]), parts, (below, above)));
+        }
+        let next = FilterState {
+            time: seen.time,
+            log_evidence: state.log_evidence + log_evidence,
+            observations: state.observations + 1,
+            first: law.first,
+            step: law.step,
+            masses: law.all().to_vec(),
+            variance,
+            recent: if self.lag > 0 { recent } else { Vec::new() },
+            ..state
+        };
+        let (mean, sd) = next.moments();
+        let time = seen.time;
+        let seen =
+            Seen { time, log_evidence, below, above, jump_probability: jump, outlier_probability: wrong, mean, sd };
+        Ok((next, seen))
     }
 
-    /// Take a law to a time without an observation; states beyond the cells count as being at their ends.
-    fn pass(
-        &mut self,
-        law: Law,
-        step: (f64, f64),
-        (origin, spacing): (f64, f64),
-        (value, reach): (f64, f64),
-    ) -> Result<Law> {
-        let moved = self.along(&law, step, (origin, spacing))?;
-        let (mean, sd) = marginal((moved.first as f64, 1.0), &moved.all).moments();
-        let (mean, sd) = (origin + mean * spacing, sd * spacing);
-        let margin = reach + DEPTH * sd.min(reach + DEPTH * self.model.dimensions[0].observation_std);
-        let (lo, hi) = (mean.min(value) - margin, mean.max(value) + margin);
-        let cells = (hi - lo) / spacing;
-        if cells.is_nan() || cells > MOST_CELLS {
-            return Err(Error::Numerical {
-                what: "filter",
-                why: format!(
-                    "states from {lo:.6} to {hi:.6} at time {} need {:.1e} cells, more than {MOST_CELLS}",
-                    step.0 + step.1,
-                    cells
-                ),
-            });
+    /// Whether a value leaves states far from it possible.
+    fn open(&self) -> bool {
+        self.model.dimensions[0].errors.law != ErrorLaw::Gaussian
+    }
+
+    /// The part of a law in which the value is wrong.
+    fn wrong(&self, law: &Law, seen: Observation) -> Vec<f64> {
+        if !self.open() {
+            return vec![0.0; law.all().len()];
         }
-        let first = ((lo - origin) / spacing).floor() as i64;
-        let len = (((hi - origin) / spacing).ceil() as i64 - first) as usize + 1;
-        let mut pushed = self.add_noise(&moved, step.1, spacing, (first, len))?;
-        pushed.all[0] += pushed.outside.0;
-        pushed.all[len - 1] += pushed.outside.1;
-        Ok(Law { first: origin + first as f64 * spacing, step: spacing, all: pushed.all, calm: pushed.calm })
+        let wrong = self.model.dimensions[0].errors.law.wrong_many();
+        let total: f64 = law.all().iter().sum();
+        let part = |(x, mass): (&f64, &f64)| match *mass > 1e-15 * total {
+            true => mass * wrong((x - seen.value) / seen.error),
+            false => 0.0,
+        };
+        law.states().iter().zip(law.all()).map(part).collect()
+    }
+
+    /// Take a law to a time without an observation, on cells that hold the values of `span` with a margin; states beyond the
+    /// cells count as being at their ends.
+    pub(super) fn pass(
+        &mut self,
+        law: &Law,
+        (step, calm): ((f64, f64), bool),
+        (origin, spacing): (f64, f64),
+        (span, reach): ((f64, f64), f64),
+    ) -> Result<Law> {
+        let (moved, moments) = self.along(law, step, (origin, spacing))?;
+        let (first, len) = self.wide(moments, (span, reach), (origin, spacing), step.0 + step.1)?;
+        let mut pushed = self.kernels.add_noise(&moved, (step.1, calm), spacing, (first, len))?;
+        pile(&mut pushed);
+        Ok(Law { first: origin + first as f64 * spacing, step: spacing, masses: pushed.masses })
+    }
+
+    /// Cells around a law with these moments and the values of `span`, with a margin.
+    fn wide(
+        &self,
+        (mean, sd): (f64, f64),
+        ((low, high), reach): ((f64, f64), f64),
+        (origin, spacing): (f64, f64),
+        time: f64,
+    ) -> Result<(i64, usize)> {
+        let margin = reach + DEPTH * sd.min(reach + DEPTH * self.model.dimensions[0].typical_error());
+        let (low, high) = (mean.min(low) - margin, mean.max(high) + margin);
+        let cells = (high - low) / spacing;
+        if cells.is_nan() || cells > MOST_CELLS {
+            let why = format!(
+                "states from {low:.6} to {high:.6} at time {time} need {cells:.1e} cells, more than {MOST_CELLS}; leave \
+                 the value there empty, or fit with a larger observation_std"
+            );
+            return Err(Error::Numerical { what: "filter", why });
+        }
+        let first = ((low - origin) / spacing).floor() as i64;
+        Ok((first, (((high - origin) / spacing).ceil() as i64 - first) as usize + 1))
     }
 
     /// Meet a value at the end of a step of length `dt`.
-    fn meet(
+    pub(super) fn meet(
         &mut self,
-        state: &FilterState,
-        moved: Moved,
-        (time, dt): (f64, f64),
-        value: f64,
-        variance: f64,
-    ) -> Result<(FilterState, Seen)> {
-        let FilterState { origin, spacing, .. } = *state;
-        let error = self.model.dimensions[0].observation_std;
+        moved: &[Moved],
+        (dt, calm): (f64, bool),
+        seen: Observation,
+        (origin, spacing): (f64, f64),
+        (moments, reach): ((f64, f64), f64),
+    ) -> Result<Met> {
+        let Observation { time, value, error } = seen;
+        let law = self.model.dimensions[0].errors.law;
         let mut sides = [DEPTH; 2];
         loop {
             let cell = |x: f64| (x - origin) / spacing;
-            let first = cell(value - sides[0] * error).floor() as i64;
-            let len = (cell(value + sides[1] * error).ceil() as i64 - first) as usize + 1;
-            let pushed = self.add_noise(&moved, dt, spacing, (first, len))?;
+            let (first, len) = match self.open() {
+                true => self.wide(moments, ((value, value), reach), (origin, spacing), time)?,
+                false => {
+                    let first = cell(value - sides[0] * error).floor() as i64;
+                    (first, (cell(value + sides[1] * error).ceil() as i64 - first) as usize + 1)
+                }
+            };
+            let mut pushed = self.kernels.add_noise(moved, (dt, calm), spacing, (first, len))?;
+            let outside = pushed.outside[0];
+            let everywhere = pushed.masses[0].iter().sum::<f64>() + outside.0 + outside.1;
+            if self.open() {
+                pile(&mut pushed);
+            }
             let z: Vec<f64> = (first..).take(len).map(|i| (origin + i as f64 * spacing - value) / error).collect();
-            let posterior: Vec<f64> = pushed.all.iter().zip(&z).map(|(mass, z)| mass * (-0.5 * z * z).exp()).collect();
-            let wider = pressed(&posterior).filter(|_| sides.iter().any(|side| *side < DEEPEST));
+            let likelihood: Vec<f64> = z.iter().map(|z| law.relative(*z)).collect();
+            let given = |masses: &Vec<f64>| masses.iter().zip(&likelihood).map(|(mass, l)| mass * l).collect();
+            let masses: Vec<Vec<f64>> = pushed.masses.iter().map(given).collect();
+            let wider = pressed(&masses[0]).filter(|_| !self.open() && sides.iter().any(|side| *side < DEEPEST));
             if let Some(pressed) = wider {
                 for (side, _) in sides.iter_mut().zip(pressed).filter(|(_, pressed)| *pressed) {
                     *side = (1.6 * *side).min(DEEPEST);
@@ -177,52 +198,53 @@ impl Filter<'_> {
                     continue;
                 }
             }
-            let total: f64 = posterior.iter().sum();
-            let calm: f64 = pushed.calm.iter().zip(&z).map(|(mass, z)| mass * (-0.5 * z * z).exp()).sum();
-            let everywhere = pushed.all.iter().sum::<f64>() + pushed.outside.0 + pushed.outside.1;
+            let total: f64 = masses[0].iter().sum();
             if !(total > 0.0 && total.is_finite()) {
                 return Err(impossible(time, value));
             }
-            let share = |sign: f64| -> f64 {
-                pushed.all.iter().zip(&z).map(|(mass, z)| mass * 0.5 * libm::erfc(sign * z / SQRT_2)).sum()
+            let beyond = |sign: f64| -> f64 {
+                pushed.masses[0].iter().zip(&z).map(|(mass, z)| mass * self.error_tail.above(sign * z)).sum()
             };
-            let log_evidence = (total / everywhere).ln() - 0.5 * (2.0 * PI).ln() - error.ln();
-            let next = settled(state, (time, log_evidence), (origin + first as f64 * spacing, posterior), variance);
-            let (mean, sd) = next.moments();
-            let seen = Seen {
-                time,
+            // Where values confine the state, what lies outside the cells is on one side of the value for sure.
+            let sure = if self.open() { (0.0, 0.0) } else { outside };
+            let log_evidence = (total / everywhere).ln() + law.log_peak() - error.ln();
+            return Ok(Met {
+                below: ((sure.0 + beyond(1.0)) / everywhere).clamp(0.0, 1.0),
+                above: ((sure.1 + beyond(-1.0)) / everywhere).clamp(0.0, 1.0),
+                law: Law { first: origin + first as f64 * spacing, step: spacing, masses },
                 log_evidence,
-                below: ((pushed.outside.0 + share(1.0)) / everywhere).clamp(0.0, 1.0),
-                above: ((pushed.outside.1 + share(-1.0)) / everywhere).clamp(0.0, 1.0),
-                // Rounding may leave a little less than nothing.
-                jump_probability: (1.0 - calm / total).clamp(0.0, 1.0),
-                mean,
-                sd,
-            };
-            return Ok((next, seen));
+            });
         }
     }
 
-    /// How far the noise of all `steps` together leads.
-    fn reach(&mut self, steps: &[(f64, f64)]) -> Result<f64> {
+    /// How far the noise of all `steps` together leads, with the largest size that it has at one of `states`.
+    pub(super) fn reach(&mut self, steps: &[(f64, f64)], states: &[f64], spacing: f64) -> Result<f64> {
         let total: f64 = steps.iter().map(|(_, dt)| dt).sum();
+        let mut size = 0.0f64;
+        for x in states {
+            size = size.max(self.model.dimensions[0].size_at(steps[0].0, *x)?);
+        }
         // By eighths of a doubling, so that few lengths are needed.
-        Ok(upper(&*self.nodes(((8.0 * total.log2()).ceil() / 8.0).exp2())?, BEYOND))
+        let nodes = self.kernels.nodes(((8.0 * total.log2()).ceil() / 8.0).exp2())?;
+        let reach = BEYOND.map(|beyond| size * upper(&nodes, beyond));
+        Ok(if reach[0] < MANY_CELLS * spacing { reach[0] } else { reach[1] })
     }
 
-    /// The variance of the narrowest law after these steps and a value: a step takes P to 1/E[1/(a²P + S)], a value adds its
-    /// precision.
-    fn narrowest(&mut self, state: &FilterState, steps: &[(f64, f64)]) -> Result<f64> {
-        let error = self.model.dimensions[0].observation_std;
+    /// The variance of the narrowest law after these steps and a value with this error: a step takes P to 1/E[1/(a²P + γ²S)],
+    /// a value adds its precision.
+    fn narrowest(&mut self, state: &FilterState, steps: &[(f64, f64)], error: f64) -> Result<f64> {
+        let dimension = &self.model.dimensions[0];
+        let error = error * dimension.errors.law.core();
         let (mut x, mut variance) = (state.moments().0, state.variance);
         for &(t, dt) in steps {
-            let nodes = self.nodes(dt)?;
+            let nodes = self.kernels.nodes(dt)?;
             let mut ahead = [0.0; 3];
             self.model.drift.flow_many(t, dt, &[x - error, x, x + error], &mut ahead);
             let slope = (ahead[2] - ahead[0]) / (2.0 * error);
             let carried = slope * slope * variance;
+            let square = dimension.size_at(t, x)?.powi(2);
             let each = nodes.variances().iter().zip(nodes.weights());
-            variance = 1.0 / each.map(|(s, w)| w / (carried + s)).sum::<f64>();
+            variance = 1.0 / each.map(|(s, w)| w / (carried + square * s)).sum::<f64>();
             x = ahead[1];
         }
         let variance = 1.0 / (1.0 / variance + 1.0 / (error * error));
@@ -234,33 +256,18 @@ impl Filter<'_> {
     }
 }
 
-/// The state after a value, with the cells that matter.
-fn settled(
-    state: &FilterState,
-    (time, log_evidence): (f64, f64),
-    (first, posterior): (f64, Vec<f64>),
-    variance: f64,
-) -> FilterState {
-    let largest = posterior.iter().copied().fold(0.0, f64::max);
-    let kept = |mass: &f64| mass.abs() > DROPPED * largest;
-    let from = posterior.iter().position(kept).unwrap_or(0);
-    let to = posterior.iter().rposition(kept).unwrap_or(posterior.len() - 1);
-    let total: f64 = posterior[from..=to].iter().sum();
-    FilterState {
-        time,
-        log_evidence: state.log_evidence + log_evidence,
-        observations: state.observations + 1,
-        first: first + from as f64 * state.spacing,
-        step: state.spacing,
-        masses: posterior[from..=to].iter().map(|mass| mass / total).collect(),
-        variance,
-        pending: Vec::new(),
-        ..*state
+/// Count what went beyond the cells as being at their ends.
+fn pile(pushed: &mut Pushed) {
+    for (masses, (below, above)) in pushed.masses.iter_mut().zip(&pushed.outside) {
+        let last = masses.len() - 1;
+        masses[0] += below;
+        masses[last] += above;
     }
 }
 
-fn marginal((first, spacing): (f64, f64), masses: &[f64]) -> Marginal<'_> {
-    Marginal { first, spacing, masses, outside: (0.0, 0.0) }
+/// Begin and length of the steps between `times`.
+pub(super) fn steps(times: &[f64]) -> Vec<(f64, f64)> {
+    times.windows(2).map(|pair| (pair[0], length(pair[0], pair[1]))).collect()
 }
 
 /// Length of a step, without the digits that its ends do not have, as the one that stands for all with its key: the same

@@ -1,0 +1,159 @@
+//! Add the noise of a step to masses on the grid: all of it, or only what is no jump.
+
+use super::super::convolve::{Convolver, Rounding, Way};
+use super::super::levels::level_size;
+use super::law::Moved;
+use crate::Result;
+use crate::noise::{NodeCache, Nodes, Noise};
+use crate::series::length_key;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Different step lengths whose tables are kept.
+const MOST_LENGTHS: usize = 512;
+/// Fewest cells whose tails are kept.
+const FEWEST_TAILS: usize = 1024;
+
+/// The kernels of a noise.
+pub(super) struct Kernels<'a> {
+    noise: &'a dyn Noise,
+    nodes: NodeCache<'a>,
+    /// Increments beyond this are jumps; without it those whose variance is in the upper 1% of the prior.
+    jump_above: Option<f64>,
+    /// Distance of the cells, and the kernels for it by the level of the noise's size.
+    spacing: f64,
+    levels: BTreeMap<i64, Tables<'a>>,
+}
+
+/// Kernels of noise of one size: of the whole noise, and of its steps that are no jumps.
+struct Tables<'a> {
+    all: Convolver<'a>,
+    calm: Convolver<'a>,
+    /// Probabilities to move down and up by so many cells or more, by step length and number.
+    tails: BTreeMap<(u64, usize), [Vec<f64>; 2]>,
+}
+
+/// Masses at cells of the grid, and what went below and above them.
+pub(super) struct Pushed {
+    pub masses: Vec<Vec<f64>>,
+    pub outside: Vec<(f64, f64)>,
+}
+
+impl<'a> Kernels<'a> {
+    pub fn new(noise: &'a dyn Noise) -> Self {
+        Self { noise, nodes: NodeCache::new(noise), jump_above: None, spacing: 0.0, levels: BTreeMap::new() }
+    }
+
+    /// Count increments beyond `above` as jumps.
+    pub fn set_jump_above(&mut self, above: Option<f64>) {
+        self.jump_above = above;
+    }
+
+    /// Nodes of a step.
+    pub fn nodes(&mut self, dt: f64) -> Result<Arc<Nodes>> {
+        if self.nodes.lengths() > MOST_LENGTHS {
+            self.nodes = NodeCache::new(self.noise);
+            self.levels.clear();
+        }
+        self.nodes.nodes(dt)
+    }
+
+    /// Add the noise of a step of length `dt`; results at `len` cells from `first` on. If `calm`, the first part takes only the
+    /// increments that are no jumps.
+    pub fn add_noise(
+        &mut self,
+        moved: &[Moved],
+        (dt, calm): (f64, bool),
+        spacing: f64,
+        (first, len): (i64, usize),
+    ) -> Result<Pushed> {
+        if self.spacing != spacing {
+            self.levels.clear();
+            self.spacing = spacing;
+        }
+        let count = moved.first().map_or(0, |moved| moved.masses.len());
+        let mut pushed = Pushed { masses: vec![vec![0.0; len]; count], outside: vec![(0.0, 0.0); count] };
+        for Moved { level, first: from, masses } in moved {
+            let nodes = self.nodes(dt)?;
+            let above = self.jump_above;
+            let tables = self.tables(*level, dt)?;
+            let end = first + len as i64;
+            for (k, masses) in masses.iter().enumerate() {
+                let mut own = vec![0.0; len];
+                let (source, out) = ((*from, masses.as_slice()), (first, own.as_mut_slice()));
+                match (calm && k == 1, above) {
+                    (true, Some(above)) => tables.all.apply_within(dt, source, out, above / spacing)?,
+                    (true, None) => {
+                        tables.calm.apply(Way::Forward, dt, source, out)?;
+                        let share: f64 = nodes.weights()[..threshold(&nodes)].iter().sum();
+                        own.iter_mut().for_each(|mass| *mass *= share);
+                    }
+                    (false, _) => {
+                        tables.all.apply(Way::Forward, dt, source, out)?;
+                        let most = len + masses.len() + (from - first).unsigned_abs() as usize + 1;
+                        let [down, up] = tables.tails(dt, most)?;
+                        let outside = &mut pushed.outside[k];
+                        for (cell, mass) in (*from..).zip(masses) {
+                            outside.0 += mass * move_by(down, up, cell - first + 1);
+                            outside.1 += mass * move_by(up, down, end - cell);
+                        }
+                    }
+                }
+                pushed.masses[k].iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
+            }
+        }
+        Ok(pushed)
+    }
+
+    /// The kernels of noise of the size of a level, ready for steps of length `dt`.
+    fn tables(&mut self, level: i64, dt: f64) -> Result<&mut Tables<'a>> {
+        let nodes = self.nodes(dt)?;
+        let (noise, spacing) = (self.noise, self.spacing);
+        let convolver = || Convolver::new(noise, spacing, Rounding::Reference);
+        let tables = self.levels.entry(level).or_insert_with(|| Tables {
+            all: convolver(),
+            calm: convolver(),
+            tails: BTreeMap::new(),
+        });
+        let sized = |nodes: &Nodes| if level == 0 { nodes.clone() } else { nodes.scaled(level_size(level)) };
+        tables.all.provide(length_key(dt), || Ok(Arc::new(sized(&nodes))))?;
+        tables.calm.provide(length_key(dt), || {
+            let calm = |values: &[f64]| values[..threshold(&nodes)].to_vec();
+            let (variances, weights) = (calm(nodes.variances()), calm(nodes.weights()));
+            let calm = match nodes.means() {
+                Some(means) => Nodes::with_means(calm(means), variances, weights, Vec::new(), Vec::new()),
+                None => Nodes::new(variances, weights, Vec::new()),
+            };
+            Ok(Arc::new(sized(&calm?)))
+        })?;
+        Ok(tables)
+    }
+}
+
+impl Tables<'_> {
+    /// At least `count` probabilities each to move down and up by 1, 2, … cells or more in a step of length `dt`.
+    ///
+    /// Their number is a power of two, and each number has a list of its own: what was asked for before must not change a
+    /// digit.
+    fn tails(&mut self, dt: f64, count: usize) -> Result<&[Vec<f64>; 2]> {
+        let key = (length_key(dt), count.max(FEWEST_TAILS).next_power_of_two());
+        if !self.tails.contains_key(&key) {
+            let tails = self.all.exactly_tails(dt, key.1)?;
+            self.tails.insert(key, tails);
+        }
+        Ok(&self.tails[&key])
+    }
+}
+
+/// First node that is a jump.
+fn threshold(nodes: &Nodes) -> usize {
+    crate::posterior::upper_tail(nodes.weights())
+}
+
+/// Probability to move by `distance` cells or more to the side of `out`; below 1, not to move back by as many.
+fn move_by(out: &[f64], back: &[f64], distance: i64) -> f64 {
+    match distance {
+        1.. => out[distance as usize - 1],
+        _ => 1.0 - back[(-distance) as usize],
+    }
+}
