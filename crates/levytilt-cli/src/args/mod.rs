@@ -2,11 +2,11 @@
 
 pub mod backtest;
 pub mod compare;
+mod output;
 pub mod reproduce;
+mod result;
 
 use clap::{Args, Parser, Subcommand};
-use levytilt_run::failure::bad;
-use levytilt_run::report;
 use levytilt_run::settings::{
     DataSettings, DriftSettings, GridSettings, Init, InputArgs, KeepPaths, Method, ModelSettings, Named, NoiseName,
 };
@@ -14,7 +14,10 @@ use levytilt_run::settings::{
     PaperSettings, Settings, SimulateSettings, SolveSettings, method_parser, parse_parameter,
 };
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+pub use output::{EffortArgs, PlotArgs, ReportArgs};
+pub use result::{ForecastArgs, RenderArgs, ScoreArgs, UpdateArgs};
 
 use crate::args::backtest::{BACKTEST_HELP, BacktestArgs};
 use crate::args::compare::{COMPARE_HELP, CompareArgs};
@@ -252,108 +255,6 @@ pub struct FitArgs {
     pub report: ReportArgs,
 }
 
-/// Flags of `forecast`.
-#[derive(Debug, Args)]
-pub struct ForecastArgs {
-    /// Directory that `levytilt fit --out` wrote
-    #[arg(value_name = "RUN")]
-    pub run: PathBuf,
-    /// Forecast horizon: a number in the record's unit of time or, for timestamps, such as 90m, 12h, 2d, 1w
-    #[arg(long, value_name = "H", conflicts_with = "at", required_unless_present = "at")]
-    pub horizon: Option<String>,
-    /// CSV file whose first column holds the times to forecast
-    #[arg(long, value_name = "FILE")]
-    pub at: Option<String>,
-    /// CSV file with times after the record and the columns of the model's inputs there
-    #[arg(long, value_name = "FILE")]
-    pub inputs_file: Option<String>,
-    /// Directory for the results; made if missing
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Fix learned parameters at their estimates instead of drawing them from their posterior
-    #[arg(long)]
-    pub fixed_parameters: bool,
-    /// Forecast the state, without observation noise, instead of observations
-    #[arg(long)]
-    pub state: bool,
-    /// Seed of the random numbers [default: that of the fit]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
-    pub seed: Option<u64>,
-    /// Paths and threads.
-    #[command(flatten)]
-    pub effort: EffortArgs,
-    /// The figures alone.
-    #[command(flatten)]
-    pub plots: PlotArgs,
-    /// How to report.
-    #[command(flatten)]
-    pub report: ReportArgs,
-}
-
-/// Flags of `update`.
-#[derive(Debug, Args)]
-pub struct UpdateArgs {
-    /// Directory that `levytilt fit --out` wrote
-    #[arg(value_name = "RUN")]
-    pub run: PathBuf,
-    /// CSV file with the columns of the record, plain or gzipped, or - for standard input
-    #[arg(value_name = "NEW", required_unless_present_any = ["follow", "refit"])]
-    pub source: Option<String>,
-    /// Read rows from standard input as they come and answer each with a line of JSON
-    #[arg(long, conflicts_with_all = ["source", "refit"])]
-    pub follow: bool,
-    /// Raise an alarm where the two-sided p-value of a value is below this
-    #[arg(long, value_name = "P", default_value_t = 0.001)]
-    pub alarm: f64,
-    /// Look at every row again K rows later, with what these say
-    #[arg(long, value_name = "K", default_value_t = 0)]
-    pub lag: usize,
-    /// Count an increment beyond this as a jump, in units of the values [default: as in the fit]
-    #[arg(long, value_name = "X")]
-    pub jump_above: Option<f64>,
-    /// Then fit again to all rows that the run has taken in
-    #[arg(long)]
-    pub refit: bool,
-    /// Threads of --refit, 0 = all cores; results do not depend on it [default: 0]
-    #[arg(long, value_name = "N", requires = "refit")]
-    pub threads: Option<usize>,
-    /// How to report.
-    #[command(flatten)]
-    pub report: ReportArgs,
-}
-
-/// Flags of `score`.
-#[derive(Debug, Args)]
-pub struct ScoreArgs {
-    /// Directory that `levytilt forecast --out` wrote
-    #[arg(value_name = "FORECAST")]
-    pub forecast: PathBuf,
-    /// CSV file of observations, with the columns and times of the record, or - for standard input
-    #[arg(value_name = "TRUTH")]
-    pub truth: String,
-    /// Score the tail above this value [default: the 95% quantile of the column in TRUTH]
-    #[arg(long, value_name = "X")]
-    pub above: Option<f64>,
-    /// Score the tail below this value [default: the 5% quantile of the column in TRUTH]
-    #[arg(long, value_name = "X")]
-    pub below: Option<f64>,
-    /// TRUTH holds true states, as truth.csv of simulate does, for a forecast made with --state
-    #[arg(long)]
-    pub state: bool,
-    /// Directory for report.html and scores.json; made if missing
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Seed for breaking ties in the PIT [default: 1]
-    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true)]
-    pub seed: u64,
-    /// The figures alone.
-    #[command(flatten)]
-    pub plots: PlotArgs,
-    /// How to report.
-    #[command(flatten)]
-    pub report: ReportArgs,
-}
-
 /// Flags of `doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
@@ -393,85 +294,6 @@ pub struct ManArgs {
     /// Directory for the pages of all commands; made if missing
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-}
-
-/// Flags of `report`.
-#[derive(Debug, Args)]
-pub struct RenderArgs {
-    /// Directory that fit, demo, forecast, score, backtest, compare or reproduce wrote with --out
-    #[arg(value_name = "RUN")]
-    pub run: PathBuf,
-    /// The figures alone.
-    #[command(flatten)]
-    pub plots: PlotArgs,
-    /// Print nothing but errors
-    #[arg(long)]
-    pub quiet: bool,
-}
-
-/// Whether figures are wanted as files of their own.
-#[derive(Debug, Clone, Default, Args)]
-pub struct PlotArgs {
-    /// Also write the figures of report.html as separate files, into the directory plots beside it
-    #[arg(long, value_name = "FORMAT")]
-    pub plots: Option<PlotFormat>,
-}
-
-impl PlotArgs {
-    /// Refuse figures without a place for them, before anything is computed.
-    pub fn with_place(&self, out: Option<&Path>) -> anyhow::Result<()> {
-        match (self.plots, out) {
-            (Some(_), None) => Err(bad("--plots writes beside report.html; give --out DIR too")),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// Formats of single figures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum PlotFormat {
-    /// 1800 pixels wide, for slides and messages
-    Png,
-    /// Scalable, for papers
-    Svg,
-}
-
-impl From<PlotFormat> for report::PlotFormat {
-    fn from(format: PlotFormat) -> Self {
-        match format {
-            PlotFormat::Png => Self::Png,
-            PlotFormat::Svg => Self::Svg,
-        }
-    }
-}
-
-/// How much to compute, and on how many threads.
-#[derive(Debug, Clone, Args)]
-pub struct EffortArgs {
-    /// Number of paths [default: 500 for fit, those of the fit for forecast]
-    #[arg(long, value_name = "N", help_heading = "Solver")]
-    pub paths: Option<usize>,
-    /// Threads, 0 = all cores; results do not depend on it [default: 0]
-    #[arg(long, value_name = "N", help_heading = "Solver")]
-    pub threads: Option<usize>,
-}
-
-/// How to report.
-#[derive(Debug, Clone, Args)]
-pub struct ReportArgs {
-    /// Print the summary as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Print only errors (and the JSON, if requested)
-    #[arg(long)]
-    pub quiet: bool,
-}
-
-impl ReportArgs {
-    /// Whether to print neither words nor notes.
-    pub fn wordless(&self) -> bool {
-        self.quiet || self.json
-    }
 }
 
 impl SimulateArgs {

@@ -1,8 +1,10 @@
 //! Hold every setting once, as key of a TOML file and as flag alike.
 
 pub mod build_model;
+mod data;
 mod diffusion;
 mod drift_name;
+mod formulas;
 pub mod init;
 pub mod inputs;
 mod keep_paths;
@@ -10,6 +12,7 @@ pub mod keywords;
 mod name;
 mod named;
 pub mod names;
+mod paper;
 pub mod parameters;
 pub mod season;
 mod size;
@@ -18,12 +21,9 @@ use anyhow::Result;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use levytilt::ErrorKind;
-use levytilt::drift::{Formula, Inputs};
+use levytilt::drift::Inputs;
 use levytilt::noise::FAMILIES;
 use levytilt::registry::{BROWNIAN, OBSERVATION_STD, X0, X0_STD};
-use levytilt_paper::potential::NeuralPotentialSpec;
-use levytilt_paper::published::{Gradient, Kl, Motion, PaperOptions};
-use levytilt_paper::training::Rule;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -31,11 +31,9 @@ use std::sync::Arc;
 
 use crate::failure::{bad, brief};
 use crate::table::bytes::read_settings;
-use crate::table::decimal::Decimal;
-use crate::table::format::Format;
-use crate::table::separator::Separator;
 use crate::table::time::Length;
 
+pub use data::DataSettings;
 pub use drift_name::DriftName;
 pub use inputs::{InputArgs, InputColumns};
 pub use keep_paths::{KeepPaths, kept};
@@ -43,6 +41,7 @@ pub use levytilt::solve::Method;
 pub use name::name_of;
 pub use named::Named;
 pub use names::{ErrorName, NoiseName};
+pub use paper::PaperSettings;
 pub use parameters::{Section, Values};
 pub use size::SizeFormula;
 
@@ -85,59 +84,6 @@ pub struct Settings {
 /// Whether a section says nothing, and so need not be saved.
 pub(crate) fn is_empty<T: Default + PartialEq>(section: &T) -> bool {
     *section == T::default()
-}
-
-/// `[data]`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, Args)]
-#[serde(default, deny_unknown_fields)]
-pub struct DataSettings {
-    /// Value column to use when the file has several
-    #[arg(long, value_name = "NAME", help_heading = "Data", conflicts_with = "columns")]
-    pub column: Option<String>,
-    /// Value columns to fit jointly, separated by commas: fit [default: all]
-    #[arg(long, value_name = "NAMES", help_heading = "Data", value_delimiter = ',')]
-    pub columns: Option<Vec<String>>,
-    /// Column of known standard deviations of the values, which are then multiplied by observation_std: fit
-    #[arg(long, value_name = "NAME", help_heading = "Data")]
-    pub error_column: Option<String>,
-    /// Column that holds the times [default: the first, or the first after row numbers]
-    #[arg(long, value_name = "NAME", help_heading = "Data")]
-    pub time_column: Option<String>,
-    /// How dates are written, such as %d.%m.%Y or "%m/%d/%Y %H:%M"; or seconds, milliseconds (Unix time), or number
-    /// [default: recognised]
-    #[arg(long, value_name = "FORMAT", help_heading = "Data")]
-    pub date_format: Option<String>,
-    /// What separates fields: comma, semicolon, tab, pipe or space [default: recognised]
-    #[arg(long, value_name = "NAME", help_heading = "Data")]
-    pub separator: Option<Separator>,
-    /// Decimal mark: point or comma [default: recognised]
-    #[arg(long, value_name = "NAME", help_heading = "Data")]
-    pub decimal: Option<Decimal>,
-    /// Column of a long table that says which series a row belongs to: fit
-    #[arg(skip)]
-    pub panel: Option<String>,
-    /// Parameters that the series of a long table share; with ~ after the name they are partially pooled
-    #[arg(skip)]
-    pub share: Option<Vec<String>>,
-}
-
-impl DataSettings {
-    /// The columns to read: values and their known errors; all of them if no value column is named.
-    pub fn chosen(&self) -> Vec<String> {
-        let values: Vec<String> = self.column.iter().chain(self.columns.iter().flatten()).cloned().collect();
-        let errors = self.error_column.iter().filter(|name| !values.is_empty() && !values.contains(name)).cloned();
-        values.iter().cloned().chain(errors).collect()
-    }
-
-    /// How the table is written.
-    pub fn format(&self) -> Format {
-        Format {
-            separator: self.separator,
-            decimal: self.decimal,
-            date_format: self.date_format.clone(),
-            time_column: self.time_column.clone(),
-        }
-    }
 }
 
 /// `[model]`: names of drift and noise, and values of the parameters of noise, observation and start.
@@ -250,118 +196,6 @@ pub struct SolveSettings {
     /// Threads, 0 = all cores
     #[arg(skip)]
     pub threads: Option<usize>,
-}
-
-/// `[paper]`: choices of method paper
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, Args)]
-#[serde(default, deny_unknown_fields)]
-pub struct PaperSettings {
-    /// Divergence of method paper: quadrature, series or monte-carlo [default: quadrature]
-    #[arg(long, value_name = "NAME", help_heading = "Solver", value_parser = named::<Kl>)]
-    pub kl: Option<Kl>,
-    /// Gradient of method paper: unbiased, or published (pathwise only) [default: unbiased]
-    #[arg(long, value_name = "NAME", help_heading = "Solver", value_parser = named::<Gradient>)]
-    pub gradient: Option<Gradient>,
-    /// Drift between jumps of method paper: flow or euler [default: flow]
-    #[arg(long, value_name = "NAME", help_heading = "Solver", value_parser = named::<Motion>)]
-    pub motion: Option<Motion>,
-    /// Values of alpha that method paper tries, separated by commas; the one with the highest ELBO is kept
-    #[arg(long, value_name = "VALUES", help_heading = "Solver", value_delimiter = ',')]
-    pub alpha_grid: Option<Vec<f64>>,
-    /// Draws of a Monte Carlo divergence
-    #[arg(skip)]
-    pub kl_draws: Option<usize>,
-    /// How gradients become steps: rms-prop or adam
-    #[arg(skip)]
-    pub optimiser: Option<Rule>,
-    /// Learning rate of the networks
-    #[arg(skip)]
-    pub learning_rate: Option<f64>,
-    /// Learning rate of the encoder of time
-    #[arg(skip)]
-    pub encoder_rate: Option<f64>,
-    /// Learning rate of the drift's parameters
-    #[arg(skip)]
-    pub drift_rate: Option<f64>,
-    /// Weight of the penalty on the drift's parameters
-    #[arg(skip)]
-    pub drift_ridge: Option<f64>,
-    /// Quantile of the layerwise rescaling, 0 for none
-    #[arg(skip)]
-    pub rescale: Option<f64>,
-    /// Weight of the penalty on the networks' parameters
-    #[arg(skip)]
-    pub ridge: Option<f64>,
-    /// Reference times of the encoder
-    #[arg(skip)]
-    pub references: Option<usize>,
-    /// Numbers per reference time
-    #[arg(skip)]
-    pub features: Option<usize>,
-    /// Units per layer of the two networks
-    #[arg(skip)]
-    pub units: Option<usize>,
-    /// Layers of the two networks
-    #[arg(skip)]
-    pub layers: Option<usize>,
-}
-
-impl PaperSettings {
-    /// The choices with their defaults; paths and seed are those of the fit.
-    ///
-    /// # Errors
-    /// A rate, quantile or weight outside its range.
-    pub fn options(&self, iterations: Option<usize>) -> Result<PaperOptions> {
-        let usual = PaperOptions::default();
-        let within = |name: &str, given: Option<f64>, usual: f64, most: f64| match given {
-            Some(value) if !(0.0..=most).contains(&value) => {
-                Err(bad(format!("[paper] {name} = {value}: give a number from 0 to {most}")))
-            }
-            given => Ok(given.unwrap_or(usual)),
-        };
-        if self.kl_draws.is_some_and(|draws| draws < 2) {
-            return Err(bad("[paper] kl_draws: give at least 2"));
-        }
-        Ok(PaperOptions {
-            iterations: iterations.unwrap_or(usual.iterations),
-            kl: self.kl.unwrap_or(usual.kl),
-            gradient: self.gradient.unwrap_or(usual.gradient),
-            motion: self.motion.unwrap_or(usual.motion),
-            draws: self.kl_draws.unwrap_or(usual.draws),
-            rate: within("learning_rate", self.learning_rate, usual.rate, 1.0)?,
-            encoder_rate: within("encoder_rate", self.encoder_rate, usual.encoder_rate, 1.0)?,
-            drift_rate: within("drift_rate", self.drift_rate, usual.drift_rate, 1.0)?,
-            drift_ridge: within("drift_ridge", self.drift_ridge, usual.drift_ridge, 1e3)?,
-            rule: self.optimiser.unwrap_or(usual.rule),
-            rescale: within("rescale", self.rescale, usual.rescale, 1.0)?,
-            ridge: within("ridge", self.ridge, usual.ridge, 1e3)?,
-            ..usual
-        })
-    }
-
-    /// Sizes of the networks.
-    ///
-    /// # Errors
-    /// A size of 0.
-    pub fn sizes(&self) -> Result<NeuralPotentialSpec> {
-        let usual = NeuralPotentialSpec::default();
-        let size = |name: &str, given: Option<usize>, usual: usize| match given {
-            Some(0) => Err(bad(format!("[paper] {name} = 0: give at least 1"))),
-            given => Ok(given.unwrap_or(usual)),
-        };
-        Ok(NeuralPotentialSpec {
-            references: size("references", self.references, usual.references)?,
-            features: size("features", self.features, usual.features)?,
-            width: size("units", self.units, usual.width)?,
-            depth: size("layers", self.layers, usual.depth)?,
-            ..usual
-        })
-    }
-}
-
-/// A choice by its name in a settings file.
-fn named<T: serde::de::DeserializeOwned>(name: &str) -> std::result::Result<T, String> {
-    serde_json::from_value(serde_json::Value::String(name.into())).map_err(|error| error.to_string())
 }
 
 /// How time runs.
@@ -488,53 +322,6 @@ impl Settings {
         self.model.drift.clone().unwrap_or(DriftName::OU)
     }
 
-    /// The formula of the drift, if it is one, with what is known of its parameters.
-    ///
-    /// # Errors
-    /// Bounds, guesses or values of its parameters that do not fit together.
-    pub fn formula(&self) -> Result<Option<Formula>> {
-        let Some(mut formula) = self.plain_formula()? else { return Ok(None) };
-        for (name, named) in &self.parameters {
-            if formula.parameters().iter().any(|parameter| parameter.name == *name) {
-                formula = named.apply(name, formula)?;
-            }
-        }
-        if let Some(values) = &self.known_inputs {
-            formula = formula.with_inputs(values)?;
-        }
-        Ok(Some(formula))
-    }
-
-    /// The formula of the drift, of what was typed or of a family with seasons and inputs.
-    fn plain_formula(&self) -> Result<Option<Formula>> {
-        let seasons = season::terms(&self.drift)?;
-        let names: Vec<&str> = self.inputs.keys().map(String::as_str).collect();
-        let name = match self.drift() {
-            DriftName::Formula(text) => {
-                let text = format!("{text}{}", seasons.unwrap_or_default());
-                let formula = Formula::system(&[("x", &text)], &names).map_err(inputs::renamed)?;
-                return match formula.unused_inputs().first() {
-                    Some(unused) => Err(bad(format!(
-                        "--inputs {unused}: the formula {text} does not use it; name it there, or leave it out"
-                    ))),
-                    None => Ok(Some(formula)),
-                };
-            }
-            DriftName::Listed(name) => name,
-        };
-        if seasons.is_none() && names.is_empty() {
-            return Ok(None);
-        }
-        let terms = seasons.clone().unwrap_or_default() + &inputs::terms(&self.inputs);
-        match name.family() {
-            Some(family) => Ok(Some(family.with_terms(&terms, &names).map_err(inputs::renamed)?)),
-            None => {
-                let flag = if names.is_empty() { "--season does" } else { "--inputs do" };
-                Err(bad(format!("{flag} not go with drift {name}; give another --drift, or a formula")))
-            }
-        }
-    }
-
     /// Columns of the inputs.
     pub fn input_columns(&self) -> Vec<String> {
         inputs::columns(&self.inputs).collect()
@@ -551,32 +338,6 @@ impl Settings {
             }
         }
         chosen
-    }
-
-    /// The size of the noise, if it depends on the state, with what is known of its parameters.
-    ///
-    /// # Errors
-    /// Bounds, guesses or values of its parameters that do not fit together.
-    pub fn size(&self) -> Result<Option<Formula>> {
-        let Some(size) = &self.model.size else { return Ok(None) };
-        let mut formula = size.formula()?;
-        for (name, named) in &self.parameters {
-            if formula.parameters().iter().any(|parameter| parameter.name == *name) {
-                formula = named.apply(name, formula)?;
-            }
-        }
-        Ok(Some(formula))
-    }
-
-    /// Names of the parameters of the size of the noise.
-    pub fn size_names(&self) -> Vec<String> {
-        self.model.size.as_ref().map_or(Vec::new(), SizeFormula::names)
-    }
-
-    /// Names of the parameters of the formula, if the drift is one.
-    pub fn formula_names(&self) -> Vec<String> {
-        let formula = self.plain_formula().ok().flatten();
-        formula.iter().flat_map(|formula| formula.parameters().iter().map(|parameter| parameter.name.clone())).collect()
     }
 
     /// Give a value to a parameter of one dimension.

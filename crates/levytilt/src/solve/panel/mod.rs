@@ -12,14 +12,19 @@
 //! slopes E[u − m]/τ² and E[(u − m)²]/τ² − 1. The spread has the prior τ e^{−τ/A}, A the standard deviation of the parameter's
 //! usual prior, which keeps τ from 0 (Chung and others 2013).
 
+mod place;
+
+pub use place::{Share, Shared};
+
 use super::climb::{Climber, Point, Surface, definite};
 use super::exact_learn::{LONGEST, Posterior, ascend, information_at, unfinished};
-use super::parameters::{Parameter, Prior, Transform};
+use super::parameters::{Parameter, Transform};
 use crate::exact::follow::Memory;
 use crate::progress::{self, Progress};
 use crate::series::TimeGrid;
 use crate::{Error, Result, StateSpace};
 use nalgebra::{DMatrix, DVector};
+use place::{Place, first, places, watched};
 use rayon::prelude::*;
 use std::f64::consts::TAU;
 
@@ -29,33 +34,6 @@ const OWN_CLOSE: f64 = 0.03;
 const OWN_STEPS: usize = 30;
 /// Series per shared number from which products of their slopes tell the information.
 const MANY: usize = 10;
-/// First spread of a pooled parameter, as a share of the standard deviation of its usual prior.
-const FIRST_SPREAD: f64 = 0.1;
-
-/// A parameter that series have in common.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Share {
-    /// Its name.
-    pub name: String,
-    /// Whether it is only alike: Gaussian over series on its free scale, with a mean and a spread that are learned.
-    pub pooled: bool,
-}
-
-/// What was learned of a shared parameter.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Shared {
-    /// Its name.
-    pub name: String,
-    /// The value that all series have, or that of a typical series if it is pooled.
-    pub value: f64,
-    /// Standard error of the value.
-    pub std_error: f64,
-    /// The law over series on the free scale, if it is pooled.
-    pub law: Option<Prior>,
-    /// Standard error of the logarithm of that law's standard deviation.
-    pub log_spread_error: Option<f64>,
-}
-
 /// One of several series, with a model to start from.
 #[derive(Debug)]
 pub(crate) struct Member<'a> {
@@ -91,18 +69,6 @@ struct Series<'a> {
     data: (&'a TimeGrid, &'a [f64]),
     /// Place of each shared parameter among those of the series.
     shared: Vec<usize>,
-}
-
-/// A shared parameter, and where its numbers are.
-struct Place {
-    name: String,
-    transform: Transform,
-    prior: Option<Prior>,
-    /// Standard deviation of the prior, or what stands in for it.
-    wide: f64,
-    /// Of its value or mean; ln τ follows if it is pooled.
-    first: usize,
-    pooled: bool,
 }
 
 /// Where a series stood at the last evaluation.
@@ -155,94 +121,6 @@ pub(crate) fn learn_panel(members: &[Member], shares: &[Share], most: usize) -> 
     let shared = search.surface.places.iter().map(|place| place.shared(&top.free, &covariance)).collect();
     let log_evidence = top.log_evidence;
     Ok(PanelLearned { shared, log_evidence, failures, iterations: search.iterations, warnings })
-}
-
-/// The shared parameters; an error names one that cannot be shared.
-fn places(members: &[Member], shares: &[Share]) -> Result<Vec<Place>> {
-    let refuse =
-        |name: &str, problem: String| Err(Error::Series { place: format!("shared parameter {name}"), problem });
-    let (mut places, mut numbers): (Vec<Place>, usize) = (Vec::new(), 0);
-    for Share { name, pooled } in shares {
-        if places.iter().any(|place| place.name == *name) {
-            return refuse(name, "is listed twice".into());
-        }
-        let known = members.iter().find_map(|m| m.parameters.iter().find(|p| p.name == *name));
-        let Some(p) = known else {
-            let names = |m: &Member| m.parameters.iter().map(|p| p.name.clone()).collect::<Vec<_>>().join(", ");
-            let names = members.first().map_or(String::new(), names);
-            return refuse(name, format!("no parameter of the model has this name; expected one of {names}"));
-        };
-        if p.fixed {
-            return refuse(name, "is given a value, so that there is nothing to learn; share it, or give it".into());
-        }
-        let middle = median(members, name);
-        let prior = p.prior.map(|prior| Prior { mean: middle, ..prior });
-        let wide = prior.map_or(3.0, |prior| prior.std);
-        places.push(Place { name: name.clone(), transform: p.transform, prior, wide, first: numbers, pooled: *pooled });
-        numbers += 1 + usize::from(*pooled);
-    }
-    Ok(places)
-}
-
-/// Median over series of a parameter's first value on the free scale.
-fn median(members: &[Member], name: &str) -> f64 {
-    let value = |m: &Member| m.parameters.iter().find(|p| p.name == name).map(|p| p.transform.forward(p.value));
-    let mut all: Vec<f64> = members.iter().filter_map(value).collect();
-    all.sort_by(f64::total_cmp);
-    all[all.len() / 2]
-}
-
-/// Where the search begins.
-fn first(members: &[Member], places: &[Place]) -> DVector<f64> {
-    let numbers = places.iter().flat_map(|place| {
-        let spread = place.pooled.then(|| (FIRST_SPREAD * place.wide).ln());
-        std::iter::once(median(members, &place.name)).chain(spread)
-    });
-    DVector::from_vec(numbers.collect())
-}
-
-/// The shared numbers as parameters for a watcher.
-fn watched(places: &[Place], first: &DVector<f64>) -> Vec<Parameter> {
-    let one = |name: String, value, transform| Parameter { name, value, fixed: false, transform, prior: None };
-    let of = |place: &Place| {
-        let value = one(place.name.clone(), place.transform.backward(first[place.first]), place.transform);
-        let spread =
-            place.pooled.then(|| one(format!("{} spread", place.name), first[place.first + 1].exp(), Transform::Log));
-        std::iter::once(value).chain(spread)
-    };
-    places.iter().flat_map(of).collect()
-}
-
-impl Place {
-    /// The law over series at `free`, if it is pooled.
-    fn law(&self, free: &DVector<f64>) -> Option<Prior> {
-        self.pooled.then(|| Prior { mean: free[self.first], std: free[self.first + 1].exp() })
-    }
-
-    fn shared(&self, free: &DVector<f64>, covariance: &DMatrix<f64>) -> Shared {
-        let value = self.transform.backward(free[self.first]);
-        let error = |k: usize| covariance[(k, k)].sqrt();
-        Shared {
-            name: self.name.clone(),
-            value,
-            std_error: error(self.first) * self.transform.slope(value),
-            law: self.law(free),
-            log_spread_error: self.pooled.then(|| error(self.first + 1)),
-        }
-    }
-
-    /// Log prior of the shared numbers without its constant, added to `value` and `slope`.
-    fn add_prior(&self, free: &DVector<f64>, value: &mut f64, slope: &mut DVector<f64>) {
-        if let Some(prior) = self.prior {
-            let z = (free[self.first] - prior.mean) / prior.std;
-            *value -= 0.5 * z * z;
-            slope[self.first] -= z / prior.std;
-        }
-        if let Some(law) = self.law(free) {
-            *value += law.std.ln() - law.std / self.wide;
-            slope[self.first + 1] += 1.0 - law.std / self.wide;
-        }
-    }
 }
 
 impl<'a> Series<'a> {
@@ -448,6 +326,7 @@ mod tests {
     use super::*;
     use crate::drift::Ou;
     use crate::noise::Stable;
+    use crate::solve::Prior;
     use crate::solve::parameters;
     use crate::{Start, simulate};
 
