@@ -97,15 +97,22 @@ impl Recent {
         let times: Vec<f64> = [self.from].into_iter().chain(self.pending.iter().copied()).collect();
         let ordered = times.windows(2).all(|pair| pair[0] < pair[1]) && times[times.len() - 1] == time;
         let figures = [self.seen.time, self.seen.value, self.seen.error, self.below, self.above, self.from];
-        parts && ordered && self.without.is_sound() && figures.iter().all(|x| x.is_finite()) && self.seen.error > 0.0
+        // The parts below and above the value are there once its time is passed.
+        let marked = self.without.masses.len() == if self.pending.is_empty() { 3 } else { 1 };
+        parts
+            && ordered
+            && marked
+            && self.without.is_sound()
+            && figures.iter().all(|x| x.is_finite())
+            && self.seen.error > 0.0
     }
 }
 
 impl FilterState {
     /// Count a row, and take out the one that now has `lag` rows after it.
     pub(super) fn ripen(&mut self, lag: usize) -> Option<Hindsight> {
-        self.recent.iter_mut().for_each(|recent| recent.rows += 1);
-        let ripe = self.recent.iter().find(|recent| recent.rows == lag + 1).map(Recent::hindsight);
+        self.recent.iter_mut().for_each(|recent| recent.rows = recent.rows.saturating_add(1));
+        let ripe = self.recent.iter().find(|recent| recent.rows == lag.saturating_add(1)).map(Recent::hindsight);
         self.recent.retain(|recent| recent.rows <= lag);
         ripe
     }
