@@ -23,8 +23,11 @@ pub fn run(args: &SimulateArgs) -> Result<()> {
     if args.report.json {
         say(&drawn.truth_json()?);
     } else if !args.report.quiet {
-        let (dir, count) = (args.out.display(), truth.observations);
-        say(&format!("{count} observations over {} steps, seed {}, in {dir}/data.csv", truth.steps, truth.seed));
+        let (dir, count) = (args.out.display(), truth.extent.observations);
+        say(&format!(
+            "{count} observations over {} steps, seed {}, in {dir}/data.csv",
+            truth.extent.steps, truth.extent.seed
+        ));
         say(&format!("their evidence: levytilt exact {dir}/data.csv --config {dir}/settings.toml"));
     }
     Ok(())
@@ -36,10 +39,10 @@ fn run_general(args: &SimulateArgs, model: GeneralSettings) -> Result<()> {
     if args.report.json {
         say(&truth.json()?);
     } else if !args.report.quiet {
-        let (dir, count, columns) = (args.out.display(), truth.observations, truth.columns.join(", "));
+        let (dir, count, columns) = (args.out.display(), truth.extent.observations, truth.columns.join(", "));
         say(&format!(
             "{count} observations of {columns} over {} steps, seed {}, in {dir}/data.csv",
-            truth.steps, truth.seed
+            truth.extent.steps, truth.extent.seed
         ));
         say(&format!("their evidence: levytilt fit {dir}/data.csv --config {dir}/settings.toml"));
     }

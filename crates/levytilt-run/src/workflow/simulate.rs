@@ -31,12 +31,41 @@ pub struct Truth {
     pub parameters: BTreeMap<String, f64>,
     pub x0: f64,
     pub x0_std: Option<f64>,
+    #[serde(flatten)]
+    pub extent: Extent,
+}
+
+/// What truth.json says of any data set: how much was drawn, and with which random numbers.
+#[derive(Debug, Serialize)]
+pub struct Extent {
+    /// Latent steps.
     pub steps: usize,
+    /// Length of the record.
     pub span: f64,
+    /// An observation at every so many times.
     pub every: usize,
+    /// Rows of data.csv.
     pub observations: usize,
+    /// Seed of the random numbers.
     pub seed: u64,
+    /// Version of the program.
     pub version: &'static str,
+}
+
+impl Extent {
+    /// Check the steps, the span, and how often an observation is taken.
+    ///
+    /// # Errors
+    /// Numbers out of range.
+    pub fn new(steps: usize, span: f64, every: usize, seed: u64) -> Result<Self> {
+        check_steps(steps, span, every)?;
+        Ok(Self { steps, span, every, observations: steps / every + 1, seed, version: env!("CARGO_PKG_VERSION") })
+    }
+
+    /// All times.
+    pub fn times(&self) -> Vec<f64> {
+        (0..=self.steps).map(|k| k as f64 * self.span / self.steps as f64).collect()
+    }
 }
 
 /// A data set and its truth.
@@ -69,8 +98,8 @@ pub fn draw_driven(mut settings: Settings, table: Option<Table>) -> Result<Drawn
     season::settle(&mut settings.drift, &Calendar::Numbers)?;
     let truth = check(&settings)?;
     let built = build(&settings, "simulate")?;
-    let times: Vec<f64> = (0..=truth.steps).map(|k| k as f64 * truth.span / truth.steps as f64).collect();
-    let series = simulate(&built.model, &times, truth.seed)?;
+    let times = truth.extent.times();
+    let series = simulate(&built.model, &times, truth.extent.seed)?;
     let truth = Truth { parameters: built.parameters.into_iter().collect(), ..truth };
     Ok(Drawn { times, series, settings, truth })
 }
@@ -78,7 +107,7 @@ pub fn draw_driven(mut settings: Settings, table: Option<Table>) -> Result<Drawn
 impl Drawn {
     /// An observation at every `every`-th time.
     pub fn every(&self) -> usize {
-        self.truth.every
+        self.truth.extent.every
     }
 
     /// The content of truth.json.
@@ -91,7 +120,7 @@ impl Drawn {
         let Self { times, series, settings, truth } = self;
         lock.save(&[
             Entry::new("data.csv", |out| {
-                write_series(out, times, (&series.observations, settings.known_inputs.as_deref()), truth.every)
+                write_series(out, times, (&series.observations, settings.known_inputs.as_deref()), truth.extent.every)
             }),
             Entry::new("truth.csv", |out| write_series(out, times, (&series.path, None), 1)),
             Entry::json("truth.json", truth),
@@ -118,24 +147,17 @@ fn check(settings: &Settings) -> Result<Truth> {
     let steps = grid.steps.unwrap_or_default();
     let span = simulate.span.unwrap_or_default();
     let every = simulate.every.unwrap_or_default();
-    check_steps(steps, span, every)?;
     Ok(Truth {
         drift: settings.drift(),
         noise: settings.noise(),
         parameters: BTreeMap::new(),
         x0: model.values.get(X0).unwrap_or_default(),
         x0_std: model.values.get(X0_STD),
-        steps,
-        span,
-        every,
-        observations: steps / every + 1,
-        seed: solve.seed.unwrap_or_default(),
-        version: env!("CARGO_PKG_VERSION"),
+        extent: Extent::new(steps, span, every, solve.seed.unwrap_or_default())?,
     })
 }
 
-/// Check the steps, the span, and how often an observation is taken.
-pub(crate) fn check_steps(steps: usize, span: f64, every: usize) -> Result<()> {
+fn check_steps(steps: usize, span: f64, every: usize) -> Result<()> {
     if !(1..=MOST_STEPS).contains(&steps) {
         return Err(bad(format!("steps = {steps} is not allowed: must lie between 1 and {MOST_STEPS}")));
     }

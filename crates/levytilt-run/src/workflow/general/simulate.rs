@@ -13,7 +13,7 @@ use crate::directory::lock::Lock;
 use crate::finite;
 use crate::number::figure;
 use crate::settings::Settings;
-use crate::workflow::simulate::check_steps;
+use crate::workflow::simulate::Extent;
 
 /// What to draw, and where to write it.
 #[derive(Debug, Clone)]
@@ -35,18 +35,9 @@ pub struct Truth {
     pub columns: Vec<String>,
     /// Parameters by name.
     pub parameters: BTreeMap<String, f64>,
-    /// Latent steps.
-    pub steps: usize,
-    /// Length of the record.
-    pub span: f64,
-    /// An observation at every so many times.
-    pub every: usize,
-    /// Rows of data.csv.
-    pub observations: usize,
-    /// Seed of the random numbers.
-    pub seed: u64,
-    /// Version of the program.
-    pub version: &'static str,
+    /// How much was drawn.
+    #[serde(flatten)]
+    pub extent: Extent,
 }
 
 impl Truth {
@@ -68,7 +59,7 @@ pub fn run(request: Request) -> Result<Truth> {
     let span = flags.simulate.span.or(model.simulate.span).unwrap_or(10.0);
     let every = flags.simulate.every.or(model.simulate.every).unwrap_or(1);
     let seed = flags.solve.seed.or(model.solve.seed).unwrap_or(1);
-    check_steps(steps, span, every)?;
+    let extent = Extent::new(steps, span, every, seed)?;
     (model.grid.steps, model.simulate.span, model.simulate.every) = (Some(steps), Some(span), Some(every));
     model.solve.seed = Some(seed);
     model.parameters.extend(flags.parameters);
@@ -78,19 +69,10 @@ pub fn run(request: Request) -> Result<Truth> {
     };
     let spec = model.spec(&columns)?;
     let built = spec.closed()?;
-    let times: Vec<f64> = (0..=steps).map(|k| k as f64 * span / steps as f64).collect();
+    let times = extent.times();
     let GeneralSimulated { states, columns: seen } = simulate_general(&built, &times, seed)?;
-    let truth = Truth {
-        states: built.states.clone(),
-        columns,
-        parameters: spec.held.iter().cloned().collect(),
-        steps,
-        span,
-        every,
-        observations: steps / every + 1,
-        seed,
-        version: env!("CARGO_PKG_VERSION"),
-    };
+    let truth =
+        Truth { states: built.states.clone(), columns, parameters: spec.held.iter().cloned().collect(), extent };
     lock.save(&[
         Entry::new("data.csv", |out| write(out, &times, &truth.columns, &seen, every)),
         Entry::new("truth.csv", |out| write(out, &times, &truth.states, &states, 1)),
