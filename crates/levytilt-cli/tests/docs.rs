@@ -28,7 +28,7 @@ fn prepared() -> Sandbox {
     at
 }
 
-/// The files of the gallery, beside those of `prepared`.
+/// The files of the gallery, beside those of `prepared`; the tutorial uses one of them too.
 fn with_gallery() -> Sandbox {
     let at = prepared();
     for file in std::fs::read_dir(repository().join("docs/gallery/data")).unwrap() {
@@ -55,7 +55,7 @@ fn repository() -> PathBuf {
 fn run_page(name: &str) {
     let blocks = blocks(&std::fs::read_to_string(repository().join(name)).unwrap());
     assert!(blocks.iter().any(|block| block.contains("levytilt ")), "{name} has no commands");
-    let at = if name.contains("gallery") { with_gallery() } else { prepared() };
+    let at = if name.contains("gallery") || name.contains("tutorial") { with_gallery() } else { prepared() };
     blocks.iter().for_each(|block| shell(&at, block, name));
 }
 
