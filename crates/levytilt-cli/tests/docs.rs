@@ -221,7 +221,7 @@ fn commands_of_the_gallery_climate_and_water() {
 
 #[test]
 fn commands_of_the_gallery_prices_and_wind() {
-    ["power", "solar-wind"].iter().for_each(|page| run_page(&format!("docs/gallery/{page}.md")));
+    ["power", "solar-wind", "dst"].iter().for_each(|page| run_page(&format!("docs/gallery/{page}.md")));
 }
 
 #[test]
@@ -245,6 +245,7 @@ fn every_page_with_commands_is_run() {
         "river.md",
         "power.md",
         "solar-wind.md",
+        "dst.md",
         "tracking.md",
         "outlier.md",
         "alarms.md",
