@@ -87,7 +87,7 @@ pub enum Command {
 /// Flags of `demo`.
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// Directory for report.html, data.csv and what `fit` writes; made if missing
+    /// Directory for report.html, data.csv and what `fit` writes; created if missing
     #[arg(long, value_name = "DIR", default_value = "levytilt-demo")]
     pub out: PathBuf,
     /// The figures alone.
@@ -101,10 +101,10 @@ pub struct DemoArgs {
 /// Flags of `simulate`.
 #[derive(Debug, Args)]
 pub struct SimulateArgs {
-    /// Directory for data.csv, truth.csv, truth.json and settings.toml; made if missing
+    /// Directory for data.csv, truth.csv, truth.json and settings.toml; created if missing
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// Settings file; flags win over it
+    /// Settings file; flags override it
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Noise, observation, start.
@@ -156,7 +156,7 @@ pub struct RecordArgs {
     /// CSV file, plain or gzipped, or - for standard input
     #[arg(value_name = "DATA")]
     pub source: String,
-    /// Settings file; flags win over it
+    /// Settings file; flags override it
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Column.
@@ -185,7 +185,7 @@ pub struct ExactArgs {
     /// The record and the model for it.
     #[command(flatten)]
     pub record: RecordArgs,
-    /// Directory for summary.json, posterior.csv and settings.toml; made if missing
+    /// Directory for summary.json, posterior.csv and settings.toml; created if missing
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// How to report.
@@ -199,7 +199,7 @@ pub struct FitArgs {
     /// The record and the model for it.
     #[command(flatten)]
     pub record: RecordArgs,
-    /// Directory for the results; made if missing
+    /// Directory for the results; created if missing
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Seed.
@@ -291,7 +291,7 @@ pub struct CompletionsArgs {
 /// Flags of `man`.
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// Directory for the pages of all commands; made if missing
+    /// Directory for the pages of all commands; created if missing
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 }

@@ -20,7 +20,7 @@ pub struct ForecastArgs {
     /// CSV file with times after the record and the columns of the model's inputs there
     #[arg(long, value_name = "FILE")]
     pub inputs_file: Option<String>,
-    /// Directory for the results; made if missing
+    /// Directory for the results; created if missing
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Fix learned parameters at their estimates instead of drawing them from their posterior
@@ -93,7 +93,7 @@ pub struct ScoreArgs {
     /// TRUTH holds true states, as truth.csv of simulate does, for a forecast made with --state
     #[arg(long)]
     pub state: bool,
-    /// Directory for report.html and scores.json; made if missing
+    /// Directory for report.html and scores.json; created if missing
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Seed for breaking ties in the PIT [default: 1]
@@ -116,7 +116,7 @@ pub struct RenderArgs {
     /// The figures alone.
     #[command(flatten)]
     pub plots: PlotArgs,
-    /// Print nothing but errors
+    /// Print only errors
     #[arg(long)]
     pub quiet: bool,
 }

@@ -101,9 +101,9 @@ pub struct ModelSettings {
     pub values: Values,
     /// Whether `brownian` is to be learned: `brownian = "learn"`.
     pub learn_brownian: bool,
-    /// How time runs.
+    /// Time scale of the noise.
     pub clock: Option<Clock>,
-    /// Which moves tell the size of the next.
+    /// Volatility of the noise.
     pub volatility: Option<Volatility>,
 }
 
@@ -198,23 +198,23 @@ pub struct SolveSettings {
     pub threads: Option<usize>,
 }
 
-/// How time runs.
+/// Time scale of the noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
-    /// As the times say
+    /// Calendar time
     Calendar,
     /// Trading time: the effective length of hours of the day and of closed-market gaps is learned
     Business,
 }
 
-/// Which moves tell the size of the next.
+/// Volatility of the noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Volatility {
-    /// All alike
+    /// Constant
     Steady,
-    /// Recent ones more: time runs faster after large moves
+    /// Estimated from recent moves: time runs faster after large ones
     Recent,
 }
 
