@@ -104,7 +104,7 @@ fn complete(
 fn save(lock: Lock, fit: &GeneralFit, summary: &Summary, model: &GeneralSettings, table: &Table) -> Result<()> {
     let filled = model.filled(&fit.parameters, &table.names);
     let state = finite::json(&state(fit, table, summary.seed))?;
-    let [page, content] = report::entries(&report::general_page(fit, summary, table))?;
+    let [page, content] = report::entries(report::general_page(fit, summary, table, model))?;
     lock.save(&[
         Entry::json("summary.json", summary),
         Entry::new("posterior.csv", |out| write_posterior(out, fit, &table.calendar)),
