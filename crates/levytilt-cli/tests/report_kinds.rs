@@ -22,7 +22,7 @@ fn written_out_states_lead_with_their_equations() {
     at.write(
         "velocity.toml",
         "[states]\nx = \"v\"\nv = \"-c*v\"\n[noise.kick]\nfamily = \"stable\"\non = \"v\"\nalpha = 1.5\nscale = 1.0\n\
-         [observe.position]\nof = \"x\"\nobservation_std = 0.05\n[parameters]\nc = { guess = 1.0, low = 0.0 }\n",
+         [observe.position]\nof = \"x\"\nstd = 0.05\n[parameters]\nc = { guess = 1.0, low = 0.0 }\n",
     );
     at.ok("fit track.csv --config velocity.toml --paths 30 --out run");
     check_page(&browser, &at.path("run/report.html"), "states");
