@@ -44,10 +44,11 @@ pub fn brief(value: f64) -> String {
 
 /// An estimate with its standard error, both to the second digit of the error: −1.77 ± 0.44.
 pub fn with_error(value: f64, error: f64) -> String {
-    let decimals = 1 - error.abs().log10().floor() as i32;
-    if !(error.is_finite() && value.is_finite() && error > 0.0 && (-3..=6).contains(&decimals)) {
+    let plain = value.is_finite() && (1e-5..1e4).contains(&error);
+    if !plain {
         return format!("{} ± {}", brief(value), brief(error));
     }
+    let decimals = 1 - error.log10().floor() as i32;
     let decimals = decimals.max(0) as usize;
     format!("{value:.decimals$} ± {error:.decimals$}").replace('-', "−")
 }
