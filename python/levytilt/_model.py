@@ -118,8 +118,8 @@ class Model:
     def from_toml(cls, source: str | os.PathLike[str]) -> Model:
         """The model of a settings file of ``levytilt fit --config``, or of the text of one.
 
-        >>> model = lt.Model.from_toml("velocity.toml")                        # doctest: +SKIP
-        >>> lt.Model.from_toml('[model]\\ndrift = "ou"\\nalpha = 1.5\\n').fixed
+        >>> model = Model.from_toml("velocity.toml")                           # doctest: +SKIP
+        >>> Model.from_toml('[model]\\ndrift = "ou"\\nalpha = 1.5\\n').fixed
         {'alpha': 1.5}
 
         What it says about the data and the computation, such as seed or steps, holds for `fit` unless given there.
