@@ -182,11 +182,11 @@ fn eliminate_in<const D: usize>(matrix: &mut [[f64; D]; D], x: &mut [f64; D], y:
             det = 1.0;
         }
         let inverse = 1.0 / top[c];
-        for i in c + 1..D {
-            let factor = matrix[i][c] * inverse;
-            matrix[i].iter_mut().zip(&top).for_each(|(row, top)| *row -= factor * top);
-            x[i] -= factor * at_x;
-            y[i] -= factor * at_y;
+        for ((row, x), y) in matrix[c + 1..].iter_mut().zip(&mut x[c + 1..]).zip(&mut y[c + 1..]) {
+            let factor = row[c] * inverse;
+            row.iter_mut().zip(&top).for_each(|(row, top)| *row -= factor * top);
+            *x -= factor * at_x;
+            *y -= factor * at_y;
         }
     }
     for i in (0..D).rev() {

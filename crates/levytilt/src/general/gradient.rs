@@ -48,24 +48,19 @@ impl Gradient {
     }
 }
 
-/// The mean over paths, as a sum of so many `blocks` of time; nothing if a law of the states is singular.
-pub(super) fn mean_gradients(
-    chain: &GeneralChain,
-    guide: &Guide,
-    paths: &[DrawnPath],
-    blocks: usize,
-) -> Option<Vec<Gradient>> {
-    let each: Vec<Option<Vec<Gradient>>> = paths.par_iter().map(|path| of_path(chain, guide, path, blocks)).collect();
-    let mut sums = vec![Gradient::zero(chain); blocks];
-    for gradients in each {
-        sums.iter_mut().zip(&gradients?).for_each(|(sum, gradient)| sum.add(gradient));
+/// The mean over paths; nothing if a law of the states is singular.
+pub(super) fn mean_gradient(chain: &GeneralChain, guide: &Guide, paths: &[DrawnPath]) -> Option<Gradient> {
+    let each: Vec<Option<Gradient>> = paths.par_iter().map(|path| of_path(chain, guide, path)).collect();
+    let mut sum = Gradient::zero(chain);
+    for gradient in each {
+        sum.add(&gradient?);
     }
-    sums.iter_mut().for_each(|sum| sum.scale(1.0 / paths.len() as f64));
-    Some(sums)
+    sum.scale(1.0 / paths.len() as f64);
+    Some(sum)
 }
 
-/// The derivatives of ln p(variances) + ln p(data | variances) of one path, by block of time.
-fn of_path(chain: &GeneralChain, guide: &Guide, path: &DrawnPath, blocks: usize) -> Option<Vec<Gradient>> {
+/// The derivatives of ln p(variances) + ln p(data | variances) of one path.
+fn of_path(chain: &GeneralChain, guide: &Guide, path: &DrawnPath) -> Option<Gradient> {
     let sources = &chain.model.sources;
     let node = |r: usize, j: usize| path.nodes[(j - 1) * sources.len() + r] as usize;
     let values: Vec<f64> = (1..chain.len())
@@ -75,9 +70,8 @@ fn of_path(chain: &GeneralChain, guide: &Guide, path: &DrawnPath, blocks: usize)
     let variances = Variances { sources: sources.len(), values: &values };
     let ahead = forward(chain, &variances);
     let messages = backward(chain, &variances, &guide.at);
-    let mut all = vec![Gradient::zero(chain); blocks];
+    let mut gradient = Gradient::zero(chain);
     for (j, (predicted, message)) in ahead.predicted.iter().zip(&messages).enumerate() {
-        let gradient = &mut all[j * blocks / chain.len()];
         let influence = Influence::new(chain, j, predicted, message, &guide.at[j])?;
         add_seen(chain, j, &influence.smoothed(predicted), &mut gradient.stds);
         if j == 0 {
@@ -102,7 +96,7 @@ fn of_path(chain: &GeneralChain, guide: &Guide, path: &DrawnPath, blocks: usize)
             *sum += by_slope.dot(slope) + influence.force.dot(offset);
         }
     }
-    Some(all)
+    Some(gradient)
 }
 
 /// ∂/∂σ of what is seen at time `j`: (E(y − hᵀz)² − σ²)/σ³.

@@ -11,11 +11,10 @@
 //! | `robust`, `guide` | variances of a robust smoother, and the widened messages that steer particles |
 //! | `filter`, `smooth` | evidence by independent filters, and paths by backward simulation |
 //! | `spec`, `observe` | which parameters are open, and where learning starts |
-//! | `gradient`, `curvature`, `learn`, `fit` | the gradient of the log evidence, its curvature, the search, and all of it in one call |
+//! | `gradient`, `learn`, `fit` | the gradient of the log evidence, the search, and all of it in one call |
 //! | `forecast`, `simulate` | predictive paths of the observed columns, and records with known truth |
 
 mod chain;
-mod curvature;
 mod filter;
 mod fit;
 mod forecast;

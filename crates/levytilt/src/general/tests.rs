@@ -175,7 +175,7 @@ fn identity_gradient_is_that_of_the_kalman_filter() {
     let chain = GeneralChain::new(&model, &grid, &[&columns[0]]).unwrap();
     let guide = Guide::new(&chain).unwrap();
     let found = smooth(&chain, &guide, 2, &FilterOptions { filters: 2, particles: 2, seed: 1 }).unwrap();
-    let gradient = super::gradient::mean_gradients(&chain, &guide, &found.paths, 1).unwrap().remove(0);
+    let gradient = super::gradient::mean_gradient(&chain, &guide, &found.paths).unwrap();
     let got = [gradient.drift[0], gradient.noise[0][0], gradient.directions[0][0], gradient.stds[0]];
     for (l, got) in got.into_iter().enumerate() {
         let h = 1e-5;
