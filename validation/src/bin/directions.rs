@@ -1,4 +1,4 @@
-//! Print the tables of docs/validation/directions.md: models whose noise arrives along directions, with hidden states.
+//! Print tables of models whose noise arrives along directions: evidence against a plain filter, recovery, cost.
 //!
 //! `scripts/validate directions` (`agreement`, `velocity`, `shock` or `cost` as an argument prints one table; a number after
 //! it says how many records, or how many steps).
