@@ -161,7 +161,7 @@ def test_refused_elsewhere(drawn, tmp_path):
         model.simulate()
     with pytest.raises(lt.InputError, match="cannot be read"):
         lt.Model.from_toml(tmp_path / "nothing.toml")
-    with pytest.raises(lt.InputError, match="stats"):
+    with pytest.raises(lt.InputError, match="unknown field"):
         lt.Model.from_toml(TEXT.replace("[states]", "[stats]"))
     with pytest.raises(lt.InputError, match="can be fitted"):
         lt.backtest(str(tmp_path / "any.csv"), train=3.0, horizon=1.0, models=[model])
