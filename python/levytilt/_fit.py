@@ -121,7 +121,7 @@ class Fit:
         return self._clock.rows(found.pop("time"), self._origin(), found)
 
     def residuals(self) -> Any:
-        """One-step residuals: every value given the earlier ones, as a standard normal number under a right model.
+        """One-step residuals: every value given the earlier ones, as a standard normal number under the true model.
 
         With the log evidence of the value and the probability of a jump, both without looking ahead; the table of
         residuals.csv. `summary["residuals"]` says which checks they fail. Columns that act on each other have none.
@@ -137,7 +137,7 @@ class Fit:
 
         Rows as for `Model.fit`, with the columns of the fit. Returns value, log_evidence, two-sided p_value, jump_probability,
         mean and sd of the state, and alarm (p_value below `alarm`) per row, in the form of `posterior`. Forecasts then start
-        from the new end; rows that were taken in before are passed over. A run directory that was loaded is updated there.
+        from the new end; rows that the run already has are skipped. A run directory that was loaded is updated there.
         """
         names, when, columns = rows(times, values, self.names)
         when = when * self._clock.sign if isinstance(when, np.ndarray) else when

@@ -95,7 +95,7 @@ pub fn refuse(flags: &Settings) -> Result<()> {
     ];
     match given.iter().find(|(given, _)| *given) {
         Some((_, what)) => Err(bad(format!(
-            "{what} does not go with a settings file that has [states]: write it there, or use --set \"NAME=VALUE\" to fix \
+            "{what} cannot be combined with a settings file that has [states]: write it there, or use --set \"NAME=VALUE\" to fix \
              a parameter"
         ))),
         None => Ok(()),

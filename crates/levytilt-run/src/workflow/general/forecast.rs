@@ -104,10 +104,10 @@ impl Origin {
         let ahead = forecast_general(&self.model, &state.ends, times, &options)?;
         let mut warnings = Vec::new();
         if !ahead.has_variance {
-            warnings.push("this noise has no variance: sd is left empty".into());
+            warnings.push("this noise has infinite variance: sd is left empty".into());
         }
         if state.learned && !look.fixed_parameters {
-            let held = "parameters are fixed at their estimates, as for every model with written-out states; intervals \
+            let held = "parameters are fixed at their estimates, as for every model with [states]; intervals \
                         are too narrow";
             warnings.push(held.into());
         }

@@ -211,7 +211,7 @@ impl GeneralSettings {
         })?;
         if family.is_skewed() {
             let family = family.name;
-            return Err(bad(format!("{place} family = \"{family}\": with written-out states it must be symmetric")));
+            return Err(bad(format!("{place} family = \"{family}\": with [states] it must be symmetric")));
         }
         for (key, value) in &noise.values {
             let number = value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64));
@@ -250,7 +250,7 @@ impl GeneralSettings {
                 return Ok(RowSpec { name: name.clone(), of: vec![(state, 1.0)] });
             };
             if let Some(error) = observe.error.as_deref().filter(|error| *error != "gaussian") {
-                return Err(bad(format!("{place} error = \"{error}\": with written-out states it must be gaussian")));
+                return Err(bad(format!("{place} error = \"{error}\": with [states] it must be gaussian")));
             }
             held.extend(observe.std.map(|std| (format!("{OBSERVATION_STD}[{name}]"), std)));
             let of = match &observe.of {
