@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn identity_variogram_score_is_the_direct_formula() {
         let points: Vec<f64> = (0..60).map(|k| f64::from(k * k % 17) - 0.3 * f64::from(k)).collect();
-        let (dim, truth) = (4, [0.5, -2.0, 3.0, 3.0]);
+        let (dim, truth) = (4, [0.5f64, -2.0, 3.0, 3.0]);
         let cloud = Cloud::new(points.clone(), dim).unwrap();
         for order in [0.5, 1.0, 1.7] {
             let mut want = 0.0;
