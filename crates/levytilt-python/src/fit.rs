@@ -40,7 +40,7 @@ pub fn fit(py: Python<'_>, table: &Table, keywords: &str, progress: Option<Py<Py
         let table = take(table.as_ref().clone(), &mut settings)?;
         let table = Arc::new(table.with_errors(settings.data.error_column.as_deref())?);
         let outcome = analyse(settings, &table, heed)?;
-        let origin = Arc::new(End::Plain(Origin::of(&outcome)?));
+        let origin = Arc::new(End::Plain(Box::new(Origin::of(&outcome)?)));
         Ok(Run { outcome: Arc::new(outcome), table, origin })
     })
 }

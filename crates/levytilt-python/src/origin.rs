@@ -13,17 +13,17 @@ use std::path::Path;
 /// The end of a fit.
 pub enum End {
     /// Drift and noise of every column.
-    Plain(Origin),
+    Plain(Box<Origin>),
     /// States, noise sources and observations.
-    Written(general::Origin),
+    Written(Box<general::Origin>),
 }
 
 impl End {
     /// The end of the run in `dir`.
     pub fn read(dir: &Path) -> Result<Self> {
         match general::Origin::read(dir)? {
-            Some(origin) => Ok(Self::Written(origin)),
-            None => Origin::read(dir).map(Self::Plain),
+            Some(origin) => Ok(Self::Written(Box::new(origin))),
+            None => Ok(Self::Plain(Box::new(Origin::read(dir)?))),
         }
     }
 
@@ -78,7 +78,7 @@ impl End {
     /// The same with inputs after its end.
     pub fn driven_by(&self, table: &Table, times: &[f64]) -> Result<Self> {
         match self {
-            Self::Plain(origin) => origin.driven_by(table, times).map(Self::Plain),
+            Self::Plain(origin) => Ok(Self::Plain(Box::new(origin.driven_by(table, times)?))),
             Self::Written(_) => Err(bad("inputs: a model with states written out has no inputs; leave them out")),
         }
     }

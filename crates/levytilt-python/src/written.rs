@@ -66,7 +66,7 @@ pub fn fit_written(py: Python<'_>, table: &Table, sections: &str, progress: Opti
     let (model, table) = (model(sections)?, table.0.clone());
     patiently(py, model.solve.threads, progress, move |heed| {
         let outcome = complete(model, &table, heed)?;
-        let origin = Arc::new(End::Written(Origin::of(&outcome)?));
+        let origin = Arc::new(End::Written(Box::new(Origin::of(&outcome)?)));
         Ok(WrittenRun { outcome: Arc::new(outcome), table, origin })
     })
 }
