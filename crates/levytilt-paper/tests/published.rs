@@ -131,6 +131,19 @@ fn statistics_paths_of_algorithm_2_have_the_law_of_exact_thinning() {
     assert!(gap < 2.23 * (2.0 / n as f64).sqrt(), "{gap}");
 }
 
+/// Paths go in groups, yet each is its own: the first 7 of 60 are those of 7, to the bit.
+#[test]
+fn identity_a_path_does_not_depend_on_the_others() {
+    let ((times, values), model) = (record(), model(2.0));
+    let grid = TimeGrid::new(&times, Some(times.len() - 1)).unwrap();
+    let chain = Chain::new(&model, &grid, &[&values]).unwrap();
+    let draw = |paths: usize| {
+        let options = PaperOptions { paths, ..PaperOptions::default() };
+        levytilt_paper::published::draw_paths(&chain, &potentials(&values), &options, 3).unwrap()
+    };
+    assert_eq!(draw(60)[..7], draw(7)[..]);
+}
+
 /// A whole fit: the ELBO rises, the posterior is called what it is, and the same seed gives the same result; a free scale is
 /// refused.
 #[test]

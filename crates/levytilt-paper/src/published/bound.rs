@@ -1,7 +1,8 @@
 //! The continuous-time ELBO of the published potential on paths of Algorithm 2, and its gradient.
 
 use super::options::PaperOptions;
-use super::path::{PaperNoise, PathGradient, Tape, Tilt, Walker};
+use super::path::{PaperNoise, Walker};
+use super::tape::{PathGradient, Tape};
 use crate::continuous::JumpMeasure;
 use levytilt::error::expect_length;
 use levytilt::noise::Noise;
@@ -9,8 +10,8 @@ use levytilt::posterior::WeightSummary;
 use levytilt::{Chain, Error, Result, stream};
 use rayon::prelude::*;
 
-/// Paths whose gradients are summed together.
-const GROUP: usize = 10;
+/// Paths that go together, and whose gradients are summed together.
+const GROUP: usize = 25;
 
 /// The ELBO of some paths and its parts.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -72,22 +73,16 @@ pub fn published_gradient(
     options: &PaperOptions,
     seed: u64,
 ) -> Result<PublishedGradient> {
-    let (walker, tilts) = walker(chain, potentials, options)?;
-    let tapes = walk(&walker, &tilts, options.paths, seed)?;
+    let walker = walker(chain, potentials, options)?;
+    let tapes = walk(&walker, options.paths, seed)?;
     let n = options.paths as f64;
     let mut means = vec![0.0; chain.len()];
     for tape in &tapes {
-        means.iter_mut().enumerate().for_each(|(j, mean)| *mean += tape.after(j, chain.dim()) / n);
+        means.iter_mut().enumerate().for_each(|(j, mean)| *mean += tape.after(j) / n);
     }
     // Sums of fixed groups of paths, so that the result does not depend on the number of threads.
-    let groups: Vec<PathGradient> = tapes
-        .par_chunks(GROUP)
-        .map(|tapes| {
-            let mut sum = PathGradient::zero(chain);
-            tapes.iter().for_each(|tape| walker.backward(tape, &means, options.paths, &mut sum));
-            sum
-        })
-        .collect();
+    let groups: Vec<PathGradient> =
+        tapes.par_chunks(GROUP).map(|tapes| walker.backward(tapes, &means, options.paths)).collect();
     let mut sum = PathGradient::zero(chain);
     groups.iter().for_each(|group| sum.add(group, 1.0 / n));
     Ok(PublishedGradient { bound: Bound::new(&tapes), tilts: sum.tilts, drift: sum.drift })
@@ -100,8 +95,7 @@ pub(super) fn published_paths(
     options: &PaperOptions,
     seed: u64,
 ) -> Result<(Bound, Vec<Tape>)> {
-    let (walker, tilts) = walker(chain, potentials, options)?;
-    let tapes = walk(&walker, &tilts, options.paths, seed)?;
+    let tapes = walk(&walker(chain, potentials, options)?, options.paths, seed)?;
     Ok((Bound::new(&tapes), tapes))
 }
 
@@ -120,18 +114,18 @@ pub fn draw_paths(chain: &Chain, potentials: &[[f64; 2]], options: &PaperOptions
     Ok(tapes.into_iter().map(|tape| DrawnPath { states: tape.states, jumps: tape.counts }).collect())
 }
 
-fn walker<'a>(
-    chain: &'a Chain<'a>,
-    potentials: &[[f64; 2]],
-    options: &'a PaperOptions,
-) -> Result<(Walker<'a>, Vec<Tilt>)> {
-    let (noises, dim) = (noises_of(chain)?, chain.dim());
-    expect_length("potentials of method paper", potentials.len(), chain.len() * dim)?;
-    let tilt = |(place, &at): (usize, &[f64; 2])| Tilt::new(&noises[place % dim], at);
-    let tilts = potentials.par_iter().enumerate().map(tilt).collect::<Result<_>>()?;
-    Ok((Walker { chain, noises, options }, tilts))
+fn walker<'a>(chain: &'a Chain<'a>, potentials: &[[f64; 2]], options: &'a PaperOptions) -> Result<Walker<'a>> {
+    expect_length("potentials of method paper", potentials.len(), chain.len() * chain.dim())?;
+    Walker::new(chain, noises_of(chain)?, potentials, options)
 }
 
-fn walk(walker: &Walker, tilts: &[Tilt], paths: usize, seed: u64) -> Result<Vec<Tape>> {
-    (0..paths).into_par_iter().map(|path| walker.forward(tilts, &mut stream(seed, path as u64))).collect()
+fn walk(walker: &Walker, paths: usize, seed: u64) -> Result<Vec<Tape>> {
+    let groups: Vec<Vec<Tape>> = (0..paths.div_ceil(GROUP))
+        .into_par_iter()
+        .map(|group| {
+            let members = group * GROUP..((group + 1) * GROUP).min(paths);
+            walker.forward(members.map(|path| stream(seed, path as u64)).collect())
+        })
+        .collect::<Result<_>>()?;
+    Ok(groups.into_iter().flatten().collect())
 }

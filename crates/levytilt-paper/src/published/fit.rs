@@ -2,7 +2,7 @@
 
 use super::bound::{Bound, published_paths};
 use super::options::PaperOptions;
-use super::path::Tape;
+use super::tape::Tape;
 use super::train::PaperTrainer;
 use crate::fit::NeuralFit;
 use crate::potential::{Frame, NeuralPotentialSpec};

@@ -1,33 +1,45 @@
 //! Draw all jumps of a tilted measure in some time at once.
 //!
-//! Tilted jumps are a Poisson process in ϑ of density λρe^{−ρϑ}C. On a bin of v = u/(1 + u), C = e^{κv}/√(1 + u) is at
-//! most e^{κv₂}/√(1 + u₁) and at least e^{κv₁}/√(1 + u₂); so a Poisson number of proposals from the upper bounds, each
-//! kept with C over its bound, is that process, and most proposals are kept without computing C. Where κ is too
-//! large for these bins the number is drawn first and the jumps by [`crate::continuous::JumpSampler`]: the same law.
+//! Tilted jumps are a Poisson process in ϑ of density λρe^{−ρϑ}C. On a bin of v = u/(1 + u) and a cell κ₁ ≤ κ ≤ κ₂,
+//! C = e^{κv}/√(1 + u) is at most e^{κ₂v₂}/√(1 + u₁) and at least e^{κ₁v₁}/√(1 + u₂); so a Poisson number of proposals from
+//! the upper bounds, each kept with C over its bound, is that process, and most proposals are kept without computing C.
+//! The bounds of a cell serve all paths that pass it. Where κ is too large for these bins the number is drawn first and the
+//! jumps by [`crate::continuous::JumpSampler`]: the same law.
 //!
 //! Given their mixing variables jumps are independent, N(vδ, v/(2a)), and a path needs their sum only. The one with the
 //! largest mixing variable gets a normal number of its own, all others share one.
 
+use super::poisson::poisson;
+use super::power::Power;
 use crate::continuous::{JumpMeasure, TiltedMeasure};
-use levytilt::{Error, Result, StreamRng};
-use rand::RngExt;
-use rand_distr::{Distribution, Poisson, StandardNormal};
+use levytilt::{Result, StreamRng};
+use rand::{Rng, RngExt};
+use rand_distr::{Distribution, StandardNormal};
+use std::sync::{Arc, OnceLock};
 
-/// Edges of v between 0 and 1, and the κ up to which they are used.
-const COARSE: (f64, &[f64]) = (1.0, &[0.04, 0.15, 0.35, 0.65]);
-const FINE: (f64, &[f64]) = (10.0, &[0.02, 0.06, 0.12, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.87, 0.93, 0.97]);
-const MOST_BINS: usize = 14;
+/// Edges of v between 0 and 1.
+const EDGES: [f64; 17] =
+    [0.01, 0.02, 0.04, 0.07, 0.11, 0.16, 0.22, 0.29, 0.37, 0.46, 0.55, 0.64, 0.73, 0.81, 0.88, 0.94, 0.975];
+/// Width and number of the cells of κ.
+const WIDTH: f64 = 0.25;
+const CELLS: usize = 40;
+/// Entries of the guide to the bins, and the bits of a random word that choose one.
+const GUIDE: usize = 32;
+const GUIDE_BITS: u32 = 5;
+/// Bits of a random word that are left for the decision about a proposal.
+const LEVEL_BITS: u32 = 11;
 
 /// The bins at one precision.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Jumps {
     a: f64,
-    /// −1/ρ.
-    exponent: f64,
     prior: f64,
-    least_u: f64,
-    coarse: Vec<Edge>,
-    fine: Vec<Edge>,
+    /// 1/u at r = τ.
+    most_inverse: f64,
+    /// The power 1/ρ.
+    power: Arc<Power>,
+    edges: Vec<Edge>,
+    cells: Box<[OnceLock<Cell>]>,
 }
 
 /// An end of a bin.
@@ -38,6 +50,29 @@ struct Edge {
     g: f64,
     /// e^{−ρϑ}: the share of the prior's jumps beyond.
     beyond: f64,
+}
+
+/// Bounds of C for all κ of a cell.
+#[derive(Debug)]
+struct Cell {
+    /// Rate of proposals in units of λ.
+    total: f64,
+    bins: Vec<Bin>,
+    /// The first bin that a uniform number from i/32 on can mean.
+    guide: [u8; GUIDE],
+}
+
+/// A bin of a cell.
+#[derive(Debug, Clone, Copy)]
+struct Bin {
+    /// Running sum of the proposals' rates, this bin included.
+    sum: f64,
+    /// Share of the prior's jumps beyond the bin.
+    beyond: f64,
+    /// One over the upper bound of C.
+    inverse: f64,
+    /// Decisions, of 2¹¹, that keep a proposal whatever its v: the lower bound over the upper.
+    sure: u64,
 }
 
 /// What a path and its gradient need of the jumps in some time.
@@ -57,18 +92,22 @@ pub(super) struct Drawn {
     pub largest: f64,
 }
 
+/// The power that [`Jumps`] of a measure need.
+pub(super) fn power_of(measure: &JumpMeasure) -> Arc<Power> {
+    Arc::new(Power::new(2.0 / measure.alpha()))
+}
+
 impl Jumps {
-    pub fn new(measure: &JumpMeasure, a: f64) -> Self {
+    /// The bins for a precision `a`; `power` is that of the measure ([`power_of`]).
+    pub fn new(measure: &JumpMeasure, a: f64, power: Arc<Power>) -> Self {
         let rho = 0.5 * measure.alpha();
         let least_u = 2.0 * a * (measure.unit() * measure.tau()).powi(2);
         let first = Edge { v: least_u / (1.0 + least_u), g: 1.0 / (1.0 + least_u).sqrt(), beyond: 1.0 };
         let edge = |v: f64| Edge { v, g: (1.0 - v).sqrt(), beyond: (v / (1.0 - v) / least_u).powf(-rho) };
-        let edges = |inner: &[f64]| -> Vec<Edge> {
-            let inner = inner.iter().copied().filter(|&v| v > first.v).map(edge);
-            std::iter::once(first).chain(inner).chain([Edge { v: 1.0, g: 0.0, beyond: 0.0 }]).collect()
-        };
-        let (coarse, fine) = (edges(COARSE.1), edges(FINE.1));
-        Self { a, exponent: -1.0 / rho, prior: measure.rate(), least_u, coarse, fine }
+        let inner = EDGES.into_iter().filter(|&v| v > first.v).map(edge);
+        let edges = std::iter::once(first).chain(inner).chain([Edge { v: 1.0, g: 0.0, beyond: 0.0 }]).collect();
+        let cells = (0..CELLS).map(|_| OnceLock::new()).collect();
+        Self { a, prior: measure.rate(), most_inverse: 1.0 / least_u, power, edges, cells }
     }
 
     /// The jumps within `h` at κ and δ = c − x; `rate` is Λ.
@@ -83,8 +122,14 @@ impl Jumps {
         rng: &mut StreamRng,
     ) -> Result<Drawn> {
         let kappa = tilted.kappa();
+        let place = (kappa / WIDTH) as usize;
         let mut drawn = Drawn::default();
-        if kappa > FINE.0 {
+        if let Some(cell) = self.cells.get(place) {
+            let cell = cell.get_or_init(|| Cell::new(&self.edges, WIDTH * place as f64));
+            for _ in 0..poisson(self.prior * h * cell.total, rng)? {
+                self.propose(cell, kappa, &mut drawn, rng);
+            }
+        } else {
             let count = poisson(rate * h, rng)?;
             if count > 0 {
                 let (sampler, unit) = (tilted.sampler()?, tilted.prior().unit());
@@ -93,38 +138,57 @@ impl Jumps {
                     drawn.add(1.0 / (1.0 + 1.0 / u));
                 }
             }
-        } else {
-            self.thin(kappa, h, &mut drawn, rng)?;
         }
         drawn.finish(self.a, delta, rng);
         Ok(drawn)
     }
 
-    fn thin(&self, kappa: f64, h: f64, drawn: &mut Drawn, rng: &mut StreamRng) -> Result<()> {
-        let edges = if kappa <= COARSE.0 { &self.coarse } else { &self.fine };
-        let bins = edges.len() - 1;
-        // Upper and lower bounds of C, and running sums of the proposals' rates in units of λ.
-        let (mut high, mut low, mut sums) = ([0.0; MOST_BINS], [0.0; MOST_BINS], [0.0; MOST_BINS]);
-        let (mut total, mut power) = (0.0, (kappa * edges[0].v).exp());
-        for (k, pair) in edges.windows(2).enumerate() {
-            let next = (kappa * pair[1].v).exp();
-            (high[k], low[k]) = (next * pair[0].g, power * pair[1].g);
-            total += high[k] * (pair[0].beyond - pair[1].beyond);
-            (sums[k], power) = (total, next);
+    /// Propose a jump and add it if it is kept. One random word chooses it, and decides unless the bounds leave it open.
+    fn propose(&self, cell: &Cell, kappa: f64, drawn: &mut Drawn, rng: &mut StreamRng) {
+        let word = rng.next_u64();
+        let mark = cell.total * ((word >> LEVEL_BITS) as f64 * 2f64.powi(LEVEL_BITS as i32 - 64));
+        let mut k = usize::from(cell.guide[(word >> (u64::BITS - GUIDE_BITS)) as usize]);
+        // The last sum is above every mark.
+        while cell.bins[k].sum <= mark {
+            k += 1;
         }
-        for _ in 0..poisson(self.prior * h * total, rng)? {
-            let mark = total * rng.random::<f64>();
-            let k = sums[..bins - 1].iter().take_while(|&&sum| sum <= mark).count();
-            // What is left of the mark is uniform within the bin.
-            let beyond = edges[k + 1].beyond + (sums[k] - mark) / high[k];
-            let u = self.least_u * (self.exponent * beyond.ln()).exp();
-            let v = 1.0 / (1.0 + 1.0 / u);
-            let level = high[k] * rng.random::<f64>();
-            if level < low[k] || level < (kappa * v).exp() / (1.0 + u).sqrt() {
-                drawn.add(v);
-            }
+        let bin = &cell.bins[k];
+        // What is left of the mark is uniform within the bin.
+        let inverse_u = self.most_inverse * self.power.of(bin.beyond + (bin.sum - mark) * bin.inverse);
+        let v = 1.0 / (1.0 + inverse_u);
+        let level = word % (1 << LEVEL_BITS);
+        if level < bin.sure || bin.keeps(level, kappa * v, inverse_u, rng) {
+            drawn.add(v);
         }
-        Ok(())
+    }
+}
+
+impl Bin {
+    /// Whether a uniform number that begins with `level` is below C over its bound; κv = `exponent`.
+    #[cold]
+    fn keeps(&self, level: u64, exponent: f64, inverse_u: f64, rng: &mut StreamRng) -> bool {
+        let uniform = (level as f64 + rng.random::<f64>()) * 2f64.powi(-(LEVEL_BITS as i32));
+        uniform < exponent.exp() * (inverse_u / (1.0 + inverse_u)).sqrt() * self.inverse
+    }
+}
+
+impl Cell {
+    /// The bounds for κ from `kappa` to `kappa` + [`WIDTH`].
+    fn new(edges: &[Edge], kappa: f64) -> Self {
+        let mut total = 0.0;
+        let bin = |pair: &[Edge]| {
+            let high = ((kappa + WIDTH) * pair[1].v).exp() * pair[0].g;
+            let low = (kappa * pair[0].v).exp() * pair[1].g;
+            total += high * (pair[0].beyond - pair[1].beyond);
+            let sure = (low / high * (1 << LEVEL_BITS) as f64) as u64;
+            Bin { sum: total, beyond: pair[1].beyond, inverse: 1.0 / high, sure }
+        };
+        let bins: Vec<Bin> = edges.windows(2).map(bin).collect();
+        let guide = std::array::from_fn(|i| {
+            let mark = total * (i as f64 / GUIDE as f64);
+            bins.partition_point(|bin| bin.sum <= mark) as u8
+        });
+        Self { total, bins, guide }
     }
 }
 
@@ -158,14 +222,6 @@ impl Drawn {
     }
 }
 
-fn poisson(mean: f64, rng: &mut StreamRng) -> Result<u64> {
-    let law = Poisson::new(mean).map_err(|_| Error::Numerical {
-        what: "number of jumps",
-        why: format!("{mean} jumps are expected in a step; use shorter steps or a larger tau"),
-    })?;
-    Ok(law.sample(rng) as u64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,7 +237,8 @@ mod tests {
         let (n, h) = (40_000, 1e-3);
         for (a, kappa) in [(0.7, 0.3), (0.7, 0.99), (30.0, 1.01), (300.0, 3.0), (30.0, 9.9), (30.0, 10.1)] {
             let delta = f64::sqrt(kappa / a);
-            let (jumps, rates) = (Jumps::new(&measure, a), RateTable::new(&measure, a).at(delta).unwrap());
+            let (jumps, rates) =
+                (Jumps::new(&measure, a, power_of(&measure)), RateTable::new(&measure, a).at(delta).unwrap());
             let tilted = measure.tilted(Quadratic::new(a, delta).unwrap(), 0.0);
             let mut rng = stream(3, (100.0 * kappa) as u64);
             let draws: Vec<Drawn> =
@@ -195,6 +252,31 @@ mod tests {
             check("number", rates.rate * h, &|d| f64::from(d.count));
             check("v", v, &|d| d.v);
             check("jumps", v * delta, &|d| d.moved);
+        }
+    }
+
+    /// C lies between the bounds of its bin and cell, and a proposal at either end of a bin gets the v of that end.
+    #[test]
+    fn identity_bounds_hold() {
+        let measure = JumpMeasure::mixture(1.2, 1.0, 0.01, 1.0).unwrap();
+        let mut rng = stream(4, 0);
+        for a in [0.1, 40.0, 3000.0] {
+            let jumps = Jumps::new(&measure, a, power_of(&measure));
+            for place in [0, 5, CELLS - 1] {
+                let cell = Cell::new(&jumps.edges, WIDTH * place as f64);
+                for (bin, edges) in cell.bins.iter().zip(jumps.edges.windows(2)) {
+                    let inverse_u = |beyond: f64| jumps.most_inverse * jumps.power.of(beyond);
+                    let ends = [edges[0].beyond, bin.beyond].map(|beyond| 1.0 / (1.0 + inverse_u(beyond)));
+                    assert!((ends[0] - edges[0].v).abs() < 1e-12 && (ends[1] - edges[1].v).abs() < 1e-12);
+                    for _ in 0..100 {
+                        let kappa = WIDTH * (place as f64 + rng.random::<f64>());
+                        let v = ends[0] + (ends[1] - ends[0]) * rng.random::<f64>();
+                        let share = (kappa * v).exp() * (1.0 - v).sqrt() * bin.inverse;
+                        assert!(share < 1.0 + 1e-12, "{a} {kappa} {v}: {share}");
+                        assert!(share * (1.0 + 1e-12) >= bin.sure as f64 / 2048.0, "{a} {kappa} {v}: {share}");
+                    }
+                }
+            }
         }
     }
 }

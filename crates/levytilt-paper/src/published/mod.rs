@@ -6,7 +6,10 @@ mod fit;
 mod jumps;
 mod options;
 mod path;
+mod poisson;
+mod power;
 mod rates;
+mod tape;
 mod train;
 
 pub use bound::{Bound, DrawnPath, PublishedGradient, draw_paths, noises_of, published_gradient};

@@ -1,4 +1,7 @@
-//! Draw a posterior path by the paper's Algorithm 2, and carry the gradient of its ELBO back.
+//! Draw posterior paths by the paper's Algorithm 2, and carry the gradient of their ELBO back.
+//!
+//! Some paths go step by step together, so that what a step has for all of them is computed once and stays in the cache;
+//! each has its own random numbers and does not depend on the others.
 //!
 //! A step of length Δ first moves by the drift, then every dimension jumps by itself: N ~ Poisson(ΛΔ) times, with mixing
 //! variables from the tilted measure and Gaussian sizes, all at the state before the jumps. A Brownian part σ moves by
@@ -10,13 +13,17 @@
 //! With δ = c − x and v_i of jump i, a part moves x by Σ v_i δ and a Gaussian number, and the score of its N and r_i is
 //! Σ ∂ln C_i − h ∂Λ.
 
-use super::jumps::Jumps;
+use super::jumps::{Jumps, power_of};
 use super::options::{Gradient, Kl, Motion, PaperOptions};
+use super::power::Power;
 use super::rates::RateTable;
+use super::tape::{Part, PathGradient, Tape};
 use crate::continuous::{JumpMeasure, TiltedMeasure};
 use levytilt::potential::Quadratic;
 use levytilt::{Chain, Error, Result, Start, StreamRng};
 use rand_distr::{Distribution, Exp1, StandardNormal};
+use rayon::prelude::*;
+use std::sync::Arc;
 
 /// Extra jumps expected in a part of a step, and the share of the way to the centre that a Brownian part moves.
 const MOST_EXTRA: f64 = 0.5;
@@ -45,119 +52,68 @@ pub(super) struct Tilt {
 }
 
 impl Tilt {
-    pub fn new(noise: &PaperNoise, [a, c]: [f64; 2]) -> Result<Self> {
+    fn new((noise, power): (&PaperNoise, &Arc<Power>), [a, c]: [f64; 2]) -> Result<Self> {
         let measure = &noise.measure;
-        let (rates, jumps) = (RateTable::new(measure, a), Jumps::new(measure, a));
+        let (rates, jumps) = (RateTable::new(measure, a), Jumps::new(measure, a, power.clone()));
         Ok(Self { a, c, quadratic: Quadratic::new(a, c)?, rates, jumps })
-    }
-}
-
-/// A part of a step, with what the gradient needs.
-#[derive(Debug, Clone, Copy)]
-struct Part {
-    /// c − x.
-    delta: f64,
-    /// Derivative of the motion in δ and in a.
-    moved: [f64; 2],
-    /// h·D and its derivatives in δ and in a.
-    kl: [f64; 3],
-    /// Score in δ and in a.
-    score: [f64; 2],
-}
-
-/// A path with its record; by time and dimension, dimension fastest.
-#[derive(Debug, Clone)]
-pub(super) struct Tape {
-    /// States at all times.
-    pub states: Vec<f64>,
-    /// Number of jumps of each step.
-    pub counts: Vec<u32>,
-    /// Size of the jump with the largest mixing variable of each step.
-    pub largest: Vec<f64>,
-    parts: Vec<Part>,
-    /// Where the parts of each step and dimension end.
-    ends: Vec<usize>,
-    /// Σ log-likelihood less Σ KL from each time on, the KL of its own step included.
-    to_go: Vec<f64>,
-    /// Log-likelihood and KL of the whole path.
-    pub log_likelihood: f64,
-    pub kl: f64,
-}
-
-/// The gradient of the ELBO of some paths.
-#[derive(Debug, Clone)]
-pub(super) struct PathGradient {
-    /// In a and c, by time and dimension.
-    pub tilts: Vec<[f64; 2]>,
-    /// In the parameters of the drift.
-    pub drift: Vec<f64>,
-}
-
-impl PathGradient {
-    /// No paths.
-    pub fn zero(chain: &Chain) -> Self {
-        Self { tilts: vec![[0.0; 2]; chain.len() * chain.dim()], drift: vec![0.0; chain.drift().parameter_count()] }
-    }
-
-    /// Add a multiple of another.
-    pub fn add(&mut self, other: &Self, factor: f64) {
-        self.tilts.iter_mut().flatten().zip(other.tilts.iter().flatten()).for_each(|(sum, g)| *sum += factor * g);
-        self.drift.iter_mut().zip(&other.drift).for_each(|(sum, g)| *sum += factor * g);
     }
 }
 
 /// What all paths share.
 pub(super) struct Walker<'a> {
-    pub chain: &'a Chain<'a>,
-    pub noises: Vec<PaperNoise>,
-    pub options: &'a PaperOptions,
+    chain: &'a Chain<'a>,
+    noises: Vec<PaperNoise>,
+    options: &'a PaperOptions,
+    /// Potentials by time and dimension, dimension fastest.
+    tilts: Vec<Tilt>,
 }
 
-impl Walker<'_> {
+impl<'a> Walker<'a> {
+    /// Paths of a chain under potentials given by a and c, by time and dimension.
+    pub fn new(
+        chain: &'a Chain<'a>,
+        noises: Vec<PaperNoise>,
+        potentials: &[[f64; 2]],
+        options: &'a PaperOptions,
+    ) -> Result<Self> {
+        let powers: Vec<Arc<Power>> = noises.iter().map(|noise| power_of(&noise.measure)).collect();
+        let tilt = |(place, &at): (usize, &[f64; 2])| {
+            let i = place % noises.len();
+            Tilt::new((&noises[i], &powers[i]), at)
+        };
+        let tilts = potentials.par_iter().enumerate().map(tilt).collect::<Result<_>>()?;
+        Ok(Self { chain, noises, options, tilts })
+    }
+
     fn dim(&self) -> usize {
         self.noises.len()
     }
 
-    /// Draw a path. The first state is drawn from its prior.
-    pub fn forward(&self, tilts: &[Tilt], rng: &mut StreamRng) -> Result<Tape> {
+    /// Draw a path for each random stream. The first state is drawn from its prior.
+    pub fn forward(&self, mut rngs: Vec<StreamRng>) -> Result<Vec<Tape>> {
         let (n, dim) = (self.chain.len(), self.dim());
-        let mut tape = Tape {
-            states: Vec::with_capacity(n * dim),
-            counts: vec![0; n * dim],
-            largest: vec![0.0; n * dim],
-            parts: Vec::with_capacity(n * dim),
-            ends: Vec::with_capacity(n * dim),
-            to_go: vec![0.0; n],
-            log_likelihood: 0.0,
-            kl: 0.0,
-        };
-        let mut x = self.start(rng);
+        let mut tapes: Vec<Tape> = rngs.iter().map(|_| Tape::new(n, dim)).collect();
+        let mut x: Vec<f64> = rngs.iter_mut().flat_map(|rng| self.start(rng)).collect();
         let mut before = x.clone();
-        for (j, tilts) in tilts.chunks_exact(dim).enumerate() {
+        for (j, tilts) in self.tilts.chunks_exact(dim).enumerate() {
             if j > 0 {
                 before.copy_from_slice(&x);
                 self.motion(j, &before, &mut x);
             }
-            for (i, tilt) in tilts.iter().enumerate() {
-                if j > 0 {
-                    x[i] = self.jumps(tilt, (i, j), x[i], &mut tape, rng)?;
+            for ((x, tape), rng) in x.chunks_exact_mut(dim).zip(&mut tapes).zip(&mut rngs) {
+                for (i, (x, tilt)) in x.iter_mut().zip(tilts).enumerate() {
+                    let jumps = if j > 0 { self.jumps(tilt, (i, j), x, tape, rng)? } else { (0, 0.0) };
+                    if !x.is_finite() {
+                        let time = self.chain.times()[j];
+                        let why = format!("the state at time {time} is not finite; use shorter steps");
+                        return Err(Error::Numerical { what: "posterior path", why });
+                    }
+                    tape.end(j, (*x, self.chain.log_likelihood(i, j, *x)), jumps);
                 }
-                if !x[i].is_finite() {
-                    let why = format!("the state at time {} is not finite; use shorter steps", self.chain.times()[j]);
-                    return Err(Error::Numerical { what: "posterior path", why });
-                }
-                tape.ends.push(tape.parts.len());
-                tape.to_go[j] += self.chain.log_likelihood(i, j, x[i]);
             }
-            tape.states.extend_from_slice(&x);
         }
-        tape.log_likelihood = tape.to_go.iter().sum();
-        for j in (0..n).rev() {
-            let own = tape.kl_of(j, dim);
-            tape.kl += own;
-            tape.to_go[j] += if j + 1 < n { tape.to_go[j + 1] } else { 0.0 } - own;
-        }
-        Ok(tape)
+        tapes.iter_mut().for_each(|tape| tape.finish(dim));
+        Ok(tapes)
     }
 
     fn start(&self, rng: &mut StreamRng) -> Vec<f64> {
@@ -177,47 +133,51 @@ impl Walker<'_> {
         }
     }
 
-    /// The state after the drift of step `j`.
+    /// States after the drift of step `j`.
     fn motion(&self, j: usize, x: &[f64], out: &mut [f64]) {
         let (part, factor) = self.stride(j);
-        self.chain.drift().flow(self.chain.times()[j - 1], part, x, out);
+        self.chain.drift().flow_many(self.chain.times()[j - 1], part, x, out);
         if factor != 1.0 {
             out.iter_mut().zip(x).for_each(|(out, x)| *out = x + factor * (*out - x));
         }
     }
 
-    /// Carry the gradient `mu` after the drift of step `j` to the state before; that in the parameters is added to `by`.
-    fn pull_back(&self, j: usize, x: &[f64], mu: &mut [f64], space: &mut [Vec<f64>; 3], by: &mut [f64]) {
+    /// Carry gradients `mu` after the drift of step `j` to the states `x` before; a row of those in the parameters is added
+    /// to `by` for each path.
+    fn pull_back(&self, j: usize, x: &[f64], mu: &mut [f64], space: &mut [Vec<f64>; 2], by: &mut [f64]) {
         let ((part, factor), t) = (self.stride(j), self.chain.times()[j - 1]);
-        let [lambda, out, carried] = space;
-        lambda.iter_mut().zip(&*mu).for_each(|(lambda, mu)| *lambda = factor * mu);
-        self.chain.drift().pullback(t, part, x, lambda, out, carried, by);
-        for ((mu, carried), lambda) in mu.iter_mut().zip(carried).zip(lambda) {
-            *mu = if factor == 1.0 { *carried } else { *mu + (*carried - *lambda) };
+        let [out, carried] = space;
+        let mut lambda = |_: &[f64], lambda: &mut [f64]| {
+            lambda.iter_mut().zip(&*mu).for_each(|(lambda, mu)| *lambda = factor * mu);
+        };
+        self.chain.drift().pullback_many(t, part, x, &mut lambda, out, carried, by);
+        for (mu, carried) in mu.iter_mut().zip(carried) {
+            *mu = if factor == 1.0 { *carried } else { *mu + (*carried - factor * *mu) };
         }
     }
 
+    /// Move `x` by the jumps of step `j` in dimension `i`: their number, and the size of the one with the largest mixing
+    /// variable.
     fn jumps(
         &self,
         tilt: &Tilt,
         (i, j): (usize, usize),
-        mut x: f64,
+        x: &mut f64,
         tape: &mut Tape,
         rng: &mut StreamRng,
-    ) -> Result<f64> {
-        let (PaperNoise { measure, brownian }, place) = (&self.noises[i], j * self.dim() + i);
+    ) -> Result<(u32, f64)> {
+        let PaperNoise { measure, brownian } = &self.noises[i];
         let (a, variance) = (tilt.a, brownian * brownian);
-        let mut left = self.chain.length(j);
+        let (mut left, mut count, mut largest) = (self.chain.length(j), 0, 0.0f64);
         while left > 0.0 {
-            let delta = tilt.c - x;
+            let delta = tilt.c - *x;
             let rates = tilt.rates.at(delta)?;
             let fast = (rates.rate - tilt.rates.prior()).max(2.0 * a * variance);
             let halvings = if fast * left > MOST_EXTRA { (fast * left / MOST_EXTRA).log2().ceil() as i32 } else { 0 };
             let h = left * 0.5f64.powi(halvings.min(MOST_HALVINGS));
-            let tilted = measure.tilted(tilt.quadratic, x);
+            let tilted = measure.tilted(tilt.quadratic, *x);
             let drawn = tilt.jumps.draw(&tilted, (delta, rates.rate), h, rng)?;
-            tape.counts[place] += drawn.count;
-            tape.largest[place] = tape.largest[place].max(drawn.largest);
+            (count, largest) = (count + drawn.count, largest.max(drawn.largest));
             let v_by_a = (drawn.v - drawn.v_squared) / a;
             let mut part = Part {
                 delta,
@@ -228,14 +188,14 @@ impl Walker<'_> {
                     delta * delta * drawn.v + tilted.kappa() * v_by_a - drawn.v / (2.0 * a) - h * rates.rate_by_a,
                 ],
             };
-            x += drawn.moved;
+            *x += drawn.moved;
             if variance > 0.0 {
-                x += part.diffuse(a, variance * h, rng);
+                *x += part.diffuse(a, variance * h, rng);
             }
-            tape.parts.push(part);
+            tape.push(part);
             left = if halvings == 0 { 0.0 } else { left - h };
         }
-        Ok(x)
+        Ok((count, largest))
     }
 
     /// D of the jumps with its derivatives in δ and a.
@@ -254,63 +214,41 @@ impl Walker<'_> {
         })
     }
 
-    /// Add the gradient of a path's ELBO to `sum`; `means` are the means over all paths of [`Tape::after`].
-    pub fn backward(&self, tape: &Tape, means: &[f64], paths: usize, sum: &mut PathGradient) {
-        let (n, dim) = (self.chain.len(), self.dim());
+    /// The gradient of the sum of some paths' ELBO; `means` are the means over all `paths` of [`Tape::after`].
+    pub fn backward(&self, tapes: &[Tape], means: &[f64], paths: usize) -> PathGradient {
+        let (n, dim, parameters) = (self.chain.len(), self.dim(), self.chain.drift().parameter_count());
         let scored = match self.options.gradient {
             Gradient::Published => 0.0,
             // W less its mean over the other paths is this multiple of W less its mean over all.
             Gradient::Unbiased => paths as f64 / (paths - 1) as f64,
         };
-        let mut mu = vec![0.0; dim];
-        let mut space = [vec![0.0; dim], vec![0.0; dim], vec![0.0; dim]];
+        let mut sum = PathGradient::zero(self.chain);
+        let mut mu = vec![0.0; tapes.len() * dim];
+        let (mut before, mut space) = (mu.clone(), [mu.clone(), mu.clone()]);
+        let mut by_parameters = vec![0.0; tapes.len() * parameters];
         for j in (1..n).rev() {
-            let mut surplus = tape.after(j, dim) - means[j];
-            for i in (0..dim).rev() {
-                let place = j * dim + i;
-                mu[i] += self.chain.log_likelihood_slope(i, j, tape.states[place]);
-                for part in tape.parts_of(place).rev() {
-                    let [by_delta, by_a] =
-                        [0, 1].map(|k| mu[i] * part.moved[k] - part.kl[1 + k] + scored * surplus * part.score[k]);
-                    sum.tilts[place][0] += by_a;
-                    sum.tilts[place][1] += by_delta;
-                    mu[i] -= by_delta;
-                    surplus -= part.kl[0];
+            for ((tape, mu), before) in tapes.iter().zip(mu.chunks_exact_mut(dim)).zip(before.chunks_exact_mut(dim)) {
+                let mut surplus = scored * (tape.after(j) - means[j]);
+                for i in (0..dim).rev() {
+                    let place = j * dim + i;
+                    mu[i] += self.chain.log_likelihood_slope(i, j, tape.states[place]);
+                    for part in tape.parts_of(place).iter().rev() {
+                        let slope = |k: usize| mu[i] * part.moved[k] - part.kl[1 + k] + surplus * part.score[k];
+                        let [by_delta, by_a] = [slope(0), slope(1)];
+                        sum.tilts[place][0] += by_a;
+                        sum.tilts[place][1] += by_delta;
+                        mu[i] -= by_delta;
+                        surplus -= scored * part.kl[0];
+                    }
                 }
+                before.copy_from_slice(&tape.states[(j - 1) * dim..j * dim]);
             }
-            let before = &tape.states[(j - 1) * dim..j * dim];
-            self.pull_back(j, before, &mut mu, &mut space, &mut sum.drift);
+            self.pull_back(j, &before, &mut mu, &mut space, &mut by_parameters);
         }
-    }
-}
-
-impl Part {
-    /// Add a Brownian motion of variance `s` with the drift sφ'(x) = 2asδ, which costs ½sφ'² = 2sa²δ².
-    fn diffuse(&mut self, a: f64, s: f64, rng: &mut StreamRng) -> f64 {
-        let delta = self.delta;
-        let normal: f64 = StandardNormal.sample(rng);
-        let cost = [2.0 * a * a * delta * delta, 4.0 * a * a * delta, 4.0 * a * delta * delta];
-        self.kl.iter_mut().zip(cost).for_each(|(kl, cost)| *kl += s * cost);
-        self.moved[0] += 2.0 * a * s;
-        self.moved[1] += 2.0 * s * delta;
-        2.0 * a * s * delta + s.sqrt() * normal
-    }
-}
-
-impl Tape {
-    fn parts_of(&self, place: usize) -> impl DoubleEndedIterator<Item = &Part> {
-        let first = if place == 0 { 0 } else { self.ends[place - 1] };
-        self.parts[first..self.ends[place]].iter()
-    }
-
-    /// KL of step `j`.
-    fn kl_of(&self, j: usize, dim: usize) -> f64 {
-        (j * dim..(j + 1) * dim).flat_map(|place| self.parts_of(place)).map(|part| part.kl[0]).sum()
-    }
-
-    /// What is still to come once the jumps of step `j` are over.
-    pub fn after(&self, j: usize, dim: usize) -> f64 {
-        self.to_go[j] + self.kl_of(j, dim)
+        for row in by_parameters.chunks_exact(parameters.max(1)) {
+            sum.drift.iter_mut().zip(row).for_each(|(sum, g)| *sum += g);
+        }
+        sum
     }
 }
 

@@ -112,9 +112,13 @@ fn coverage(scores: &Scores) -> Table {
 fn table(scores: &Scores) -> Table {
     let mut head = ["model", "CRPS", "difference", "95% interval", "p", "better in"].map(String::from).to_vec();
     let several = scores.dimensions.len() > 1;
-    head.extend(several.then(|| "energy score".to_string()));
+    if several {
+        head.extend(["energy score", "variogram score", "equal shares below 5%", "below 1%"].map(String::from));
+    }
     head.extend(["tail CRPS", "MSE", "MAE"].map(String::from));
     head.push("s/window".into());
+    let covered = |s: &Share| Cell::written(s.observed, format!("{}%", percent(s.observed, s.std_error)));
+    let or_dash = |score: Option<f64>| score.map_or_else(|| Cell::text("–"), Cell::number);
     let row = |model: &ModelScores| {
         let mut cells = vec![Cell::text(&model.name), Cell::number(model.crps)];
         cells.extend(match &model.difference {
@@ -127,7 +131,11 @@ fn table(scores: &Scores) -> Table {
                 Cell::written(d.better, format!("{}%", percent(d.better, None))),
             ],
         });
-        cells.extend(several.then(|| model.energy_score.map_or_else(|| Cell::text("–"), Cell::number)));
+        if several {
+            cells.extend([model.energy_score, model.variogram_score].map(or_dash));
+            let below = |k: usize| model.portfolio.get(k).map_or_else(|| Cell::text("–"), covered);
+            cells.extend([0, 1].map(below));
+        }
         cells.extend([model.tail_crps, model.mse, model.mae].map(Cell::number));
         cells.push(Cell::number(model.seconds_per_window));
         cells

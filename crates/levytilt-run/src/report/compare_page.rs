@@ -163,7 +163,7 @@ fn overlay(found: &Comparison, judged: &[&Row], i: usize) -> Figure {
             .layer(Layer { large: true, ..Layer::points(&row.model, tone(k), &place, &value) });
     }
     figure.caption = format!(
-        "Evidence of each check against each model: a right model stays below the line in at least 95% of records. Values \
+        "Evidence of each check against each model: the true model stays below the line in at least 95% of records. Values \
          above {HIGHEST} are drawn at {HIGHEST}."
     );
     (figure.height, figure.y_include) = (Some(300), vec![0.0]);

@@ -83,7 +83,7 @@ fn formula(drift: &DriftName) -> Option<String> {
 fn law(summary: &Summary, rival: Option<&exact::summary::Summary>) -> String {
     let jumps = match summary.jumps {
         _ if summary.noise == "gaussian" => String::new(),
-        0 => ", without a jump that is more likely than not".into(),
+        0 => ", without probable jumps".into(),
         1 => ", with one probable jump".into(),
         many => format!(", with {many} probable jumps"),
     };
@@ -113,7 +113,7 @@ fn heaviness(summary: &Summary) -> String {
             let far = if 2.0 - alpha > CLEAR * error { "clearly" } else { "not clearly" };
             format!(" Their tail index, {}, is {far} below 2, the Gaussian case.", with_error(alpha, error))
         }
-        (_, "gaussian") => " Whether jumps explain the record better, a fit with --noise auto shows.".into(),
+        (_, "gaussian") => " A fit with --noise auto shows whether jumps explain the record better.".into(),
         _ => " A fit with --noise gaussian shows by its log evidence what the heavy tails are worth.".into(),
     }
 }

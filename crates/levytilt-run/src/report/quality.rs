@@ -50,7 +50,7 @@ fn verdict(summary: &Summary, gap: &Gap) -> Block {
     );
     match gap.verdict {
         Closeness::Wide => {
-            Block::Warning(format!("{text} That is a wide gap: the posterior shown misses part of the exact one."))
+            Block::Warning(format!("{text} That is a wide gap: the posterior shown misses part of the true one."))
         }
         Closeness::Close => Block::Good(format!(
             "{text} That is small: the posterior is accurate for this model. Whether the model fits the record is shown under Noise."

@@ -67,6 +67,7 @@ impl TimeUnit {
             "1/time" | "value/time" | "1/(time value²)" => format!("per {}", self.one),
             "value/√time" => format!("per √{time}"),
             "value/time^(1/alpha)" => format!("per {time}^(1/α)"),
+            "time" => self.many.into(),
             _ => String::new(),
         }
     }

@@ -1,6 +1,6 @@
 //! Remember where the flow of each cell lands, and with which weights, for steps of equal length.
 
-use super::lagrange::{LEFT, POINTS, weights};
+use super::lagrange::{LEFT, POINTS, slopes, weights};
 use super::layout::Layout;
 use super::problem::Problem;
 use crate::series::length_key;
@@ -27,61 +27,135 @@ impl Landing {
     /// The landing at a position in cells of the grid.
     #[inline]
     pub fn new(target: f64) -> Self {
-        Self { target, weights: weights(target - target.floor()) }
+        Self { target, weights: weights(fraction(target)) }
     }
 
     /// First cell that the weights belong to.
     #[inline]
     pub fn first(&self) -> i64 {
-        self.target.floor() as i64 - LEFT
+        floor(self.target) - LEFT
+    }
+
+    /// Weights that give the slope per cell.
+    #[inline]
+    pub fn slopes(&self) -> [f64; POINTS] {
+        slopes(fraction(self.target))
     }
 }
 
-/// Landings of the cells of a layout, by step length.
-#[derive(Debug, Default)]
-pub(crate) struct FlowTable {
-    tables: BTreeMap<u64, (Arc<Vec<Landing>>, Vec<bool>)>,
+/// ⌊`position`⌋; 0 for a NaN.
+#[inline]
+fn floor(position: f64) -> i64 {
+    let whole = position as i64;
+    whole - i64::from(whole as f64 > position)
 }
 
-/// Landings of the cells of one time: a part of a table.
+/// `position` − ⌊`position`⌋.
+#[inline]
+fn fraction(position: f64) -> f64 {
+    position - floor(position) as f64
+}
+
+/// Landings of the cells of a layout, and their slopes, by step length.
+#[derive(Debug, Default)]
+pub(crate) struct FlowTable {
+    tables: BTreeMap<u64, (Table<Landing>, Table<[f64; POINTS]>)>,
+}
+
+/// What is known of the cells of a layout, block by block.
 #[derive(Debug)]
-pub(crate) struct Landings {
-    table: Arc<Vec<Landing>>,
+struct Table<T> {
+    values: Arc<Vec<T>>,
+    filled: Vec<bool>,
+}
+
+/// What is known of the cells of one time: a part of a table.
+#[derive(Debug)]
+pub(crate) struct Part<T> {
+    table: Arc<Vec<T>>,
     part: Range<usize>,
 }
 
-impl std::ops::Deref for Landings {
-    type Target = [Landing];
+/// Landings of the cells of one time.
+pub(crate) type Landings = Part<Landing>;
+/// Weights that give the slopes at the landings of one time.
+pub(crate) type Slopes = Part<[f64; POINTS]>;
 
-    fn deref(&self) -> &[Landing] {
+impl<T> std::ops::Deref for Part<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
         &self.table[self.part.clone()]
+    }
+}
+
+impl<T> From<Vec<T>> for Part<T> {
+    fn from(values: Vec<T>) -> Self {
+        Self { part: 0..values.len(), table: Arc::new(values) }
+    }
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Self { values: Arc::default(), filled: Vec::new() }
+    }
+}
+
+impl<T: Copy> Table<T> {
+    /// The cells `part` of `len`, with blocks of cells from `block` where they are not there yet; `nothing` fills the rest.
+    fn part(&mut self, part: Range<usize>, len: usize, nothing: T, mut block: impl FnMut(usize) -> Vec<T>) -> Part<T> {
+        let blocks = len.div_ceil(BLOCK);
+        if self.filled.is_empty() {
+            *self = Self { values: Arc::new(vec![nothing; blocks * BLOCK]), filled: vec![false; blocks] };
+        }
+        let touched = part.start / BLOCK..part.end.div_ceil(BLOCK);
+        for number in touched.clone().filter(|&number| !self.filled[number]) {
+            // Nobody else has the table by now, so that it is not copied.
+            Arc::make_mut(&mut self.values)[number * BLOCK..(number + 1) * BLOCK].copy_from_slice(&block(number));
+        }
+        self.filled[touched].fill(true);
+        Part { table: self.values.clone(), part }
     }
 }
 
 impl FlowTable {
     /// The landings of the cells of time `j`.
     pub fn landings(&mut self, problem: &Problem, layout: &Layout, j: usize) -> Landings {
+        match self.place(problem, layout, j) {
+            None => flow(problem, layout, j, layout.points(j), layout.support(j).len).into(),
+            Some((key, part)) => self.tables.entry(key).or_default().0.part(
+                part,
+                layout.range().len,
+                Landing { target: 0.0, weights: [0.0; POINTS] },
+                |block| {
+                    let cell = layout.range().first + (block * BLOCK) as i64;
+                    let first = layout.origin + cell as f64 * layout.spacing;
+                    flow(problem, layout, j, (first, layout.spacing), BLOCK)
+                },
+            ),
+        }
+    }
+
+    /// Weights that give the slopes at `landings`, those of the cells of time `j`.
+    pub fn slopes(&mut self, problem: &Problem, layout: &Layout, j: usize, landings: &Landings) -> Slopes {
+        let slopes = |landings: &[Landing]| landings.iter().map(Landing::slopes).collect::<Vec<_>>();
+        match self.place(problem, layout, j) {
+            None => slopes(landings).into(),
+            Some((key, part)) => {
+                let all = |block: usize| slopes(&landings.table[block * BLOCK..(block + 1) * BLOCK]);
+                self.tables.entry(key).or_default().1.part(part, layout.range().len, [0.0; POINTS], all)
+            }
+        }
+    }
+
+    /// Table and part of it for the cells of time `j`, if there is to be one.
+    fn place(&self, problem: &Problem, layout: &Layout, j: usize) -> Option<(u64, Range<usize>)> {
         let (support, range) = (layout.support(j), layout.range());
         let key = length_key(problem.grid.step(j));
-        let known = self.tables.contains_key(&key);
         let usable = j > 0 && problem.model.drift.is_autonomous() && range.len <= WIDEST && range.contains(support);
-        if !usable || !(known || self.tables.len() < MOST) {
-            let table = Arc::new(flow(problem, layout, j, layout.points(j), support.len));
-            return Landings { table, part: 0..support.len };
-        }
-        let blocks = range.len.div_ceil(BLOCK);
-        let nowhere = Landing { target: 0.0, weights: [0.0; POINTS] };
-        let (table, filled) =
-            self.tables.entry(key).or_insert_with(|| (Arc::new(vec![nowhere; blocks * BLOCK]), vec![false; blocks]));
         let from = (support.first - range.first) as usize;
-        for block in (from / BLOCK..(from + support.len).div_ceil(BLOCK)).filter(|&block| !filled[block]) {
-            let first = layout.origin + (range.first + (block * BLOCK) as i64) as f64 * layout.spacing;
-            let landings = flow(problem, layout, j, (first, layout.spacing), BLOCK);
-            // Nobody else has the table by now, so that it is not copied.
-            Arc::make_mut(table)[block * BLOCK..(block + 1) * BLOCK].copy_from_slice(&landings);
-        }
-        filled[from / BLOCK..(from + support.len).div_ceil(BLOCK)].fill(true);
-        Landings { table: table.clone(), part: from..from + support.len }
+        (usable && (self.tables.contains_key(&key) || self.tables.len() < MOST))
+            .then(|| (key, from..from + support.len))
     }
 }
 

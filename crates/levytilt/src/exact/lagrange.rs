@@ -43,6 +43,18 @@ pub(super) fn weights(fraction: f64) -> [f64; POINTS] {
     out
 }
 
+/// Σ `weights`·`values`, in four sums side by side.
+#[inline]
+pub(super) fn dot(weights: &[f64; POINTS], values: &[f64; POINTS]) -> f64 {
+    let mut sums = [0.0; 4];
+    for (w, v) in weights.chunks_exact(4).zip(values.chunks_exact(4)) {
+        for i in 0..4 {
+            sums[i] += w[i] * v[i];
+        }
+    }
+    (sums[0] + sums[2]) + (sums[1] + sums[3])
+}
+
 /// ∂/∂`fraction` of [`weights`]: the weights that give the slope of the interpolating polynomial.
 pub(super) fn slopes(fraction: f64) -> [f64; POINTS] {
     // Products of the distances from one end, with their derivatives; then the product rule with those from the other.

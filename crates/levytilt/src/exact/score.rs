@@ -178,8 +178,9 @@ impl<'a> Part<'a> {
             }
         }
         if problem.model.drift.parameter_count() > 0 {
-            let slopes: Vec<f64> =
-                masses.iter().zip(behind.read.slopes(&landings)).map(|(f, slope)| f * slope).collect();
+            let weights = transition.slopes(j, &landings);
+            let slopes = behind.read.slopes(&landings, &weights);
+            let slopes: Vec<f64> = masses.iter().zip(slopes).map(|(f, slope)| f * slope).collect();
             self.sum.move_flow(problem, j, layout.points(j), &slopes, evidence * layout.spacing);
         }
         Ok(())

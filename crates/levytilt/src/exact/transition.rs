@@ -8,13 +8,16 @@
 //! the ends says how much lies outside, and a drift that brings far states back at once is served almost exactly.
 
 use super::convolve::{Convolver, Rounding, Way};
-use super::flow_table::{FlowTable, Landing, Landings};
-use super::lagrange::{LEFT, POINTS, slopes};
+use super::flow_table::{FlowTable, Landing, Landings, Slopes};
+use super::lagrange::{LEFT, POINTS, dot};
 use super::layout::Layout;
 use super::levels::{Levels, Rung, stretches};
 use super::problem::Problem;
 use crate::{Error, Result};
 use std::ops::Range;
+
+/// Copies of the cells that masses are spread on in turns.
+const COPIES: usize = 4;
 
 /// Masses on the grid, with the cell of the first.
 type Spread = (i64, Vec<f64>);
@@ -33,7 +36,8 @@ pub(crate) struct Transition<'a> {
 impl<'a> Transition<'a> {
     /// The steps of `problem` on `layout`, with `rounding` by FFTs as allowed.
     pub fn new(problem: &'a Problem<'a>, layout: &'a Layout, max_cells: usize, rounding: Rounding) -> Self {
-        let convolver = Convolver::new(problem.dimension.noise.as_ref(), layout.spacing, rounding);
+        let mut convolver = Convolver::new(problem.dimension.noise.as_ref(), layout.spacing, rounding);
+        convolver.ladder = layout.ladder(problem);
         let levels = Levels::of(problem.model, layout.spacing, rounding);
         Self { problem, layout, convolver, levels, flows: FlowTable::default(), max_cells }
     }
@@ -156,22 +160,32 @@ impl<'a> Transition<'a> {
     /// Masses moved along the flow onto the grid.
     fn spread(&self, j: usize, landings: &[Landing], a: &[f64]) -> Result<Spread> {
         let (first, len) = self.landing(j, landings)?;
-        let mut spread = vec![0.0; len];
-        for (landing, &mass) in landings.iter().zip(a).filter(|(_, mass)| **mass != 0.0) {
-            let index = (landing.first() - first) as usize;
-            landing.weights.iter().zip(&mut spread[index..index + POINTS]).for_each(|(w, cell)| *cell += w * mass);
+        // Neighbours land on the same cells: in turns on copies of these, they do not wait for each other.
+        let mut copies = vec![0.0; COPIES * len];
+        for (i, (landing, &mass)) in landings.iter().zip(a).enumerate().filter(|(_, (_, mass))| **mass != 0.0) {
+            let index = (i % COPIES) * len + (landing.first() - first) as usize;
+            let cells: &mut [f64; POINTS] = copies[index..].first_chunk_mut().expect("the cells of the landings");
+            landing.weights.iter().zip(cells).for_each(|(w, cell)| *cell += w * mass);
         }
-        Ok((first, spread))
+        let (spread, others) = copies.split_at_mut(len);
+        for copy in others.chunks_exact(len) {
+            spread.iter_mut().zip(copy).for_each(|(sum, cell)| *sum += cell);
+        }
+        copies.truncate(len);
+        Ok((first, copies))
     }
+
     /// First cell and number of cells that the interpolation at `landings` touches.
     fn landing(&self, j: usize, landings: &[Landing]) -> Result<(i64, usize)> {
-        let targets = landings.iter().map(|landing| landing.target);
-        if targets.clone().any(f64::is_nan)
-            && let Some(error) = self.problem.model.drift.failure()
-        {
+        let (mut lo, mut hi, mut failed) = (f64::INFINITY, f64::NEG_INFINITY, false);
+        for Landing { target, .. } in landings {
+            lo = if *target < lo { *target } else { lo };
+            hi = if *target > hi { *target } else { hi };
+            failed |= target.is_nan();
+        }
+        if failed && let Some(error) = self.problem.model.drift.failure() {
             return Err(error);
         }
-        let (lo, hi) = targets.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), t| (lo.min(t), hi.max(t)));
         if !(hi - lo < 4.0 * self.max_cells as f64 && lo.abs() < 1e15) {
             return Err(Error::Numerical {
                 what: "exact reference",
@@ -188,6 +202,11 @@ impl<'a> Transition<'a> {
     /// Where the flow of the cells of time `j` lands.
     pub fn landings(&mut self, j: usize) -> Landings {
         self.flows.landings(self.problem, self.layout, j)
+    }
+
+    /// Weights that give the slopes at `landings`, those of time `j`.
+    pub fn slopes(&mut self, j: usize, landings: &Landings) -> Slopes {
+        self.flows.slopes(self.problem, self.layout, j, landings)
     }
 }
 
@@ -272,18 +291,17 @@ impl Read {
         match self {
             Self::Even(ahead) => landings.iter().map(|landing| ahead.at_landing(landing)).collect(),
             Self::Levels { rungs, .. } => {
-                self.sum(landings, |level, i| rungs[i].weight(level), |ahead, l| ahead.at_landing(l))
+                self.sum(landings.len(), |level, i| rungs[i].weight(level), |ahead, i| ahead.at_landing(&landings[i]))
             }
         }
     }
 
-    /// The slopes per cell of the landing.
-    pub fn slopes(&self, landings: &[Landing]) -> Vec<f64> {
+    /// The slopes per cell of the landing, by their weights `slopes`.
+    pub fn slopes(&self, landings: &[Landing], slopes: &[[f64; POINTS]]) -> Vec<f64> {
+        let at = |ahead: &Ahead, i: usize| ahead.weigh(landings[i].first(), &slopes[i]);
         match self {
-            Self::Even(ahead) => landings.iter().map(|landing| ahead.slope_at(landing.target)).collect(),
-            Self::Levels { rungs, .. } => {
-                self.sum(landings, |level, i| rungs[i].weight(level), |ahead, l| ahead.slope_at(l.target))
-            }
+            Self::Even(ahead) => (0..landings.len()).map(|i| at(ahead, i)).collect(),
+            Self::Levels { rungs, .. } => self.sum(landings.len(), |level, i| rungs[i].weight(level), at),
         }
     }
 
@@ -294,7 +312,7 @@ impl Read {
             Self::Levels { rungs, .. } => {
                 let slopes: Vec<_> = rungs.iter().map(Rung::slopes).collect();
                 let slope = |level: i64, i: usize| slopes[i][(level - rungs[i].levels().start) as usize];
-                self.sum(landings, slope, |ahead, l| ahead.at_landing(l))
+                self.sum(landings.len(), slope, |ahead, i| ahead.at_landing(&landings[i]))
             }
         }
     }
@@ -307,17 +325,12 @@ impl Read {
         }
     }
 
-    fn sum(
-        &self,
-        landings: &[Landing],
-        weight: impl Fn(i64, usize) -> f64,
-        at: impl Fn(&Ahead, &Landing) -> f64,
-    ) -> Vec<f64> {
-        let mut sums = vec![0.0; landings.len()];
+    fn sum(&self, count: usize, weight: impl Fn(i64, usize) -> f64, at: impl Fn(&Ahead, usize) -> f64) -> Vec<f64> {
+        let mut sums = vec![0.0; count];
         if let Self::Levels { parts, .. } = self {
             for (level, range, ahead) in parts {
                 for i in range.clone() {
-                    sums[i] += weight(*level, i) * at(ahead, &landings[i]);
+                    sums[i] += weight(*level, i) * at(ahead, i);
                 }
             }
         }
@@ -344,16 +357,11 @@ impl Ahead {
         self.weigh(landing.first(), &landing.weights)
     }
 
-    /// The slope per cell at `target`.
-    pub fn slope_at(&self, target: f64) -> f64 {
-        let cell = target.floor();
-        self.weigh(cell as i64 - LEFT, &slopes(target - cell))
-    }
-
+    /// Σ `weights` · values of the cells from `first` on.
     #[inline]
     fn weigh(&self, first: i64, weights: &[f64; POINTS]) -> f64 {
         let index = (first - self.first) as usize;
-        weights.iter().zip(&self.values[index..index + POINTS]).map(|(w, c)| w * c).sum()
+        dot(weights, self.values[index..].first_chunk().expect("the cells of the landing"))
     }
 }
 

@@ -4,7 +4,8 @@
 //! the next time. It is drawn by rejection from a bound that [`draw`] cuts to fit x̃ — or from p itself where b leaves most of it — with p from the table of
 //! [`increment`] and b from the interpolant of [`target`]: states are continuous, not cells. A path-step costs some tens
 //! of look-ups and one or two evaluations of p and b, growing with the logarithm of the number of cells; a step of all
-//! paths together adds one sum over the cells and one convolution for Z. So the whole is linear in steps and in paths.
+//! paths together adds one sum over the cells and one convolution for Z. So the whole is linear in steps and in paths. What
+//! paths share is prepared for a batch of steps while they walk through the batch before.
 //!
 //! The log-weight of a path, ln p(x, y) − ln q(x), is a sum of ln Z(x̃_j) − ln β(x_{j+1}), each computed for itself: Z by
 //! convolution, as in the backward run, and interpolation at x̃, β by interpolation at x. It would be the log evidence for
@@ -25,6 +26,7 @@ use super::layout::Layout;
 use super::levels::{Rung, stretches};
 use super::problem::Problem;
 use super::transition::{Ahead, Transition, touched};
+use crate::noise::Nodes;
 use crate::posterior::{BLOCK, Made, Paths, jump_threshold};
 use crate::series::length_key;
 use crate::tilt::LogSum;
@@ -40,6 +42,9 @@ use target::{Likelihood, Target};
 
 /// Step lengths whose tables are kept at once (about 100 kB each).
 const KEPT: usize = 256;
+/// Steps prepared at once, and the cells of a batch from which on it has no more.
+const BATCH: usize = 32;
+const BATCH_CELLS: usize = 1 << 16;
 /// Cells around the next support, in multiples of it, for which one convolution serves all paths.
 const AROUND: f64 = 2.0;
 
@@ -58,17 +63,23 @@ pub(crate) fn sample(
         (0..count).step_by(BLOCK).map(|first| Walker::new(chain, first, BLOCK.min(count - first), seed)).collect();
     let mut j = 0;
     for k in 0..backward.stretches() {
-        for message in backward.stretch(k, &mut sampler.transition)?.iter() {
-            if j == 0 {
-                sampler.start(message, &mut walkers)?;
-            } else {
-                sampler.step(j, message, &mut walkers)?;
-            }
-            j += 1;
+        let messages = backward.stretch(k, &mut sampler.transition)?;
+        if k == 0 {
+            sampler.start(&messages[0], &mut walkers)?;
         }
+        let begun = usize::from(k == 0);
+        match problem.dimension.size {
+            None => sampler.walk(j + begun, &messages[begun..], &mut walkers)?,
+            Some(_) => {
+                for (message, j) in messages[begun..].iter().zip(j + begun..) {
+                    sampler.step_sized(j, message, &mut walkers)?;
+                }
+            }
+        }
+        j += messages.len();
     }
     for j in j..chain.len() {
-        let increments = sampler.increments(j, &walkers)?;
+        let increments = sampler.increments(j, &sizes(&walkers));
         walkers.par_iter_mut().try_for_each(|walker| walker.predict(chain, j, &increments, layout.spacing))?;
     }
     Ok(Paths::from_blocks(1, chain.len(), walkers.into_iter().map(|walker| walker.made).collect()))
@@ -84,9 +95,25 @@ struct Sampler<'a> {
 /// Increments by the power of two that their size is nearest to.
 type BySize = BTreeMap<i64, Arc<Increment>>;
 
+/// The sizes of noise that paths have.
+fn sizes(walkers: &[Walker]) -> Vec<f64> {
+    walkers.iter().flat_map(|walker| &walker.sizes).copied().collect()
+}
+
 /// The power of two that a size is nearest to.
 fn octave(size: f64) -> i64 {
     size.log2().round() as i64
+}
+
+/// The factor between the increments of `nodes` and of `reference`, if one law is a multiple of the other.
+fn multiple(nodes: &Nodes, reference: &Nodes) -> Option<f64> {
+    if nodes.means().is_some() || nodes.weights() != reference.weights() {
+        return None;
+    }
+    let (own, other) = (nodes.variances(), reference.variances());
+    let ratio = own.last()? / other.last()?;
+    let alike = own.iter().zip(other).all(|(a, b)| (a - ratio * b).abs() <= 1e-9 * a);
+    alike.then(|| ratio.sqrt())
 }
 
 /// The increments of a size.
@@ -98,23 +125,34 @@ fn of_size(increments: &BySize, size: f64) -> Scaled<'_> {
 /// The step of all paths to one time.
 struct Step<'a> {
     chain: &'a Chain<'a>,
+    problem: &'a Problem<'a>,
+    layout: &'a Layout,
     j: usize,
     target: Target,
-    increments: &'a BySize,
+    increments: BySize,
+    /// Factor between the increments of this step and those of the tables.
+    factor: f64,
     normalisers: Normalisers,
     /// Added to ln Z − ln β: what both lack of the likelihood's constant and scale.
     constant: f64,
 }
 
+impl<'a> Step<'a> {
+    /// Carries states over steps, with every sum accurate by itself.
+    fn transition(&self) -> Transition<'a> {
+        Transition::new(self.problem, self.layout, usize::MAX, Rounding::Careful)
+    }
+}
+
 /// Z at every x̃.
 enum Normalisers {
-    /// Of noise of one size: read from `ahead` between two positions of the grid, and by the bits of x̃ elsewhere.
-    Even { ahead: Ahead, served: (f64, f64), outside: HashMap<u64, f64> },
+    /// Of noise of one size: read from `ahead` between two positions of the grid, computed one by one elsewhere.
+    Even { ahead: Ahead, served: (f64, f64) },
     /// By the bits of x̃ and of the size.
     Sized(HashMap<(u64, u64), f64>),
 }
 
-impl Sampler<'_> {
+impl<'a> Sampler<'a> {
     /// The first states: the known one, or drawn from start × likelihood × message.
     fn start(&mut self, message: &Message, walkers: &mut [Walker]) -> Result<()> {
         let chain = self.chain;
@@ -138,44 +176,69 @@ impl Sampler<'_> {
         walkers.par_iter_mut().try_for_each(|walker| walker.start(chain, &target, log_z))
     }
 
-    /// Take all paths to time `j`, of which the future says `message`.
-    fn step(&mut self, j: usize, message: &Message, walkers: &mut [Walker]) -> Result<()> {
-        let increments = self.increments(j, walkers)?;
-        let (problem, layout) = (self.transition.problem, self.transition.layout);
-        let likelihood = Likelihood { start: None, observation: observation(problem, j) };
-        // The likelihood without its constant is what `observe` leaves in the values.
-        let constant = problem.observe(j, layout.points(j), &mut []);
-        let target = Target::new(layout.points(j), message, likelihood, problem.open(j));
-        let constant = constant - target.log_factor;
-        let normalisers = match problem.dimension.size {
-            None => self.even_normalisers(j, &target, walkers)?,
-            Some(_) => self.sized_normalisers(j, &target, walkers)?,
-        };
-        let step = Step { chain: self.chain, j, target, increments: &increments, normalisers, constant };
-        walkers.par_iter_mut().try_for_each(|walker| walker.step(&step, (layout, problem)))
+    /// Take all paths, whose noise has one size, to the times from `j` on, of which the future says `messages`.
+    fn walk(&mut self, mut j: usize, mut messages: &[Message], walkers: &mut [Walker<'a>]) -> Result<()> {
+        let mut ready = Vec::new();
+        while !(ready.is_empty() && messages.is_empty()) {
+            let mut cells = 0;
+            let fits = |message: &&Message| {
+                cells += message.values.len();
+                cells <= BATCH_CELLS
+            };
+            let count = messages.iter().take(BATCH).take_while(fits).count().max(1).min(messages.len());
+            let (batch, rest) = messages.split_at(count);
+            let prepare = |(message, j): (&Message, usize)| {
+                let target = self.target(j, message);
+                let normalisers = self.normalisers(j, &target)?;
+                self.prepared(j, target, &[1.0], normalisers)
+            };
+            let (walked, prepared) = rayon::join(
+                || walkers.par_iter_mut().try_for_each(|walker| ready.iter().try_for_each(|step| walker.step(step))),
+                || batch.iter().zip(j..).map(prepare).collect::<Result<Vec<_>>>(),
+            );
+            walked?;
+            ready = prepared?;
+            (messages, j) = (rest, j + count);
+        }
+        Ok(())
     }
 
-    /// Z of all paths, whose noise has one size.
-    fn even_normalisers(&mut self, j: usize, target: &Target, walkers: &[Walker]) -> Result<Normalisers> {
+    /// Take all paths, each with a size of its own, to time `j`, of which the future says `message`.
+    fn step_sized(&mut self, j: usize, message: &Message, walkers: &mut [Walker<'a>]) -> Result<()> {
+        let target = self.target(j, message);
+        let normalisers = self.sized_normalisers(j, &target, walkers)?;
+        let step = self.prepared(j, target, &sizes(walkers), normalisers)?;
+        walkers.par_iter_mut().try_for_each(|walker| walker.step(&step))
+    }
+
+    /// What paths are drawn towards at time `j`, of which the future says `message`.
+    fn target(&self, j: usize, message: &Message) -> Target {
         let (problem, layout) = (self.transition.problem, self.transition.layout);
-        let position = |x: f64| (x - layout.origin) / layout.spacing;
-        let support = layout.support(j);
+        let likelihood = Likelihood { start: None, observation: observation(problem, j) };
+        Target::new(layout.points(j), message, likelihood, problem.open(j))
+    }
+
+    /// The step to time `j`, for paths with noise of these sizes.
+    fn prepared(&mut self, j: usize, target: Target, sizes: &[f64], normalisers: Normalisers) -> Result<Step<'a>> {
+        let (factor, increments) = self.increments(j, sizes);
+        let Transition { problem, layout, .. } = self.transition;
+        // The likelihood without its constant is what `observe` leaves in the values.
+        let constant = problem.observe(j, layout.points(j), &mut []) - target.log_factor;
+        Ok(Step { chain: self.chain, problem, layout, j, target, increments, factor, normalisers, constant })
+    }
+
+    /// Z wherever the cells of time `j` − 1 lead, up to some distance from those of time `j`.
+    fn normalisers(&mut self, j: usize, target: &Target) -> Result<Normalisers> {
+        let support = self.transition.layout.support(j);
         let reach = AROUND * support.len as f64;
         let (low, high) = (support.first as f64 - reach, support.first as f64 + support.len as f64 + reach);
-        let all = || walkers.iter().flat_map(|walker| &walker.ahead).map(|&x| position(x));
-        let near = |t: &f64| (low..high).contains(t);
-        let served = all().filter(near).fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), t| (lo.min(t), hi.max(t)));
+        let landings = self.transition.landings(j - 1);
+        let targets = landings.iter().map(|landing| landing.target);
+        let (lo, hi) = targets.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), t| (lo.min(t), hi.max(t)));
+        let served = (lo.max(low), hi.min(high));
         let served = if served.0 <= served.1 { served } else { (low, low) };
         let ahead = self.transition.ahead(j - 1, &target.values, touched(served.0, served.1))?;
-        let mut outside = HashMap::new();
-        for t in all().filter(|t| !near(t)) {
-            if t.abs() > 1e15 {
-                return Err(far(problem, j, t * layout.spacing));
-            }
-            let there = self.transition.ahead(j - 1, &target.values, touched(t, t))?;
-            outside.insert(t.to_bits(), there.at(t));
-        }
-        Ok(Normalisers::Even { ahead, served, outside })
+        Ok(Normalisers::Even { ahead, served })
     }
 
     /// Z of all paths, each with a size of its own: level by level, for stretches of paths that are near each other.
@@ -209,18 +272,21 @@ impl Sampler<'_> {
         Ok(Normalisers::Sized(paths.iter().map(key).zip(sums).collect()))
     }
 
-    /// The increments of the step that ends at time `j`, for the sizes that paths have.
-    fn increments(&mut self, j: usize, walkers: &[Walker]) -> Result<BySize> {
-        let octaves: BTreeSet<i64> =
-            walkers.iter().flat_map(|walker| &walker.sizes).map(|size| octave(*size)).collect();
-        octaves.into_iter().map(|octave| Ok((octave, self.increment(j, octave)?))).collect()
+    /// Tables of the increments of the step that ends at time `j`, for noise of these sizes, and a factor that these are to be
+    /// multiplied by. Where steps of all lengths have one law but for a factor they share tables.
+    fn increments(&mut self, j: usize, sizes: &[f64]) -> (f64, BySize) {
+        let shared = multiple(self.chain.nodes(0, j), self.chain.nodes(0, 1))
+            .filter(|_| jump_threshold(self.chain, 0, j) == jump_threshold(self.chain, 0, 1));
+        let (step, factor) = shared.map_or((j, 1.0), |factor| (1, factor));
+        let octaves: BTreeSet<i64> = sizes.iter().map(|size| octave(factor * size)).collect();
+        (factor, octaves.into_iter().map(|octave| (octave, self.increment(step, octave))).collect())
     }
 
     /// The increments of the step that ends at time `j`, times a power of two.
-    fn increment(&mut self, j: usize, octave: i64) -> Result<Arc<Increment>> {
+    fn increment(&mut self, j: usize, octave: i64) -> Arc<Increment> {
         let key = (length_key(self.chain.length(j)), octave);
         if let Some(increment) = self.increments.get(&key) {
-            return Ok(increment.clone());
+            return increment.clone();
         }
         if self.increments.len() >= KEPT {
             self.increments.clear();
@@ -232,7 +298,7 @@ impl Sampler<'_> {
             _ => Increment::new(&nodes.scaled((octave as f64).exp2()), spacing, threshold),
         });
         self.increments.insert(key, increment.clone());
-        Ok(increment)
+        increment
     }
 }
 
@@ -252,28 +318,19 @@ fn far(problem: &Problem, j: usize, x: f64) -> Error {
     }
 }
 
-impl Step<'_> {
-    /// Z at position `t` of the grid, for noise of this size.
-    fn normaliser(&self, t: f64, size: f64) -> f64 {
-        match &self.normalisers {
-            Normalisers::Even { ahead, served, .. } if t >= served.0 && t <= served.1 => ahead.at(t),
-            Normalisers::Even { outside, .. } => outside[&t.to_bits()],
-            Normalisers::Sized(all) => all[&(t.to_bits(), size.to_bits())],
-        }
-    }
-}
-
 /// A block of paths on their way.
-struct Walker {
+struct Walker<'a> {
     made: Made,
     /// States before the noise of the coming step.
     ahead: Vec<f64>,
     /// Sizes of the noise of the coming step.
     sizes: Vec<f64>,
     pieces: Pieces,
+    /// Carries single states over a step, once one is far from the others.
+    aside: Option<Transition<'a>>,
 }
 
-impl Walker {
+impl<'a> Walker<'a> {
     fn new(chain: &Chain, first: usize, count: usize, seed: u64) -> Self {
         let made = Made {
             rngs: (first..first + count).map(|path| stream(seed, path as u64)).collect(),
@@ -281,7 +338,7 @@ impl Walker {
             states: Vec::with_capacity(count * chain.len()),
             jumps: Vec::with_capacity(count * chain.len()),
         };
-        Self { made, ahead: vec![0.0; count], sizes: vec![1.0; count], pieces: Pieces::default() }
+        Self { made, ahead: vec![0.0; count], sizes: vec![1.0; count], pieces: Pieces::default(), aside: None }
     }
 
     fn count(&self) -> usize {
@@ -325,29 +382,44 @@ impl Walker {
         self.look_ahead(chain, 0)
     }
 
-    fn step(&mut self, step: &Step, (layout, problem): (&Layout, &Problem)) -> Result<()> {
+    fn step(&mut self, step: &Step<'a>) -> Result<()> {
+        let layout = step.layout;
         let first = layout.support(step.j).first as f64;
-        let states = self.ahead.iter().zip(&self.sizes);
-        for ((rng, sum), (&x, &size)) in self.made.rngs.iter_mut().zip(&mut self.made.sums).zip(states) {
+        for path in 0..self.count() {
+            let (x, size) = (self.ahead[path], self.sizes[path]);
             let t = (x - layout.origin) / layout.spacing;
-            let z = step.normaliser(t, size);
-            let increment = of_size(step.increments, size);
-            let drawn = self.pieces.draw((&step.target, increment), t - first, z, rng);
+            let z = self.normaliser(step, t, size)?;
+            let increment = of_size(&step.increments, step.factor * size);
+            let drawn = self.pieces.draw((&step.target, increment), t - first, z, &mut self.made.rngs[path]);
             let (Some(drawn), true) = (drawn, z > 0.0) else {
-                return Err(problem.impossible(step.j, "a path cannot reach the observations that follow"));
+                return Err(step.problem.impossible(step.j, "a path cannot reach the observations that follow"));
             };
             let beyond = step.target.log_beyond(drawn.position);
-            sum.add(z.ln() - step.target.message(drawn.position).ln() + step.constant + beyond);
+            let log_weight = z.ln() - step.target.message(drawn.position).ln() + step.constant + beyond;
+            self.made.sums[path].add(log_weight);
             self.made.states.push(x + drawn.move_by * layout.spacing);
             self.made.jumps.push(drawn.jump);
         }
         self.look_ahead(step.chain, step.j)
     }
 
+    /// Z at position `t` of the grid, for noise of this size.
+    fn normaliser(&mut self, step: &Step<'a>, t: f64, size: f64) -> Result<f64> {
+        match &step.normalisers {
+            Normalisers::Even { ahead, served } if t >= served.0 && t <= served.1 => Ok(ahead.at(t)),
+            Normalisers::Even { .. } if t.abs() > 1e15 => Err(far(step.problem, step.j, t * step.layout.spacing)),
+            Normalisers::Even { .. } => {
+                let aside = self.aside.get_or_insert_with(|| step.transition());
+                Ok(aside.ahead(step.j - 1, &step.target.values, touched(t, t))?.at(t))
+            }
+            Normalisers::Sized(all) => Ok(all[&(t.to_bits(), size.to_bits())]),
+        }
+    }
+
     /// Follow the prior to time `j`.
-    fn predict(&mut self, chain: &Chain, j: usize, increments: &BySize, spacing: f64) -> Result<()> {
+    fn predict(&mut self, chain: &Chain, j: usize, (factor, increments): &(f64, BySize), spacing: f64) -> Result<()> {
         for ((rng, x), size) in self.made.rngs.iter_mut().zip(&self.ahead).zip(&self.sizes) {
-            let (move_by, jump) = of_size(increments, *size).draw(rng);
+            let (move_by, jump) = of_size(increments, factor * size).draw(rng);
             self.made.states.push(x + move_by * spacing);
             self.made.jumps.push(jump);
         }

@@ -7,7 +7,7 @@
 
 use crate::ErrorLaw;
 use crate::exact::backward::Message;
-use crate::exact::lagrange::{LEFT, POINTS, weights};
+use crate::exact::lagrange::{LEFT, POINTS, dot, weights};
 
 /// Points added at each end for the interpolation.
 const PADDING: usize = POINTS / 2 + 1;
@@ -147,8 +147,7 @@ impl Target {
         let s = s.clamp(0.0, self.len() as f64);
         let i = s as usize;
         let first = i + PADDING - LEFT as usize;
-        let around = &self.message[first..first + POINTS];
-        weights(s - i as f64).iter().zip(around).map(|(w, value)| w * value).sum()
+        dot(&weights(s - i as f64), self.message[first..].first_chunk().expect("padded"))
     }
 
     /// ln of what b beyond the ends, where it counts as its end value, lacks of the likelihood there; 0 between the ends.

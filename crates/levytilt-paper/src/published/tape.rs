@@ -1,0 +1,124 @@
+//! Keep what a path of Algorithm 2 did, for its ELBO and the gradient.
+
+use levytilt::{Chain, StreamRng};
+use rand_distr::{Distribution, StandardNormal};
+
+/// A part of a step, with what the gradient needs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part {
+    /// c − x.
+    pub delta: f64,
+    /// Derivative of the motion in δ and in a.
+    pub moved: [f64; 2],
+    /// h·D and its derivatives in δ and in a.
+    pub kl: [f64; 3],
+    /// Score in δ and in a.
+    pub score: [f64; 2],
+}
+
+/// A path with its record; by time and dimension, dimension fastest.
+#[derive(Debug, Clone)]
+pub(super) struct Tape {
+    /// States at all times.
+    pub states: Vec<f64>,
+    /// Number of jumps of each step.
+    pub counts: Vec<u32>,
+    /// Size of the jump with the largest mixing variable of each step.
+    pub largest: Vec<f64>,
+    parts: Vec<Part>,
+    /// Where the parts of each step and dimension end.
+    ends: Vec<u32>,
+    /// Σ log-likelihood from each time on less Σ KL of the steps after it.
+    after: Vec<f64>,
+    /// Log-likelihood and KL of the whole path.
+    pub log_likelihood: f64,
+    pub kl: f64,
+}
+
+/// The gradient of the ELBO of some paths.
+#[derive(Debug, Clone)]
+pub(super) struct PathGradient {
+    /// In a and c, by time and dimension.
+    pub tilts: Vec<[f64; 2]>,
+    /// In the parameters of the drift.
+    pub drift: Vec<f64>,
+}
+
+impl PathGradient {
+    /// No paths.
+    pub fn zero(chain: &Chain) -> Self {
+        Self { tilts: vec![[0.0; 2]; chain.len() * chain.dim()], drift: vec![0.0; chain.drift().parameter_count()] }
+    }
+
+    /// Add a multiple of another.
+    pub fn add(&mut self, other: &Self, factor: f64) {
+        self.tilts.iter_mut().flatten().zip(other.tilts.iter().flatten()).for_each(|(sum, g)| *sum += factor * g);
+        self.drift.iter_mut().zip(&other.drift).for_each(|(sum, g)| *sum += factor * g);
+    }
+}
+
+impl Part {
+    /// Add a Brownian motion of variance `s` with the drift sφ'(x) = 2asδ, which costs ½sφ'² = 2sa²δ².
+    pub fn diffuse(&mut self, a: f64, s: f64, rng: &mut StreamRng) -> f64 {
+        let delta = self.delta;
+        let normal: f64 = StandardNormal.sample(rng);
+        let cost = [2.0 * a * a * delta * delta, 4.0 * a * a * delta, 4.0 * a * delta * delta];
+        self.kl.iter_mut().zip(cost).for_each(|(kl, cost)| *kl += s * cost);
+        self.moved[0] += 2.0 * a * s;
+        self.moved[1] += 2.0 * s * delta;
+        2.0 * a * s * delta + s.sqrt() * normal
+    }
+}
+
+impl Tape {
+    /// Nothing yet, for `n` times and `dim` dimensions.
+    pub fn new(n: usize, dim: usize) -> Self {
+        Self {
+            states: Vec::with_capacity(n * dim),
+            counts: Vec::with_capacity(n * dim),
+            largest: Vec::with_capacity(n * dim),
+            parts: Vec::with_capacity(n * dim),
+            ends: Vec::with_capacity(n * dim),
+            after: vec![0.0; n],
+            log_likelihood: 0.0,
+            kl: 0.0,
+        }
+    }
+
+    /// Add a part of the step at hand.
+    pub fn push(&mut self, part: Part) {
+        self.parts.push(part);
+    }
+
+    /// End a step of one dimension at time `j` in a state of this log-likelihood, after so many jumps.
+    pub fn end(&mut self, j: usize, (state, log_likelihood): (f64, f64), (count, largest): (u32, f64)) {
+        self.states.push(state);
+        self.counts.push(count);
+        self.largest.push(largest);
+        self.ends.push(self.parts.len() as u32);
+        self.after[j] += log_likelihood;
+    }
+
+    /// Add up from the end, once all steps are there.
+    pub fn finish(&mut self, dim: usize) {
+        self.log_likelihood = self.after.iter().sum();
+        let mut later = 0.0;
+        for j in (0..self.after.len()).rev() {
+            self.after[j] += later;
+            let own: f64 = (j * dim..(j + 1) * dim).flat_map(|place| self.parts_of(place)).map(|part| part.kl[0]).sum();
+            self.kl += own;
+            later = self.after[j] - own;
+        }
+    }
+
+    /// Parts of a step and dimension.
+    pub fn parts_of(&self, place: usize) -> &[Part] {
+        let first = if place == 0 { 0 } else { self.ends[place - 1] };
+        &self.parts[first as usize..self.ends[place] as usize]
+    }
+
+    /// What is still to come once the jumps of step `j` are over.
+    pub fn after(&self, j: usize) -> f64 {
+        self.after[j]
+    }
+}
