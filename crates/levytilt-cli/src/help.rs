@@ -92,8 +92,9 @@ pub const FIT_HELP: &str = "\
 Infers the parameters and the hidden path of a noisy record. A parameter given a value (by flag or in the settings file)
 is fixed; every other parameter of the chosen drift and noise, and --observation-std, is learned, with a standard error.
 A weak prior around a rough guess regularises what the data do not determine, and the summary says so.
---brownian 0.3 adds a diffusion of known size; --brownian learn learns it, and says whether the evidence tells it from 0:
-the summary has the log evidence with and without. Times, units and --steps are as for `exact`.
+--brownian 0.3 adds a diffusion of known size; --brownian learn learns it, and reports whether the evidence distinguishes
+it from 0: the summary has the log evidence with and without. Times, units and --steps are as for `exact`; leave --steps
+out unless the drift is nonlinear and observations are far apart.
 
 Several value columns (all of the file, or --columns a,b) are fitted jointly: every column has the same drift and noise
 family with its own parameters, named theta[a], alpha[b] and so on. A flag such as --alpha applies to all columns,
@@ -103,7 +104,7 @@ family with its own parameters, named theta[a], alpha[b] and so on. A flag such 
 parameter, learned unless given: --set k=1, or [parameters] in the settings file, which takes guesses and bounds too.
 --season 24h,7d adds Fourier terms of these periods to the drift of one column.
 --inputs wind,rain are columns that drive it and are not observed: a formula uses them by name, other drifts gain terms
-gain[wind]*wind. Between rows they keep their value, or with --between linear go straight to the next.
+gain[wind]*wind. Between rows they keep their value, or are interpolated with --between linear.
 --size '1 + s*abs(x)' multiplies the noise by a formula of the state, taken at the start of every step; its names are
 parameters as in a drift.
 
@@ -116,21 +117,22 @@ are kept. The same command resumes where it was stopped.
 --drift neural learns the drift as a network of --depth layers of --width units. Its regularisation is chosen on
 held-out stretches of time; the drift stays zero unless the held-out gain exceeds one standard error.
 
-A settings file with [states] writes its model out: a drift formula per state, [noise.NAME] with family and on (a state, or
-loadings), [observe.COLUMN] with of and std, [start], [parameters]. States may be hidden and one noise may move several;
-docs/states.md has examples. The posterior paths then count equally, and forecasts are of the observed columns.
+A settings file with [states] specifies a state-space model: a drift formula per state, [noise.NAME] with family and on
+(a state, or loadings), [observe.COLUMN] with of and std, [start], [parameters]. States may be hidden and one noise may
+move several; docs/states.md has examples. Posterior paths then have equal weights, and forecasts are of the observed
+columns.
 
 The ELBO (elbo in the summary) is a lower bound of the log evidence; the two are close when the posterior is accurate.
 A k_hat above 0.7 means that it is not. The same seed gives the same files for any number of threads.
 
 With --out writes
-  report.html    the page to look at: one file, opens offline (report.json holds its content)
+  report.html    the report: one file, opens offline (report.json holds its content)
   plots/         its figures as files, with --plots
   summary.json   estimates, ELBO, log evidence, warnings
   posterior.csv  time,dimension,mean,sd,q05,q25,q50,q75,q95,jump_probability for every latent time
   jumps.csv      time,dimension,probability,size,size_q05,size_q95 for every jump of at least 10% probability
   residuals.csv  time,dimension,residual,log_evidence,jump_probability of every value given the earlier ones, unless columns
-                 act on each other: residuals are standard normal under a right model, and summary.json says which
+                 act on each other: residuals are standard normal under the true model, and summary.json says which
                  checks they fail
   paths.npz      NumPy arrays: times, paths (path, time, dimension), weights
   settings.toml  the settings in effect; with --config they repeat this fit
@@ -157,7 +159,7 @@ with standard deviation observation_std. With --state they are of the state alon
 
 Prints the predictive distribution at the last time. With --out writes forecast.csv (time,dimension,mean,sd,q01,q05,
 q10,q25,q50,q75,q90,q95,q99; an sd that does not exist, as for stable noise, is left empty), paths.npz (times, paths
-(path, time, dimension), of_observations), summary.json and report.html, the page to look at; with --plots also its figures as files.
+(path, time, dimension), of_observations), summary.json and report.html, the report; with --plots also its figures as files.
 
 Examples:
   levytilt forecast run --horizon 2.5 --out ahead
@@ -166,13 +168,13 @@ Examples:
 
 /// Below the flags of `update`.
 pub const UPDATE_HELP: &str = "\
-Carries the exact filter of the fitted model over new rows; parameters stay as they are, unless --refit fits again. Each
-row costs its own latent steps only. Says for every row, given all rows before it and without looking ahead: the log
+Runs the exact filter of the fitted model over new rows; parameters stay as they are, unless --refit fits again. Each
+row costs its own latent steps only. Reports for every row, given all rows before it and without looking ahead: the log
 evidence of the value, its two-sided p-value, the probability that a jump led to it, mean and standard deviation of the
-state, and an alarm if the p-value is below --alarm. A right model raises false alarms at that rate.
+state, and an alarm if the p-value is below --alarm. The true model raises false alarms at that rate.
 
-The run directory then forecasts from the new end. Rows that the run has already are passed over, so that a call that
-was interrupted can be repeated. --follow saves every second and at the end. Columns are filtered one by one; a drift
+The run directory then forecasts from the new end. Rows that the run already has are skipped, so an interrupted
+call can be repeated. --follow saves every second and at the end. Columns are filtered one by one; a drift
 that couples them, such as linear, is refused.
 
 With --json prints a line of JSON per row:
@@ -247,6 +249,9 @@ counted.
   crps          continuous ranked probability score, in the unit of the record, smaller is better; fair: the expected
                 score does not depend on the number of paths. |median - observation| for a forecast without spread
   energy score  the same for all dimensions of a time at once
+  variogram     (order 1/2) whether dimensions move together as forecast; of the values as they are, so give moves or
+                values of a common level
+  equal shares  how often the mean of all dimensions is below its forecast 5% and 1% quantiles
   tail crps     the part of the CRPS that is due to values above or below a threshold
   jump crps     mean CRPS after the largest moves. Selects by outcome, so not a proper score. For comparison only
   mse, mae      errors of the mean and of the median
@@ -258,7 +263,7 @@ All paths have equal weight; none is left out or clipped. Like is compared with 
 observations, and one made with --state with true states (--state; truth.csv of simulate). Anything else is an error.
 
 Prints a table. With --out writes scores.json, which also has every score per dimension and the CRPS of every time, and
-report.html, the page to look at; with --plots also its figures as files.
+report.html, the report; with --plots also its figures as files.
 
 Examples:
   levytilt forecast run --at later.csv --paths 2000 --out ahead

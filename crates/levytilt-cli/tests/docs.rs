@@ -28,7 +28,7 @@ fn prepared() -> Sandbox {
     at
 }
 
-/// The files of the gallery, beside those of `prepared`.
+/// The files of the gallery, beside those of `prepared`; the tutorial uses one of them too.
 fn with_gallery() -> Sandbox {
     let at = prepared();
     for file in std::fs::read_dir(repository().join("docs/gallery/data")).unwrap() {
@@ -55,7 +55,7 @@ fn repository() -> PathBuf {
 fn run_page(name: &str) {
     let blocks = blocks(&std::fs::read_to_string(repository().join(name)).unwrap());
     assert!(blocks.iter().any(|block| block.contains("levytilt ")), "{name} has no commands");
-    let at = if name.contains("gallery") { with_gallery() } else { prepared() };
+    let at = if name.contains("gallery") || name.contains("tutorial") { with_gallery() } else { prepared() };
     blocks.iter().for_each(|block| shell(&at, block, name));
 }
 
@@ -221,7 +221,7 @@ fn commands_of_the_gallery_climate_and_water() {
 
 #[test]
 fn commands_of_the_gallery_prices_and_wind() {
-    ["power", "solar-wind"].iter().for_each(|page| run_page(&format!("docs/gallery/{page}.md")));
+    ["power", "solar-wind", "dst"].iter().for_each(|page| run_page(&format!("docs/gallery/{page}.md")));
 }
 
 #[test]
@@ -245,6 +245,7 @@ fn every_page_with_commands_is_run() {
         "river.md",
         "power.md",
         "solar-wind.md",
+        "dst.md",
         "tracking.md",
         "outlier.md",
         "alarms.md",

@@ -11,7 +11,7 @@ fn a_diffusion_beside_the_jumps_is_learned() {
     at.ok(&format!("simulate {truth} --brownian 0.8 --steps 400 --span 40 --seed 3 --out sim --quiet"));
     let given = "--theta 1 --mu 0 --alpha 1.2 --observation-std 0.05 --paths 20";
     let said = at.ok(&format!("fit sim/data.csv {given} --brownian learn --out run")).out;
-    assert!(said.contains("brownian      log evidence ") && said.contains("without: told from 0"), "{said}");
+    assert!(said.contains("brownian      log evidence ") && said.contains("without: distinguishable from 0"), "{said}");
     let summary = at.json("run/summary.json");
     let found = &summary["parameters"]["brownian"];
     let [estimate, error] = ["estimate", "std_error"].map(|key| found[key].as_f64().unwrap());
@@ -29,7 +29,7 @@ fn a_diffusion_beside_the_jumps_is_learned() {
     let exact = at.ok("exact sim/data.csv --config run/model.toml --json").json();
     let away = exact["log_evidence"].as_f64().unwrap() - summary["log_evidence"].as_f64().unwrap();
     assert!(away.abs() < 1e-2, "{away}");
-    assert!(at.read("run/report.html").contains("brownian is told from 0: log evidence"));
+    assert!(at.read("run/report.html").contains("brownian is distinguishable from 0: log evidence"));
     let said = at.ok("forecast run --horizon 1").out;
     assert!(said.contains("drawn from their posterior") && said.contains("brownian"), "{said}");
     // A number given as a flag wins over the file, and the other way round.

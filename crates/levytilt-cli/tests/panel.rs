@@ -89,7 +89,7 @@ fn mistakes_are_named() {
         ("--share beta", "no parameter of the model has this name"),
         ("--share theta", "is given a value"),
         ("--share alpha,alpha~", "is listed twice"),
-        ("--share alpha --noise auto", "--share does not go with --noise auto"),
+        ("--share alpha --noise auto", "--share cannot be combined with --noise auto"),
         ("--share alpha --method sweep", "use auto or grid"),
     ] {
         at.refused(&format!("{FIT} {flags} --out x"), &[expected]);

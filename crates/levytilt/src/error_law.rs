@@ -109,7 +109,7 @@ impl ErrorKind {
     pub fn about(self) -> &'static str {
         match self {
             Self::Gaussian => "Gaussian errors",
-            Self::Student => "Student-t errors: large ones happen, at every size; observation_std is their scale",
+            Self::Student => "Student-t errors, with heavy tails; observation_std is their scale",
             Self::Outliers => "Gaussian errors and, with a small probability, gross ones",
         }
     }

@@ -12,7 +12,7 @@ use crate::{Error, Result, StreamRng};
 /// The standard deviation of the observation noise.
 pub(crate) const OBSERVATION_STD: ParameterEntry = ParameterEntry::new(
     "observation_std",
-    "standard deviation of the observation noise; with known errors, a factor of them",
+    "standard deviation of the observation noise; with known errors, their common factor",
     "value",
     Domain::POSITIVE,
     0.1,

@@ -114,7 +114,7 @@ named by its kind, with options after plus signs:
   mine.toml       any model that `fit --config mine.toml` takes, fitted to the training part: drift, noise, observation
                   noise, clock = \"business\", volatility = \"recent\"; forecasts are of observations
 
-Writes report.html (the page to look at), windows.jsonl (a line per finished window and model), scores.json and
+Writes report.html (the report), windows.jsonl (a line per finished window and model), scores.json and
 scores.md; with --plots also the figures of the page as files. Rows with a missing value in the chosen columns are left
 out. Windows without training or forecast times are skipped and counted.
 

@@ -49,7 +49,7 @@ pub struct CompareArgs {
     /// Posterior paths and threads.
     #[command(flatten)]
     pub effort: EffortArgs,
-    /// Directory for report.html, compare.csv and summary.json; made if missing
+    /// Directory for report.html, compare.csv and summary.json; created if missing
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// The figures alone.
@@ -98,7 +98,7 @@ the same columns. A model that fails, or is not finished at Ctrl-C, is listed wi
 --models takes settings files as `fit --config` does, also those that write states out. --drift and --noise take lists;
 without one of them its default, or that of --config, is used. Give formulas in quotes: --drift 'ou,theta*(mu - x)^3'.
 
-With --out writes report.html (the page to look at), compare.csv (a row per model, with two columns per parameter) and
+With --out writes report.html (the report), compare.csv (a row per model, with two columns per parameter) and
 summary.json; with --plots also the figures of the page as files.
 
 Examples:

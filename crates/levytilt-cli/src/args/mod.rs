@@ -84,7 +84,7 @@ pub enum Command {
 /// Flags of `demo`.
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// Directory for report.html, data.csv and what `fit` writes; made if missing
+    /// Directory for report.html, data.csv and what `fit` writes; created if missing
     #[arg(long, value_name = "DIR", default_value = "levytilt-demo")]
     pub out: PathBuf,
     /// The figures alone.
@@ -98,10 +98,10 @@ pub struct DemoArgs {
 /// Flags of `simulate`.
 #[derive(Debug, Args)]
 pub struct SimulateArgs {
-    /// Directory for data.csv, truth.csv, truth.json and settings.toml; made if missing
+    /// Directory for data.csv, truth.csv, truth.json and settings.toml; created if missing
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// Settings file; flags win over it
+    /// Settings file; flags override it
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Noise, observation, start.
@@ -153,7 +153,7 @@ pub struct RecordArgs {
     /// CSV file, plain or gzipped, or - for standard input
     #[arg(value_name = "DATA")]
     pub source: String,
-    /// Settings file; flags win over it
+    /// Settings file; flags override it
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Column.
@@ -182,7 +182,7 @@ pub struct ExactArgs {
     /// The record and the model for it.
     #[command(flatten)]
     pub record: RecordArgs,
-    /// Directory for summary.json, posterior.csv and settings.toml; made if missing
+    /// Directory for summary.json, posterior.csv and settings.toml; created if missing
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// How to report.
@@ -196,7 +196,7 @@ pub struct FitArgs {
     /// The record and the model for it.
     #[command(flatten)]
     pub record: RecordArgs,
-    /// Directory for the results; made if missing
+    /// Directory for the results; created if missing
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Seed.
@@ -235,7 +235,7 @@ pub struct FitArgs {
     /// Parameters that all series of --panel share, separated by commas; with ~ after a name, partially pooled
     #[arg(long, value_name = "NAMES", help_heading = "Data", value_delimiter = ',')]
     pub share: Option<Vec<String>>,
-    /// Paths written to paths.npz: a number, or all [default: as many as 50 MB hold]
+    /// Paths written to paths.npz: a number, or all [default: as many as 24 MB hold]
     #[arg(long, value_name = "N", help_heading = "Solver")]
     pub keep_paths: Option<KeepPaths>,
     /// Choices of method paper.
@@ -267,7 +267,7 @@ pub struct ForecastArgs {
     /// CSV file with times after the record and the columns of the model's inputs there
     #[arg(long, value_name = "FILE")]
     pub inputs_file: Option<String>,
-    /// Directory for the results; made if missing
+    /// Directory for the results; created if missing
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Fix learned parameters at their estimates instead of drawing them from their posterior
@@ -334,7 +334,7 @@ pub struct ScoreArgs {
     /// TRUTH holds true states, as truth.csv of simulate does, for a forecast made with --state
     #[arg(long)]
     pub state: bool,
-    /// Directory for report.html and scores.json; made if missing
+    /// Directory for report.html and scores.json; created if missing
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Seed for breaking ties in the PIT [default: 1]
@@ -384,7 +384,7 @@ pub struct CompletionsArgs {
 /// Flags of `man`.
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// Directory for the pages of all commands; made if missing
+    /// Directory for the pages of all commands; created if missing
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 }
@@ -398,7 +398,7 @@ pub struct RenderArgs {
     /// The figures alone.
     #[command(flatten)]
     pub plots: PlotArgs,
-    /// Print nothing but errors
+    /// Print only errors
     #[arg(long)]
     pub quiet: bool,
 }

@@ -97,7 +97,7 @@ univariate    30 days of training, 2 days ahead, every 2 days: see `levytilt bac
 multivariate  timestamps and one per ticker, as yfinance.download(tickers, interval=\"1h\")[\"Close\"] gives. The paper's
               networks join with --models; trained as published they take minutes per window.
 
-Writes report.html (the page to look at), table.json and table.md, and one line per finished piece, so that the same
+Writes report.html (the report), table.json and table.md, and one line per finished piece, so that the same
 command resumes a stopped run.
 
 Examples:

@@ -23,7 +23,7 @@ pub fn run(args: &FitArgs) -> Result<()> {
     if let Some(model) = args.record.config.as_deref().map(GeneralSettings::read).transpose()?.flatten() {
         if args.noise_common.is_some() {
             return Err(bad(
-                "--noise-common does not go with a settings file that has [states]: add a [noise.NAME] there",
+                "--noise-common cannot be combined with a settings file that has [states]: add a [noise.NAME] there",
             ));
         }
         let request = general::Request {

@@ -16,12 +16,15 @@ pub fn residual_verdict(name: Option<String>, residuals: &Residuals) -> Block {
     if failures.is_empty() {
         return Block::Good(format!(
             "{of}The {} one-step residuals show no sign of a wrong model: {} checks of their distribution, of dependence in \
-             time and on the level found nothing. On a right model they find something in at most 5% of records.",
+             time and on the level found nothing. On the true model they find something in at most 5% of records.",
             residuals.count,
             residuals.checks.len()
         ));
     }
-    Block::Warning(format!("{of}The one-step residuals say that this model is not right. {}", failures.join(" ")))
+    Block::Warning(format!(
+        "{of}The one-step residuals show that this model does not describe the record. {}",
+        failures.join(" ")
+    ))
 }
 
 /// A verdict on one dimension, whose name comes first if there are several; per path the sign of every increment and the

@@ -35,7 +35,7 @@ impl Font {
         let units = lines.next().and_then(|line| line.parse().ok()).context("the embedded font has no size")?;
         let letters = lines.map(|line| letter(line).with_context(|| format!("the embedded font: {line}")));
         let letters = letters.collect::<Result<HashMap<char, Letter>>>()?;
-        let unknown = *letters.get(&UNKNOWN).context("the embedded font lacks the sign for what it lacks")?;
+        let unknown = *letters.get(&UNKNOWN).context("the embedded font has no glyph for unknown characters")?;
         Ok(Self { units, letters, unknown })
     }
 
@@ -98,7 +98,7 @@ fn draw(path: &mut PathBuilder, outline: &str, place: impl Fn(f64, f64) -> (f32,
                 path.quad_to(x1, y1, x, y);
             }
             ("Z", []) => path.close(),
-            _ => bail!("the embedded font: {stroke} is no stroke of a letter"),
+            _ => bail!("the embedded font: {stroke} is not a valid stroke"),
         }
     }
     Ok(())

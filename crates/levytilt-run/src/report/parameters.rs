@@ -41,7 +41,7 @@ pub fn table(fit: &Fit, drift: &DriftName, noise: &str, size: Option<&SizeFormul
 /// What the evidence says of learned diffusions, as further sentences.
 fn brownian(fit: &Fit) -> String {
     let sentence = |(name, evidence): &(String, BrownianEvidence)| {
-        let verdict = if evidence.is_told_apart() { "told from 0" } else { "not distinguishable from 0" };
+        let verdict = if evidence.is_told_apart() { "distinguishable from 0" } else { "not distinguishable from 0" };
         let (with, without) = (evidence.with, evidence.without);
         format!(" {name} is {verdict}: log evidence {with:.2} with it, {without:.2} without.")
     };

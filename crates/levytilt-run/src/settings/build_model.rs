@@ -150,7 +150,7 @@ fn check_supported(settings: &Settings, command: &str) -> Result<()> {
     if let (Some((_, what)), false) = (trading.iter().find(|(asked, _)| *asked), matches!(command, "fit" | "forecast"))
     {
         return Err(bad(format!(
-            "{what} ([model]) is learned from a record by fit, and not supported by {command}, which goes by the calendar: \
+            "{what} ([model]) is learned from a record by fit, and not supported by {command}, which uses calendar time: \
              leave it out"
         )));
     }

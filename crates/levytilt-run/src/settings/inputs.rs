@@ -32,10 +32,10 @@ pub struct InputSettings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Interpolation {
-    /// The value of the row before
+    /// The last value, carried forward
     #[default]
     Previous,
-    /// On the straight line from one row to the next
+    /// Interpolated linearly
     Linear,
 }
 
@@ -54,7 +54,7 @@ pub struct InputArgs {
     /// Columns that are inputs of the drift, not observations, separated by commas
     #[arg(long, value_name = "NAMES", help_heading = "Drift", value_delimiter = ',')]
     pub inputs: Vec<String>,
-    /// What inputs are between rows [default: previous]
+    /// Values of inputs between rows [default: previous]
     #[arg(long, value_name = "HOW", help_heading = "Drift", requires = "inputs")]
     pub between: Option<Interpolation>,
 }

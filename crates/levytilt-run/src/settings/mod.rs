@@ -155,9 +155,9 @@ pub struct ModelSettings {
     pub values: Values,
     /// Whether `brownian` is to be learned: `brownian = "learn"`.
     pub learn_brownian: bool,
-    /// How time runs.
+    /// Time scale of the noise.
     pub clock: Option<Clock>,
-    /// Which moves tell the size of the next.
+    /// Volatility of the noise.
     pub volatility: Option<Volatility>,
 }
 
@@ -364,23 +364,23 @@ fn named<T: serde::de::DeserializeOwned>(name: &str) -> std::result::Result<T, S
     serde_json::from_value(serde_json::Value::String(name.into())).map_err(|error| error.to_string())
 }
 
-/// How time runs.
+/// Time scale of the noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
-    /// As the times say
+    /// Calendar time
     Calendar,
     /// Trading time: the effective length of hours of the day and of closed-market gaps is learned
     Business,
 }
 
-/// Which moves tell the size of the next.
+/// Volatility of the noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Volatility {
-    /// All alike
+    /// Constant
     Steady,
-    /// Recent ones more: time runs faster after large moves
+    /// Estimated from recent moves: time runs faster after large ones
     Recent,
 }
 
@@ -431,13 +431,21 @@ impl Settings {
             Some(path) => {
                 let name = path.display();
                 let text = read_settings(path).map_err(|e| bad(format!("{name}: cannot be read: {e}")))?;
-                let wrong = |error: toml::de::Error| bad(format!("{name}: {}", brief(&error)));
-                let file = toml::from_str(&text).map_err(wrong)?;
-                // Integers of TOML end at 2⁶³ - 1, though larger ones are read if asked for; here the message shows the line.
-                let _: toml::Table = toml::from_str(&text).map_err(wrong)?;
-                self.over(file)
+                self.over(Self::parse(&text, &name.to_string())?)
             }
         }
+    }
+
+    /// The settings of a text called `name`.
+    ///
+    /// # Errors
+    /// A key or value that they cannot have.
+    pub fn parse(text: &str, name: &str) -> Result<Self> {
+        let wrong = |error: toml::de::Error| bad(format!("{name}: {}", brief(&error)));
+        let settings = toml::from_str(text).map_err(wrong)?;
+        // Integers of TOML end at 2⁶³ - 1, though larger ones are read if asked for; here the message shows the line.
+        let _: toml::Table = toml::from_str(text).map_err(wrong)?;
+        Ok(settings)
     }
 
     /// These settings where they say something, `below` where they do not.

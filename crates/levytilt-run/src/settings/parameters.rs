@@ -200,11 +200,11 @@ impl Args for ModelSettings {
             .arg(size.value_parser(value_parser!(SizeFormula)).allow_hyphen_values(true))
             .arg(errors.value_parser(ErrorName::parser()))
             .arg(
-                choice("clock", "NAME", "Time", "How time runs: fit, times in days [default: calendar]")
+                choice("clock", "NAME", "Time", "Time scale of the noise: fit, times in days [default: calendar]")
                     .value_parser(value_parser!(Clock)),
             )
             .arg(
-                choice("volatility", "NAME", "Time", "Which moves tell the size of the next: fit [default: steady]")
+                choice("volatility", "NAME", "Time", "Volatility of the noise: fit, times in days [default: steady]")
                     .value_parser(value_parser!(Volatility)),
             );
         Values::flags(Section::Model, command)

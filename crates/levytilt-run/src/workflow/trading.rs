@@ -39,7 +39,7 @@ impl Trading {
         }
         if settings.drift.season.is_some() {
             return Err(bad(
-                "--season goes by the calendar, not by --clock business or --volatility recent; give one of them",
+                "--season is in calendar time and cannot be combined with --clock business or --volatility recent; give one of them",
             ));
         }
         let prices = Pace::prices();

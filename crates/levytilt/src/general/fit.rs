@@ -148,7 +148,7 @@ fn warnings(learned: &Learned, parameters: &[Estimate], smoothed: &Smoothed) -> 
     }
     for p in parameters.iter().filter(|p| !p.fixed && p.std_error.is_none() && !learned.stopped) {
         all.push(format!(
-            "{}: the log evidence is not curved like a maximum in it, so these data do not identify it; it has no \
+            "{}: the log evidence has no maximum in it, so these data do not identify it; it has no \
              standard error, and those of the others take it as known. Fix it, or give it a prior",
             p.name
         ));

@@ -64,7 +64,9 @@ impl Entrant {
         };
         if flags.model != ModelSettings::default() || flags.solve.method.is_some() {
             let path = path.display();
-            return Err(bad(format!("{path} has [states]: a flag of the model or --method does not go with it")));
+            return Err(bad(format!(
+                "{path} has [states]: flags of the model and --method cannot be combined with it"
+            )));
         }
         model.grid.steps = flags.grid.steps.or(model.grid.steps);
         model.solve.paths = flags.solve.paths.or(model.solve.paths);

@@ -272,7 +272,10 @@ fn warnings(models: &[Row]) -> Vec<String> {
         }
     }
     if !ranked.is_empty() && ranked.iter().all(|row| row.residuals.as_ref().is_some_and(|found| !found.passed)) {
-        all.push("the residuals of every model fail a check: the best of these models is not a right one".into());
+        all.push(
+            "the residuals of every model fail a check: even the best of these models does not describe the record"
+                .into(),
+        );
     }
     all
 }

@@ -177,7 +177,9 @@ fn judge(report: &mut ColumnReport) {
         None => report.remarks.push("too few values for quick fits: the drift is a guess".into()),
         Some(advice) => {
             if advice.lead.is_some_and(|lead| lead < 3.0) {
-                report.remarks.push("drifts are not told apart clearly: less than 3 nats between the first two".into());
+                report.remarks.push(
+                    "the record does not clearly prefer one drift: less than 3 nats between the first two".into(),
+                );
             }
             if let Some(middle) = advice.middle {
                 report.remarks.push(format!(

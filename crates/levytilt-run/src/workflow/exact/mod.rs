@@ -72,7 +72,7 @@ pub fn only_column<'a>(table: &'a Table, command: &str) -> Result<&'a [f64]> {
     match table.columns.as_slice() {
         [column] => Ok(column),
         _ => Err(bad(format!(
-            "{}: has {} value columns ({}), and {command} explains one: choose it with --column",
+            "{}: has {} value columns ({}), and {command} models one: choose it with --column",
             table.source,
             table.names.len(),
             some_of(table.names.iter().cloned())

@@ -346,7 +346,7 @@ fn settle_paper(settings: &mut Settings) -> Result<()> {
 fn check_grid(settings: &Settings) -> Result<()> {
     let Some(alphas) = settings.paper.alpha_grid.as_deref() else { return Ok(()) };
     if settings.model.values.get(ALPHA).is_some() {
-        return Err(bad("--alpha and --alpha-grid say two things of alpha; leave one out"));
+        return Err(bad("--alpha and --alpha-grid both set alpha; leave one out"));
     }
     if alphas.is_empty() || alphas.iter().any(|&alpha| alpha.is_nan() || alpha <= 0.0 || alpha >= 2.0) {
         return Err(bad("--alpha-grid: give numbers between 0 and 2, separated by commas"));

@@ -115,7 +115,7 @@ pub struct BrownianRow {
     pub with: f64,
     /// Log evidence of the model without it, at its own estimates.
     pub without: f64,
-    /// Whether it is told from 0: a likelihood ratio test at the 5% level.
+    /// Whether it is distinguishable from 0: a likelihood ratio test at the 5% level.
     pub told_apart: bool,
 }
 
@@ -274,7 +274,7 @@ impl Summary {
             lines.push(format!("{head:<13} {:width$}  {} {error}", p.name, write(p.value)));
         }
         for (name, BrownianRow { with, without, told_apart }) in &self.brownian_evidence {
-            let verdict = if *told_apart { "told from 0" } else { "not distinguishable from 0" };
+            let verdict = if *told_apart { "distinguishable from 0" } else { "not distinguishable from 0" };
             lines.push(format!("{name:<13} log evidence {with:.2} with it, {without:.2} without: {verdict}"));
         }
         lines.extend(self.parameter_posterior.iter().flat_map(PosteriorSummary::lines));

@@ -237,7 +237,7 @@ impl Origin {
         };
         ahead.times = calendar.to_vec();
         let place = if drawn_from.is_some() { " at some of the parameters drawn" } else { "" };
-        let no_variance = format!("this noise has no variance{place}: sd is left empty");
+        let no_variance = format!("this noise has infinite variance{place}: sd is left empty");
         let no_variance = Some(no_variance).filter(|_| !ahead.has_variance);
         let mut summary = summarise(&ahead, state, &self.calendar, options.seed);
         summary.warnings = no_variance.into_iter().chain(doubt).collect();

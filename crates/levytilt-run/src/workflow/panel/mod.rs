@@ -107,7 +107,7 @@ pub fn learn(settings: &Settings, tables: &[&Table], heed: Watcher) -> Result<Sh
 /// Parameters are shared on the exact evidence of one column.
 fn check(settings: &Settings, tables: &[&Table]) -> Result<()> {
     let wrong = |what: String, remedy: &str| {
-        Err(bad(format!("--share does not go with {what}; {remedy}, or leave --share out")))
+        Err(bad(format!("--share cannot be combined with {what}; {remedy}, or leave --share out")))
     };
     if let Some(table) = tables.iter().find(|table| table.names.len() != 1) {
         return wrong(
