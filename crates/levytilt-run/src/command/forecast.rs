@@ -109,7 +109,7 @@ pub fn save(lock: Lock, origin: &Origin, view: &View) -> Result<()> {
 }
 
 fn write(lock: Lock, outlook: &Outlook, View { ahead, summary }: &View) -> Result<()> {
-    let [page, content] = report::entries(&forecast_page(outlook))?;
+    let [page, content] = report::entries(forecast_page(outlook))?;
     lock.save(&[
         page,
         content,

@@ -98,7 +98,7 @@ fn complete(
 /// A directory that cannot be written to.
 pub fn save(lock: Lock, outcome: &Outcome, table: &Table) -> Result<()> {
     let Outcome { fit, summary, settings, model, state } = outcome;
-    let [page, content] = report::entries(&report::general_page(fit, summary, table))?;
+    let [page, content] = report::entries(report::general_page(fit, summary, table, settings))?;
     lock.save(&[
         Entry::json("summary.json", summary),
         Entry::new("posterior.csv", |out| write_posterior(out, fit, &table.calendar)),
