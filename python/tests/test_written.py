@@ -104,15 +104,17 @@ def test_frames(drawn):
 
 def test_common_shock():
     both = {"A": "-k*A", "B": "-k*B"}
-    own = {f"own_{name}": {"family": "gaussian", "on": name, "sigma_g": 0.3} for name in both}
+    own = {f"own_{name}": {"family": "gaussian", "on": name, "scale": 0.3} for name in both}
     market = {"family": "stable", "on": {"A": "load_a", "B": "load_b"}, "alpha": 1.5}
     model = lt.Model(states=both, noise={"market": market, **own}, observe={name: {"of": name, "std": 0.1} for name in both},
                      parameters={"k": 1.0, "load_a": 1.0, "load_b": -0.5})  # fmt: skip
     made = model.simulate(steps=10, span=1.0)
     fit = model.fit(made.times, made.values, paths=10, steps=10)
     assert fit.loadings == {"market": {"A": 1.0, "B": -0.5}, "own_A": {"A": 1.0}, "own_B": {"B": 1.0}}
-    ranked = lt.compare(made.times, made.values, models={"with": model, "without": lt.Model("ou", "gaussian", mu=0.0)}, holdout=0,
-                        paths=10, steps=10)  # fmt: skip
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(made.values, index=made.times, columns=["A", "B"])
+    models = {"with": model, "without": lt.Model("ou", "gaussian", mu=0.0)}
+    ranked = lt.compare(frame, models=models, holdout=0, paths=10, steps=10)
     assert ranked.models["with"]["log_evidence"] == pytest.approx(fit.log_evidence, abs=0.5)
 
 
