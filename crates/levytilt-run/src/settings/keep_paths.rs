@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
-/// States written to paths.npz unless asked for more: 50 MB.
-const MODERATE: usize = 6_250_000;
+/// States written to paths.npz unless asked for more: 24 MB.
+const MODERATE: usize = 3_000_000;
 
 /// `all`, or the number of paths to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn long_records_keep_fewer_paths() {
         assert_eq!(kept(None, 500, 1001), 500);
-        assert_eq!(kept(None, 500, 100_000), 62);
+        assert_eq!(kept(None, 500, 100_000), 30);
         assert_eq!(kept("all".parse().ok(), 500, 100_000), 500);
         assert_eq!(kept("20".parse().ok(), 500, 100_000), 20);
         assert!("0".parse::<KeepPaths>().is_err() && "some".parse::<KeepPaths>().is_err());

@@ -4,6 +4,7 @@
 //! largest result only. Both compute the same linear map.
 
 use super::kernel::Kernel;
+use super::ladder::{Between, Ladder};
 use super::lagrange::REACH;
 use super::pairs::Pairs;
 use super::shifted::{ShiftedKernel, SideKernel};
@@ -83,13 +84,15 @@ pub(crate) struct Convolver<'a> {
     pub(super) entries: BTreeMap<u64, Entry>,
     pub(super) planner: RealFftPlanner<f64>,
     pub rounding: Rounding,
+    /// Where kernels of many lengths are interpolated.
+    pub ladder: Option<Arc<Ladder>>,
 }
 
 impl<'a> Convolver<'a> {
     /// Convolution with the increments of `noise`.
     pub fn new(noise: &'a dyn Noise, spacing: f64, rounding: Rounding) -> Self {
         let nodes = NodeCache::new(noise);
-        Self { nodes, spacing, entries: BTreeMap::new(), planner: RealFftPlanner::new(), rounding }
+        Self { nodes, spacing, entries: BTreeMap::new(), planner: RealFftPlanner::new(), rounding, ladder: None }
     }
 
     /// `out`_i = Σ_m K_{(first_out + i) − (first_source + m)} `source`_m for a step of length `dt`; backward, with K_{−m} for
@@ -177,24 +180,30 @@ impl<'a> Convolver<'a> {
     /// Have a kernel of these nodes for the steps with this key instead of the noise's own.
     pub(super) fn provide(&mut self, key: u64, nodes: impl FnOnce() -> Result<Arc<Nodes>>) -> Result<()> {
         if !self.entries.contains_key(&key) {
-            if self.entries.values().map(Entry::kept).sum::<usize>() > KEPT {
-                self.entries.retain(|_, entry| !entry.pairs.is_empty());
-            }
+            self.make_room();
             self.entries.insert(key, Entry::new(nodes()?, self.spacing));
         }
         Ok(())
+    }
+
+    /// Forget kernels if there are many; now and then, because counting takes time too.
+    fn make_room(&mut self) {
+        if self.entries.len().is_multiple_of(64) && self.entries.values().map(Entry::kept).sum::<usize>() > KEPT {
+            // What was paired is a result, not a cache.
+            self.entries.retain(|_, entry| !entry.pairs.is_empty());
+        }
     }
 
     /// Have the kernel for steps of length `dt` in `entries`, and return its key there.
     pub(super) fn prepare(&mut self, dt: f64) -> Result<u64> {
         let key = length_key(dt);
         if !self.entries.contains_key(&key) {
-            if self.entries.values().map(Entry::kept).sum::<usize>() > KEPT {
-                // What was paired is a result, not a cache.
-                self.entries.retain(|_, entry| !entry.pairs.is_empty());
-            }
-            let nodes = self.nodes.nodes(dt)?;
-            self.entries.insert(key, Entry::new(nodes, self.spacing));
+            self.make_room();
+            let entry = match &self.ladder {
+                Some(ladder) => Entry::between(Between::new(ladder, dt)),
+                None => Entry::new(self.nodes.nodes(dt)?, self.spacing),
+            };
+            self.entries.insert(key, entry);
         }
         Ok(key)
     }
@@ -213,6 +222,14 @@ impl Entry {
             Some(means) => (shifted(means, 1.0), Some(shifted(means, -1.0))),
             None => (SideKernel::Centred(Kernel::new(&nodes, spacing)), None),
         };
+        Self::of(nodes, up, down)
+    }
+
+    fn between(kernel: Between) -> Self {
+        Self::of(kernel.nodes().clone(), SideKernel::Between(kernel), None)
+    }
+
+    fn of(nodes: Arc<Nodes>, up: SideKernel, down: Option<SideKernel>) -> Self {
         let reach = up.reach().max(down.as_ref().map_or(0, SideKernel::reach));
         let (up, down) = (Side::new(up), down.map(Side::new));
         Self { nodes, up, down, reach, spectra: BTreeMap::new(), pairs: Pairs::default() }

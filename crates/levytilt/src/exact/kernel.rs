@@ -5,7 +5,7 @@ use crate::noise::{NodeDerivative, Nodes};
 use std::f64::consts::PI;
 
 /// Smallest exponent kept: e^{−700} is still a normal number with room for weights and spacings.
-const DEEPEST: f64 = 700.0;
+pub(super) const DEEPEST: f64 = 700.0;
 /// Cells between two fresh exponentials; in between a recurrence runs, with rounding below 32² ulp.
 const BLOCK: usize = 32;
 
@@ -92,6 +92,37 @@ impl Kernel {
         nodes.derivatives().iter().map(push).collect()
     }
 
+    /// ∂K_m/∂p for m = 0, …, `count` − 1, for each parameter p of `nodes`, the nodes of this kernel.
+    pub fn slopes(&self, nodes: &Nodes, count: usize) -> Vec<Vec<f64>> {
+        let mut slopes = vec![vec![0.0; count]; nodes.derivatives().len()];
+        let square = self.spacing * self.spacing;
+        for k in 0..nodes.len() {
+            let (weight, variance) = (nodes.weights()[k], nodes.variances()[k]);
+            let pushes = nodes.derivatives().iter().map(|d| (d.weights[k], d.variances[k])).zip(&mut slopes);
+            if k < self.narrow {
+                let (by_weight, by_variance) =
+                    (narrow_gaussian(variance / square), narrow_gaussian_slope(variance / square));
+                for ((weights, variances), row) in pushes {
+                    for ((cell, a), b) in row.iter_mut().zip(by_weight).zip(by_variance) {
+                        *cell += weights * a + variances * weight * b / square;
+                    }
+                }
+                continue;
+            }
+            let (factor, rate) = self.sampled[k - self.narrow];
+            let mut values = vec![0.0; count];
+            bell(rate, 0.0, 0, count, |m, value| values[m] = value);
+            for ((weights, variances), row) in pushes {
+                // ∂ ln N(x; 0, S)/∂S = (x²/S − 1)/(2S)
+                let (by_weight, by_variance) = (weights * factor / weight, variances * factor / (2.0 * variance));
+                for (m, (cell, value)) in row.iter_mut().zip(&values).enumerate() {
+                    *cell += value * (by_weight + by_variance * (2.0 * rate * (m * m) as f64 - 1.0));
+                }
+            }
+        }
+        slopes
+    }
+
     /// Write K_m for m = `first`, `first` + 1, … (`first` ≥ 0).
     pub fn fill(&self, first: u64, out: &mut [f64]) {
         out.fill(0.0);
@@ -121,6 +152,34 @@ impl Kernel {
                     *cell += self.stencil[k as usize];
                 }
             }
+        }
+    }
+}
+
+/// Visit e^{−rate(m − centre)²} for m = `first`, …, with the number of each.
+pub(super) fn bell(rate: f64, centre: f64, first: u64, count: usize, mut visit: impl FnMut(usize, f64)) {
+    let shrink = (-2.0 * rate).exp();
+    for from in (0..count).step_by(BLOCK) {
+        let to = (from + BLOCK).min(count);
+        let distance = (first + from as u64) as f64 - centre;
+        let nearest = distance.max(-(distance + (to - 1 - from) as f64)).max(0.0);
+        if rate * nearest * nearest > DEEPEST {
+            continue;
+        }
+        if rate * distance * distance > DEEPEST {
+            // The recurrence would start from nothing.
+            for i in from..to {
+                let distance = distance + (i - from) as f64;
+                visit(i, (-rate * distance * distance).exp());
+            }
+            continue;
+        }
+        let mut value = (-rate * distance * distance).exp();
+        let mut ratio = (-rate * (2.0 * distance + 1.0)).exp();
+        for i in from..to {
+            visit(i, value);
+            value *= ratio;
+            ratio *= shrink;
         }
     }
 }

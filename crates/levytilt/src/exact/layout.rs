@@ -1,7 +1,9 @@
 //! Decide which cells of the grid each time needs.
 
+use super::ladder::Ladder;
 use super::problem::Problem;
 use crate::{Error, Result, Start};
+use std::sync::{Arc, OnceLock};
 
 /// Half-width, in standard deviations, of the cells kept around an observation: e^{−37²/2} ≈ 1e-297 is the smallest
 /// likelihood, relative to its peak, that can still be multiplied with other numbers.
@@ -9,6 +11,8 @@ pub(crate) const DEPTH: f64 = 37.0;
 /// Spacings per standard deviation of a Gaussian start that is narrower than the grid.
 const START_POINTS: f64 = 6.0;
 
+/// Offsets beyond those of a step without drift.
+const MARGIN: usize = 64;
 /// A time with this many times the mean number of cells is unusual.
 const UNUSUAL: usize = 8;
 
@@ -43,6 +47,8 @@ pub(crate) struct Layout {
     start: Points,
     /// Cells of the times that have no more than usual.
     range: Support,
+    /// Kernels that all passes over the layout share, once they were asked for.
+    ladder: OnceLock<Option<Arc<Ladder>>>,
 }
 
 /// Evenly spaced points with the probability mass of the start at each.
@@ -128,7 +134,25 @@ impl Layout {
         let ends = common.map(|support| (support.first, support.end()));
         let (lo, hi) = ends.fold((i64::MAX, i64::MIN), |(lo, hi), (first, end)| (lo.min(first), hi.max(end)));
         let range = Support { first: lo, len: hi.saturating_sub(lo).max(0) as usize };
-        Self { origin, spacing, supports, start, range }
+        Self { origin, spacing, supports, start, range, ladder: OnceLock::new() }
+    }
+
+    /// Kernels of many step lengths, where there are many.
+    pub fn ladder(&self, problem: &Problem) -> Option<Arc<Ladder>> {
+        let noise = problem.dimension.noise.as_ref();
+        let build = || Ladder::new(noise, &problem.lengths, self.spacing, self.usual_offsets()).map(Arc::new);
+        self.ladder.get_or_init(build).clone()
+    }
+
+    /// Offsets that all but a few steps need, without their drift; for tails, twice as many as from cell to cell.
+    fn usual_offsets(&self) -> usize {
+        let mut farthest: Vec<u64> = self.supports[1..]
+            .windows(2)
+            .map(|s| (s[1].end() - s[0].first).unsigned_abs().max((s[0].end() - s[1].first).unsigned_abs()))
+            .collect();
+        farthest.sort_unstable();
+        let usual = farthest.get(farthest.len().saturating_mul(49) / 50).or(farthest.last());
+        usual.map_or(0, |usual| 2 * *usual as usize + MARGIN)
     }
 
     /// The cells of all times but the first and those that have many more than usual.

@@ -22,6 +22,7 @@ mod forward;
 pub(crate) mod gather;
 pub mod kalman;
 mod kernel;
+mod ladder;
 mod lagrange;
 pub(crate) mod layout;
 mod levels;

@@ -1,14 +1,11 @@
 //! Put one side of a skewed step's density on the grid: K_m ≈ h Σ_k w_k N(±mh; m_k, S_k) for m ≥ 0.
 
-use super::kernel::Kernel;
+use super::kernel::{DEEPEST, Kernel, bell};
+use super::ladder::Between;
 use super::lagrange::{LEFT, NARROW, POINTS, REACH, narrow_gaussian, narrow_gaussian_slope, slopes, weights};
 use crate::noise::Nodes;
 use std::f64::consts::PI;
 
-/// Smallest exponent kept: e^{−700} is still a normal number with room for weights and spacings.
-const DEEPEST: f64 = 700.0;
-/// Cells between two fresh exponentials; in between a recurrence runs, with rounding below 32² ulp.
-const BLOCK: usize = 32;
 /// Cells that a narrow Gaussian between the points of the grid touches.
 const TOUCHED: usize = POINTS + 2 * REACH;
 
@@ -19,6 +16,8 @@ pub(super) enum SideKernel {
     Centred(Kernel),
     /// Of skewed noise.
     Shifted(ShiftedKernel),
+    /// Of symmetric noise, interpolated between lengths.
+    Between(Between),
 }
 
 /// The kernel of a skewed step for moves up, or for moves down with the offsets negated; offset 0 belongs to both.
@@ -55,6 +54,7 @@ impl SideKernel {
         match self {
             Self::Centred(kernel) => kernel.reach(),
             Self::Shifted(kernel) => kernel.reach(),
+            Self::Between(kernel) => kernel.reach(),
         }
     }
 
@@ -63,6 +63,7 @@ impl SideKernel {
         match self {
             Self::Centred(kernel) => kernel.tail(m),
             Self::Shifted(kernel) => kernel.tail(m),
+            Self::Between(kernel) => kernel.tail(m),
         }
     }
 
@@ -71,6 +72,7 @@ impl SideKernel {
         match self {
             Self::Centred(kernel) => kernel.contract(nodes, first, pairs, rest),
             Self::Shifted(kernel) => kernel.contract(nodes, first, pairs, rest),
+            Self::Between(kernel) => kernel.contract(first, pairs, rest),
         }
     }
 
@@ -79,6 +81,7 @@ impl SideKernel {
         match self {
             Self::Centred(kernel) => kernel.fill(first, out),
             Self::Shifted(kernel) => kernel.fill(first, out),
+            Self::Between(kernel) => kernel.fill(first, out),
         }
     }
 }
@@ -211,34 +214,6 @@ fn stencil(centre: f64, gaussian: [f64; REACH + 1], between: impl Fn(f64) -> [f6
         }
     }
     (cell as i64 - LEFT - REACH as i64, taps)
-}
-
-/// Visit e^{−rate(m − centre)²} for m = `first`, …, with the number of each.
-fn bell(rate: f64, centre: f64, first: u64, count: usize, mut visit: impl FnMut(usize, f64)) {
-    let shrink = (-2.0 * rate).exp();
-    for from in (0..count).step_by(BLOCK) {
-        let to = (from + BLOCK).min(count);
-        let distance = (first + from as u64) as f64 - centre;
-        let nearest = distance.max(-(distance + (to - 1 - from) as f64)).max(0.0);
-        if rate * nearest * nearest > DEEPEST {
-            continue;
-        }
-        if rate * distance * distance > DEEPEST {
-            // The recurrence would start from nothing.
-            for i in from..to {
-                let distance = distance + (i - from) as f64;
-                visit(i, (-rate * distance * distance).exp());
-            }
-            continue;
-        }
-        let mut value = (-rate * distance * distance).exp();
-        let mut ratio = (-rate * (2.0 * distance + 1.0)).exp();
-        for i in from..to {
-            visit(i, value);
-            value *= ratio;
-            ratio *= shrink;
-        }
-    }
 }
 
 #[cfg(test)]

@@ -52,6 +52,11 @@ pub(super) trait Surface: Sync {
         false
     }
 
+    /// Whether an evaluation keeps all threads busy by itself and needs memory that should not be needed several times.
+    fn is_large(&self) -> bool {
+        false
+    }
+
     /// Tell who watches of a step; whether to go on.
     fn tell(&self, point: &Point, iteration: usize) -> bool;
 }
@@ -124,7 +129,10 @@ impl<S: Surface> Climber<S> {
     /// Points moved by the columns of `moves`.
     fn around(&self, point: &Point, moves: &[DVector<f64>]) -> Result<Vec<Point>> {
         let one = |by: &DVector<f64>| self.surface.at(&point.free + by, &mut self.memory.clone());
-        moves.par_iter().map(one).collect()
+        match self.surface.is_large() {
+            true => moves.iter().map(one).collect(),
+            false => moves.par_iter().map(one).collect(),
+        }
     }
 
     /// The information from slopes a little to one side of a point.

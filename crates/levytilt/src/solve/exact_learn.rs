@@ -265,6 +265,10 @@ impl Surface for Posterior<'_> {
         self.observed >= LONG
     }
 
+    fn is_large(&self) -> bool {
+        self.observed >= LONG
+    }
+
     fn tell(&self, point: &Point, iteration: usize) -> bool {
         self.quiet
             || progress::tell(&Progress {

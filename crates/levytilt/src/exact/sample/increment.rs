@@ -26,6 +26,8 @@ const NARROW: f64 = 0.01;
 const DEEPEST: f64 = 700.0;
 /// Fall of ln p along a bin above which the near end is too far above the rest to serve as a bound.
 const STEEPEST: f64 = 0.35;
+/// Logarithm of a term, relative to the largest, below which it changes no digit of a sum.
+const NEGLIGIBLE: f64 = -45.0;
 /// Stands for the bound of a bin that has to be computed where it is needed.
 const STEEP: f64 = -1.0;
 
@@ -203,8 +205,11 @@ impl Increment {
         let log_term = |node: &Node| node.log_height - 0.5 * v / node.variance;
         let top = self.broad.iter().map(log_term).fold(f64::NEG_INFINITY, f64::max);
         let (mut total, mut slope, mut jump) = (0.0, 0.0, 0.0);
-        for node in &self.broad {
-            let term = (log_term(node) - top).exp();
+        for (node, log_term) in self.broad.iter().map(|node| (node, log_term(node) - top)) {
+            if log_term < NEGLIGIBLE {
+                continue;
+            }
+            let term = log_term.exp();
             total += term;
             slope -= term * 0.5 / node.variance;
             jump += if node.jump { term } else { 0.0 };
@@ -217,8 +222,11 @@ impl Increment {
         let log_term = |node: &Node| node.log_height - 0.5 * (x - node.mean).powi(2) / node.variance;
         let top = self.broad.iter().map(log_term).fold(f64::NEG_INFINITY, f64::max);
         let (mut total, mut slope, mut jump) = (0.0, 0.0, 0.0);
-        for node in &self.broad {
-            let term = (log_term(node) - top).exp();
+        for (node, log_term) in self.broad.iter().map(|node| (node, log_term(node) - top)) {
+            if log_term < NEGLIGIBLE {
+                continue;
+            }
+            let term = log_term.exp();
             total += term;
             slope -= term * (x - node.mean) / node.variance;
             jump += if node.jump { term } else { 0.0 };

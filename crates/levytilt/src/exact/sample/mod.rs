@@ -26,6 +26,7 @@ use super::layout::Layout;
 use super::levels::{Rung, stretches};
 use super::problem::Problem;
 use super::transition::{Ahead, Transition, touched};
+use crate::noise::Nodes;
 use crate::posterior::{BLOCK, Made, Paths, jump_threshold};
 use crate::series::length_key;
 use crate::tilt::LogSum;
@@ -78,7 +79,7 @@ pub(crate) fn sample(
         j += messages.len();
     }
     for j in j..chain.len() {
-        let increments = sampler.increments(j, &octaves(&walkers))?;
+        let increments = sampler.increments(j, &sizes(&walkers));
         walkers.par_iter_mut().try_for_each(|walker| walker.predict(chain, j, &increments, layout.spacing))?;
     }
     Ok(Paths::from_blocks(1, chain.len(), walkers.into_iter().map(|walker| walker.made).collect()))
@@ -94,14 +95,25 @@ struct Sampler<'a> {
 /// Increments by the power of two that their size is nearest to.
 type BySize = BTreeMap<i64, Arc<Increment>>;
 
-/// The octaves of the sizes that paths have.
-fn octaves(walkers: &[Walker]) -> BTreeSet<i64> {
-    walkers.iter().flat_map(|walker| &walker.sizes).map(|size| octave(*size)).collect()
+/// The sizes of noise that paths have.
+fn sizes(walkers: &[Walker]) -> Vec<f64> {
+    walkers.iter().flat_map(|walker| &walker.sizes).copied().collect()
 }
 
 /// The power of two that a size is nearest to.
 fn octave(size: f64) -> i64 {
     size.log2().round() as i64
+}
+
+/// The factor between the increments of `nodes` and of `reference`, if one law is a multiple of the other.
+fn multiple(nodes: &Nodes, reference: &Nodes) -> Option<f64> {
+    if nodes.means().is_some() || nodes.weights() != reference.weights() {
+        return None;
+    }
+    let (own, other) = (nodes.variances(), reference.variances());
+    let ratio = own.last()? / other.last()?;
+    let alike = own.iter().zip(other).all(|(a, b)| (a - ratio * b).abs() <= 1e-9 * a);
+    alike.then(|| ratio.sqrt())
 }
 
 /// The increments of a size.
@@ -118,6 +130,8 @@ struct Step<'a> {
     j: usize,
     target: Target,
     increments: BySize,
+    /// Factor between the increments of this step and those of the tables.
+    factor: f64,
     normalisers: Normalisers,
     /// Added to ln Z − ln β: what both lack of the likelihood's constant and scale.
     constant: f64,
@@ -164,7 +178,6 @@ impl<'a> Sampler<'a> {
 
     /// Take all paths, whose noise has one size, to the times from `j` on, of which the future says `messages`.
     fn walk(&mut self, mut j: usize, mut messages: &[Message], walkers: &mut [Walker<'a>]) -> Result<()> {
-        let octave = BTreeSet::from([0]);
         let mut ready = Vec::new();
         while !(ready.is_empty() && messages.is_empty()) {
             let mut cells = 0;
@@ -177,7 +190,7 @@ impl<'a> Sampler<'a> {
             let prepare = |(message, j): (&Message, usize)| {
                 let target = self.target(j, message);
                 let normalisers = self.normalisers(j, &target)?;
-                self.prepared(j, target, &octave, normalisers)
+                self.prepared(j, target, &[1.0], normalisers)
             };
             let (walked, prepared) = rayon::join(
                 || walkers.par_iter_mut().try_for_each(|walker| ready.iter().try_for_each(|step| walker.step(step))),
@@ -194,7 +207,7 @@ impl<'a> Sampler<'a> {
     fn step_sized(&mut self, j: usize, message: &Message, walkers: &mut [Walker<'a>]) -> Result<()> {
         let target = self.target(j, message);
         let normalisers = self.sized_normalisers(j, &target, walkers)?;
-        let step = self.prepared(j, target, &octaves(walkers), normalisers)?;
+        let step = self.prepared(j, target, &sizes(walkers), normalisers)?;
         walkers.par_iter_mut().try_for_each(|walker| walker.step(&step))
     }
 
@@ -205,19 +218,13 @@ impl<'a> Sampler<'a> {
         Target::new(layout.points(j), message, likelihood, problem.open(j))
     }
 
-    /// The step to time `j`.
-    fn prepared(
-        &mut self,
-        j: usize,
-        target: Target,
-        octaves: &BTreeSet<i64>,
-        normalisers: Normalisers,
-    ) -> Result<Step<'a>> {
-        let increments = self.increments(j, octaves)?;
+    /// The step to time `j`, for paths with noise of these sizes.
+    fn prepared(&mut self, j: usize, target: Target, sizes: &[f64], normalisers: Normalisers) -> Result<Step<'a>> {
+        let (factor, increments) = self.increments(j, sizes);
         let Transition { problem, layout, .. } = self.transition;
         // The likelihood without its constant is what `observe` leaves in the values.
         let constant = problem.observe(j, layout.points(j), &mut []) - target.log_factor;
-        Ok(Step { chain: self.chain, problem, layout, j, target, increments, normalisers, constant })
+        Ok(Step { chain: self.chain, problem, layout, j, target, increments, factor, normalisers, constant })
     }
 
     /// Z wherever the cells of time `j` − 1 lead, up to some distance from those of time `j`.
@@ -265,16 +272,21 @@ impl<'a> Sampler<'a> {
         Ok(Normalisers::Sized(paths.iter().map(key).zip(sums).collect()))
     }
 
-    /// The increments of the step that ends at time `j`, for sizes of these octaves.
-    fn increments(&mut self, j: usize, octaves: &BTreeSet<i64>) -> Result<BySize> {
-        octaves.iter().map(|&octave| Ok((octave, self.increment(j, octave)?))).collect()
+    /// Tables of the increments of the step that ends at time `j`, for noise of these sizes, and a factor that these are to be
+    /// multiplied by. Where steps of all lengths have one law but for a factor they share tables.
+    fn increments(&mut self, j: usize, sizes: &[f64]) -> (f64, BySize) {
+        let shared = multiple(self.chain.nodes(0, j), self.chain.nodes(0, 1))
+            .filter(|_| jump_threshold(self.chain, 0, j) == jump_threshold(self.chain, 0, 1));
+        let (step, factor) = shared.map_or((j, 1.0), |factor| (1, factor));
+        let octaves: BTreeSet<i64> = sizes.iter().map(|size| octave(factor * size)).collect();
+        (factor, octaves.into_iter().map(|octave| (octave, self.increment(step, octave))).collect())
     }
 
     /// The increments of the step that ends at time `j`, times a power of two.
-    fn increment(&mut self, j: usize, octave: i64) -> Result<Arc<Increment>> {
+    fn increment(&mut self, j: usize, octave: i64) -> Arc<Increment> {
         let key = (length_key(self.chain.length(j)), octave);
         if let Some(increment) = self.increments.get(&key) {
-            return Ok(increment.clone());
+            return increment.clone();
         }
         if self.increments.len() >= KEPT {
             self.increments.clear();
@@ -286,7 +298,7 @@ impl<'a> Sampler<'a> {
             _ => Increment::new(&nodes.scaled((octave as f64).exp2()), spacing, threshold),
         });
         self.increments.insert(key, increment.clone());
-        Ok(increment)
+        increment
     }
 }
 
@@ -377,7 +389,7 @@ impl<'a> Walker<'a> {
             let (x, size) = (self.ahead[path], self.sizes[path]);
             let t = (x - layout.origin) / layout.spacing;
             let z = self.normaliser(step, t, size)?;
-            let increment = of_size(&step.increments, size);
+            let increment = of_size(&step.increments, step.factor * size);
             let drawn = self.pieces.draw((&step.target, increment), t - first, z, &mut self.made.rngs[path]);
             let (Some(drawn), true) = (drawn, z > 0.0) else {
                 return Err(step.problem.impossible(step.j, "a path cannot reach the observations that follow"));
@@ -405,9 +417,9 @@ impl<'a> Walker<'a> {
     }
 
     /// Follow the prior to time `j`.
-    fn predict(&mut self, chain: &Chain, j: usize, increments: &BySize, spacing: f64) -> Result<()> {
+    fn predict(&mut self, chain: &Chain, j: usize, (factor, increments): &(f64, BySize), spacing: f64) -> Result<()> {
         for ((rng, x), size) in self.made.rngs.iter_mut().zip(&self.ahead).zip(&self.sizes) {
-            let (move_by, jump) = of_size(increments, *size).draw(rng);
+            let (move_by, jump) = of_size(increments, factor * size).draw(rng);
             self.made.states.push(x + move_by * spacing);
             self.made.jumps.push(jump);
         }
