@@ -16,7 +16,7 @@ from ._levytilt import ComputationError, InputError
 from ._model import FitWarning, Model
 from ._once import Exact, Simulation, exact, simulate
 from ._panel import PanelFit, fit_panel
-from ._scores import crps, energy_score, k_hat, stable_cdf, stable_pdf, tail_crps
+from ._scores import crps, energy_score, k_hat, stable_cdf, stable_pdf, tail_crps, variogram_score
 from .forecaster import LevyTiltForecaster
 
 __all__ = [
@@ -45,4 +45,5 @@ __all__ = [
     "stable_cdf",
     "stable_pdf",
     "tail_crps",
+    "variogram_score",
 ]

@@ -44,7 +44,7 @@ class Scores:
     def to_pandas(self) -> Any:
         """A DataFrame with one row per model."""
         pandas = need("pandas", "pandas")
-        keys = ("crps", "energy_score", "tail_crps", "mse", "mae", "seconds_per_window")
+        keys = ("crps", "energy_score", "variogram_score", "tail_crps", "mse", "mae", "seconds_per_window")
         rows = {name: {key: model[key] for key in keys} for name, model in self.models.items()}
         return pandas.DataFrame.from_dict(rows, orient="index")
 

@@ -132,6 +132,12 @@ def compare(
 
 def _given(name: str | None, model: Any, options: dict[str, Any]) -> Any:
     """A model as the engine takes it."""
+    if isinstance(model, Model) and model._written is not None:
+        if options.get("method") or options.get("error_column"):
+            raise _levytilt.InputError("method and error_column do not go with a model whose states are written out")
+        how = {key: options[key] for key in ("seed", "paths", "steps")}
+        title = name or f"states {', '.join(model._written.sections['states'])}"
+        return ((title,), model._written.packed(**how))
     if isinstance(model, Model):
         return (name, packed(**{**options, **model._keywords()}))
     if isinstance(model, (str, os.PathLike)):

@@ -145,16 +145,17 @@ def record(
     columns: Any = None,
     config: Any = None,
     direction: str | None = None,
+    names: list[str] | None = None,
     **written: Any,
 ) -> Record:
     """Observations from a path, a Series or DataFrame (index = time), a polars DataFrame (first column = time) or arrays.
 
     `written` says how a file is written: time_column, date_format, separator, decimal; time_column also chooses the column of
-    a DataFrame.
+    a DataFrame. `names` are the names of the columns of arrays.
     """
     if direction not in (None, "forward", "backward"):
         raise InputError(f'direction = {direction!r}: expected "forward" or "backward"')
-    found = _record(times, values, column, columns, config, written)
+    found = _record(times, values, column, columns, config, written, names)
     return _directed(found, direction)
 
 
@@ -178,7 +179,9 @@ def _directed(found: tuple[Record, Any], direction: str | None) -> Record:
     return record
 
 
-def _record(times: Any, values: Any, column: Any, columns: Any, config: Any, written: dict[str, Any]) -> tuple[Record, Any]:
+def _record(
+    times: Any, values: Any, column: Any, columns: Any, config: Any, written: dict[str, Any], names: list[str] | None
+) -> tuple[Record, Any]:
     only = [column] if column is not None else columns
     if isinstance(times, (str, os.PathLike)) and values is None:
         return _from_path(os.fspath(times), column, columns, config, written), None
@@ -197,7 +200,7 @@ def _record(times: Any, values: Any, column: Any, columns: Any, config: Any, wri
             f"fit of {type(times).__name__}: expected times and values, a pandas Series or DataFrame, a polars DataFrame, "
             "or a path"
         )
-    return _from_arrays(times, values, only)
+    return _from_arrays(times, values, only, names)
 
 
 def rows(times: Any, values: Any, names: list[str]) -> tuple[list[str], Any, list[np.ndarray]]:
@@ -319,7 +322,7 @@ def _polars_floats(column: Any, source: str) -> np.ndarray:
     return column.cast(polars.Float64).to_numpy().astype(float)
 
 
-def _from_arrays(times: Any, values: Any, only: Any) -> tuple[Record, Any]:
+def _from_arrays(times: Any, values: Any, only: Any, given: list[str] | None) -> tuple[Record, Any]:
     clock = Clock("pandas" if _is_a(times, "pandas", "DatetimeIndex", "Index", "Series") else "numpy")
     if _is_a(times, "pandas", "Series"):
         times = times.array
@@ -331,7 +334,11 @@ def _from_arrays(times: Any, values: Any, only: Any) -> tuple[Record, Any]:
     table = values[:, None] if values.ndim == 1 else values
     if table.ndim != 2:
         raise InputError(f"values have {values.ndim} dimensions; expected (time) or (time, dimension)")
-    if names is None:
+    if names is None and given is not None:
+        if len(given) != table.shape[1]:
+            raise InputError(f"values have {table.shape[1]} columns; the model observes {len(given)}: {', '.join(given)}")
+        names = given
+    elif names is None:
         names = ["value"] if table.shape[1] == 1 else [f"x{k + 1}" for k in range(table.shape[1])]
     texts, clock.zone = _times(times)
     names, columns = _choose("values", names, [table[:, k] for k in range(len(names))], only)

@@ -17,7 +17,8 @@ from ._data import Clock, rows
 from ._forecast import Forecast
 from ._keep import packed_directory, read_clock, unpacked_directory, write_clock
 from ._keywords import length, packed
-from ._levytilt import InputError, Run, SavedRun
+from ._levytilt import InputError, Run, SavedRun, WrittenRun
+from ._written import loadings, sees
 
 STATISTICS = ("mean", "sd", "q05", "q25", "q50", "q75", "q95", "jump_probability")
 
@@ -31,7 +32,7 @@ class Fit:
     >>> fit.parameters["theta"], fit.summary["log_evidence"]                  # doctest: +SKIP
     """
 
-    def __init__(self, run: Run | Saved, clock: Clock):
+    def __init__(self, run: Run | WrittenRun | Saved, clock: Clock):
         self._run = run
         self._clock = clock
         self._updated: Saved | None = None
@@ -48,14 +49,50 @@ class Fit:
         return {name: found["estimate"] for name, found in self.summary["parameters"].items()}
 
     @property
+    def log_evidence(self) -> float:
+        """Log marginal likelihood of the observations; `summary` has its standard error."""
+        return self.summary["log_evidence"]
+
+    @property
+    def loadings(self) -> dict[str, dict[str, float]]:
+        """Of a model with states written out: what a jump of size 1 of each noise source adds to each state."""
+        return loadings(self._model(), self.parameters)
+
+    @property
     def settings(self) -> str:
         """The contents of settings.toml."""
         return self._run.settings()
 
     @property
     def names(self) -> list[str]:
-        """Names of the dimensions."""
+        """Names of the observed columns."""
         return self._run.names if isinstance(self._run, Saved) else self._run.table.names
+
+    @property
+    def states(self) -> list[str]:
+        """Names of the states: the columns, unless the model writes its states out."""
+        return self._run.states
+
+    def _model(self) -> str:
+        """The contents of model.toml."""
+        if isinstance(self._run, Run):
+            raise InputError("loadings and simulate are of models with states written out; in this one every column is a state")
+        return self._run.model()
+
+    def _column_of(self) -> dict[str, str]:
+        """The observed column of each state that one sees alone."""
+        if self.states == self.names and isinstance(self._run, Run):
+            return {name: name for name in self.names}
+        return sees(self._model()) if self._is_written() else {name: name for name in self.names}
+
+    def _is_written(self) -> bool:
+        return "states" in self.summary
+
+    def simulate(self, *, steps: int | None = None, span: float | None = None, every: int | None = None, seed: int = 1) -> Any:
+        """A new record of a model with states written out, with the parameters found; see `Model.simulate`."""
+        from ._model import Model
+
+        return Model.from_toml(self._model()).simulate(steps=steps, span=span, every=every, seed=seed)
 
     def posterior(self) -> Any:
         """Posterior of the state at every latent time: mean, sd, quantiles, jump probability.
@@ -63,7 +100,7 @@ class Fit:
         A DataFrame if the data were one; for arrays and files a dictionary of arrays, (time) or (time, dimension).
         """
         found = dict(self._run.posterior())
-        return self._clock.frame(found.pop("time"), self._origin(), self.names, found)
+        return self._clock.frame(found.pop("time"), self._origin(), self.states, found)
 
     def outliers(self) -> Any:
         """Every observed value with the probability that it is wrong: time, column, value, probability.
@@ -195,6 +232,8 @@ class Fit:
 
     def to_arviz(self, chains: int = 4) -> Any:
         """ArviZ InferenceData: posterior, posterior_predictive, log_likelihood, observed_data; settings in attrs."""
+        if self._is_written():
+            raise InputError("to_arviz is not possible for a model with states written out; paths() and parameters have the same")
         from ._arviz import to_arviz
 
         return to_arviz(self, chains)
@@ -228,7 +267,8 @@ class Fit:
 
         rows = "".join(row(html.escape(name), p["estimate"], error(p)) for name, p in found["parameters"].items())
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in found["warnings"])
-        head = f"{found['drift']} drift, {found['noise']} noise: log evidence {found['log_evidence']:.2f}"
+        kind = f"states {', '.join(found['states'])}" if "states" in found else f"{found['drift']} drift, {found['noise']} noise"
+        head = f"{kind}: log evidence {found['log_evidence']:.2f}"
         return f"<p>{html.escape(head)}</p><table>{rows}</table><ul>{notes}</ul>"
 
     def _origin(self) -> int | None:
@@ -249,6 +289,7 @@ class Saved:
         self.path = Path(path)
         self.engine = SavedRun(self.path)
         self.names = self.engine.names
+        self.states = self.engine.states
         self.origin = self.engine.origin
 
     def summary_json(self) -> str:
@@ -256,6 +297,9 @@ class Saved:
 
     def settings(self) -> str:
         return (self.path / "settings.toml").read_text(encoding="utf-8")
+
+    def model(self) -> str:
+        return (self.path / "model.toml").read_text(encoding="utf-8")
 
     def text(self) -> str:
         found = json.loads(self.summary_json())
@@ -268,7 +312,7 @@ class Saved:
             next(rows)
             # An empty field is an undefined value.
             table = np.array([[float(field or "nan") for field in row[2:]] for row in rows])
-        arrays = table.reshape(-1, len(self.names), len(STATISTICS))
+        arrays = table.reshape(-1, len(self.states), len(STATISTICS))
         with np.load(self.path / "paths.npz") as archive:
             times = archive["times"]
         return {"time": times, **{name: arrays[:, :, k] for k, name in enumerate(STATISTICS)}}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import warnings
 from typing import Any, Callable
 
@@ -9,7 +11,10 @@ from . import _levytilt
 from ._data import record
 from ._fit import Fit
 from ._keywords import packed, refuse_unknown
+from ._levytilt import InputError
+from ._once import Simulation
 from ._progress import learning
+from ._written import MODEL, Written, read
 
 
 class FitWarning(UserWarning):
@@ -41,28 +46,99 @@ class Model:
     "recent" for time that runs faster after large moves. Forecasts are at calendar times.
     Further parameters: observation_std, x0, x0_std. `parameters` holds values for single dimensions, such as
     ``{"theta[NVDA]": 3.0}``, and what is known of parameters of a formula: ``{"k": {"guess": 1.0, "low": 0.0}}``. Names and meanings are those of ``levytilt fit --help``.
+
+    Instead of drift and noise, a model can be written out: hidden states, noise that moves several states, columns that see
+    sums of states.
+
+    >>> tracking = Model(
+    ...     states={"x": "v", "v": "-c*v"},
+    ...     noise={"kick": {"family": "stable", "on": "v"}},
+    ...     observe={"position": {"of": "x"}},
+    ...     parameters={"c": {"guess": 1.0, "low": 0.0}},
+    ... )
+    >>> fit = tracking.fit(times, positions, seed=1)                          # doctest: +SKIP
+    >>> fit.states, fit.parameters, fit.log_evidence                          # doctest: +SKIP
+
+    states: the drift of each state, a formula affine in the states; names that are no states are parameters.
+    noise: by name, the family of a source, the state it is `on` or loadings ``{"A": 1.0, "B": "load_b"}`` (a number is fixed,
+    a name is learned), and parameters of the family that are held fixed, such as ``"alpha": 1.5``.
+    observe: by column, the state it is `of` or weights ``{"x": 1.0, "v": 0.5}``, and `std` of the observation noise; left out,
+    every column is a state of its own name.
+    start: states at the first time, a number if known or ``{"mean": 0.0, "std": 1.0}``.
     """
 
     def __init__(
         self,
-        drift: str = "ou",
-        noise: str = "stable",
+        drift: str | None = None,
+        noise: str | dict[str, Any] | None = None,
         *,
+        states: dict[str, str] | None = None,
+        observe: dict[str, Any] | None = None,
+        start: dict[str, Any] | None = None,
         parameters: dict[str, Any] | None = None,
         inputs: list[str] | dict[str, Any] | None = None,
         **fixed: float | str,
     ):
-        self.drift = drift
-        self.noise = noise
         self.parameters = dict(parameters or {})
         named = [inputs] if isinstance(inputs, str) else inputs or []
         self.inputs = dict(named) if isinstance(named, dict) else {name: {} for name in named}
         self.fixed = fixed
-        named = [*_levytilt.formula_parameters(drift), *_levytilt.formula_parameters(str(fixed.get("size", "")))]
+        #: Keywords of `fit` that a settings file gave.
+        self._usual: dict[str, Any] = {}
+        self._written: Written | None = None
+        if states is not None:
+            self._write_out(drift, noise, {"states": states, "observe": observe, "start": start})
+            return
+        for name, value in (("observe", observe), ("start", start)):
+            if value is not None:
+                raise InputError(f"{name} is for models with states written out; give states, or leave it out")
+        if isinstance(noise, dict):
+            raise InputError("noise is a dictionary of sources only in models with states written out; give states, or a family")
+        self.drift = drift or "ou"
+        self.noise = noise or "stable"
+        named = [*_levytilt.formula_parameters(self.drift), *_levytilt.formula_parameters(str(fixed.get("size", "")))]
         refuse_unknown("Model", fixed, ["model", "drift"], named)
         _levytilt.check(packed(**self._keywords()))
 
+    def _write_out(self, drift: Any, noise: Any, sections: dict[str, Any]) -> None:
+        """Be a model whose states are written out."""
+        if drift is not None:
+            raise InputError("drift does not go with states: each state has a formula of its own there")
+        if self.inputs:
+            raise InputError("inputs are not possible in models with states written out")
+        if self.fixed:
+            names = ", ".join(self.fixed)
+            raise TypeError(
+                f"Model with states: unknown keyword {names}; parameters of a noise stand in its entry of noise, others in parameters"
+            )
+        self.drift, self.noise = "states", noise
+        self._written = Written({**sections, "noise": noise, "parameters": self.parameters})
+
+    @classmethod
+    def from_toml(cls, source: str | os.PathLike[str]) -> Model:
+        """The model of a settings file of ``levytilt fit --config``, or of the text of one.
+
+        >>> model = Model.from_toml("velocity.toml")                           # doctest: +SKIP
+        >>> Model.from_toml('[model]\\ndrift = "ou"\\nalpha = 1.5\\n').fixed
+        {'alpha': 1.5}
+
+        What it says about the data and the computation, such as seed or steps, holds for `fit` unless given there.
+        """
+        written, sections = read(source)
+        if written:
+            model = cls(**{name: sections[name] for name in MODEL if name in sections})
+            assert model._written is not None
+            model._written = Written(sections)
+            return model
+        own = {**sections.get("model", {}), **sections.get("drift", {})}
+        model = cls(**own, parameters=sections.get("parameters"), inputs=sections.get("inputs"))
+        for name in ("data", "grid", "solve", "simulate", "paper"):
+            model._usual.update(sections.get(name, {}))
+        return model
+
     def _keywords(self) -> dict[str, Any]:
+        if self._written is not None:
+            raise InputError("a model with states written out can be fitted, simulated and compared; here give drift and noise")
         given = {"parameters": self.parameters or None, "inputs": self.inputs or None}
         return {"drift": self.drift, "noise": self.noise, **given, **self.fixed}
 
@@ -76,7 +152,7 @@ class Model:
         times: Any,
         values: Any = None,
         *,
-        seed: int = 1,
+        seed: int | None = None,
         paths: int | None = None,
         method: str | None = None,
         threads: int = 0,
@@ -95,8 +171,8 @@ class Model:
         """Learn the free parameters and the hidden path.
 
         Pass times and values as arrays; or times alone as a pandas Series or DataFrame (index = time), a polars DataFrame
-        (first column = time), or the path of a CSV or Parquet file. NaN is a missing value. Results are the same for any
-        number of threads (0 = all cores). steps: latent steps over the span; needed only for a nonlinear drift with long gaps.
+        (first column = time), or the path of a CSV or Parquet file. NaN is a missing value. seed is 1 unless given. Results are
+        the same for any number of threads (0 = all cores). steps: latent steps over the span; needed only for a nonlinear drift with long gaps.
         error_column: name of the column of known standard deviations of the values, which observation_std then multiplies.
         time_column names the column of times of a file or DataFrame; date_format ("%d.%m.%Y", "seconds"), separator
         ("semicolon") and decimal ("comma") say how a file is written, where it does not show. direction: "backward" if times are
@@ -104,35 +180,90 @@ class Model:
         progress: True for a bar, False for none, or a function of (iteration, maximum, ELBO, its standard error). Further
         options, such as init or iterations, are those of ``levytilt fit``.
         """
+        written = {"time_column": time_column, "date_format": date_format, "separator": separator, "decimal": decimal}
+        if self._written is not None:
+            others = {"column": column, "columns": columns, "error_column": error_column, "method": method, **options}
+            keywords = {"seed": seed, "paths": paths, "threads": threads or None, "steps": steps}
+            return self._fit_written((times, values), {**written, "direction": direction}, keywords, others, progress)
         refuse_unknown("fit", options, ["solve", "paper", "model", "drift"], ["config"])
+        if self._usual:
+            usual = dict(self._usual)
+            column, columns = (column, columns) if column or columns else (usual.pop("column", None), usual.pop("columns", None))
+            error_column = error_column or usual.pop("error_column", None)
+            is_file = isinstance(times, (str, os.PathLike)) and values is None
+            for key in written:
+                found_there = usual.pop(key, None)
+                written[key] = written[key] or (found_there if is_file or key == "time_column" else None)
+            seed = usual.pop("seed", None) if seed is None else seed
+            paths, method = paths or usual.pop("paths", None), method or usual.pop("method", None)
+            threads, steps = threads or usual.pop("threads", 0), steps or usual.pop("steps", None)
+            kept = {*_levytilt.known(["solve", "paper"])} - {"seed", "paths", "method", "threads"}
+            options = {**{key: value for key, value in usual.items() if key in kept}, **options}
         if error_column and (column or columns):
             column, columns = None, [column] if column else list(columns or [])
             columns.append(error_column)
         if self.inputs and (column or columns):
             column, columns = None, self._with_inputs([column] if column else list(columns or []))
-        written = {"time_column": time_column, "date_format": date_format, "separator": separator, "decimal": decimal}
         found = record(times, values, column, columns, direction=direction, **written)
         chosen = {"column": column, "columns": columns} if isinstance(times, str) and values is None else {}
         keywords = packed(
             **{**self._keywords(), **options},
             **chosen,
-            seed=seed,
+            seed=1 if seed is None else seed,
             paths=paths,
             method=method,
             threads=threads or None,
             steps=steps,
             error_column=error_column,
         )
+        return self._told(lambda tell: Fit(_levytilt.fit(found.table, keywords, tell), found.clock), progress)
+
+    def _fit_written(self, data: Any, how: Any, keywords: Any, others: dict[str, Any], progress: Any) -> Fit:
+        """Fit a model whose states are written out."""
+        assert self._written is not None
+        given = [name for name, value in others.items() if value is not None]
+        if given:
+            raise TypeError(
+                f"fit of a model with states: unknown keyword {', '.join(given)}; observe says which columns are seen, and seed, "
+                "paths, steps, threads how to compute"
+            )
+        found = self._written.record(*data, how)
+        sections = self._written.packed(**keywords)
+        return self._told(lambda tell: Fit(_levytilt.fit_written(found.table, sections, tell), found.clock), progress)
+
+    def _told(self, work: Callable[[Any], Fit], progress: Any) -> Fit:
+        """Fit with a progress bar, and warn of what a reader should know."""
         tell, bar = learning(progress)
         try:
-            fit = Fit(_levytilt.fit(found.table, keywords, tell), found.clock)
+            fit = work(tell)
         finally:
             bar.close()
         for note in fit.summary["warnings"]:
-            warnings.warn(note, FitWarning, stacklevel=2)
+            warnings.warn(note, FitWarning, stacklevel=4)
         return fit
 
+    def simulate(
+        self, *, steps: int | None = None, span: float | None = None, every: int | None = None, seed: int | None = None
+    ) -> Simulation:
+        """A record of this model and its true path; every parameter needs a value.
+
+        steps: latent steps, 1000 unless given; span: length of the record, 10 unless given; every: observe each so many steps.
+        For a model with states written out, `values` has a column per observed column and `path` one per state.
+        """
+        span = None if span is None else float(span)
+        given = {"steps": steps, "span": span, "every": every, "seed": seed}
+        if self._written is not None:
+            truth, arrays = _levytilt.simulate_written(self._written.packed(**given))
+        else:
+            usual = {key: value for key, value in self._usual.items() if key in given}
+            given = {**usual, **{key: value for key, value in given.items() if value is not None}}
+            truth, arrays = _levytilt.simulate(packed(**{**self._keywords(), **given}))
+        return Simulation(json.loads(truth), arrays)
+
     def __repr__(self) -> str:
+        if self._written is not None:
+            shown = {name: self._written.sections[name] for name in MODEL if name in self._written.sections}
+            return f"Model({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
         given = [f"drift={self.drift!r}", f"noise={self.noise!r}"] + [f"{k}={v!r}" for k, v in self.fixed.items()]
         if self.inputs:
             given.append(f"inputs={self.inputs!r}")

@@ -52,7 +52,10 @@ def exact(
 
 
 class Simulation:
-    """A simulated data set with its true path and parameters."""
+    """A simulated data set with its true path and parameters.
+
+    For a model with states written out, `values` is (time, column) and `path` (time, state); `truth` names both.
+    """
 
     def __init__(self, truth: dict[str, Any], arrays: dict[str, np.ndarray]):
         self.truth = truth

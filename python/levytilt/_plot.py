@@ -20,7 +20,7 @@ PROBABLE = 0.5
 def plot(fit: Fit, ax: Any = None) -> Any:
     """Data, posterior and probable jumps per dimension; on a new figure, learned parameters below."""
     pyplot = need("matplotlib.pyplot", "plot")
-    names, found = fit.names, fit._run.posterior()
+    names, found = fit.states, fit._run.posterior()
     times = _drawn(fit, found["time"])
     learned = [(name, p) for name, p in fit.summary["parameters"].items() if not p["fixed"]]
     learned = learned if ax is None else []
@@ -32,13 +32,13 @@ def plot(fit: Fit, ax: Any = None) -> Any:
     else:
         axes = _axes(ax, len(names))
         figure = axes[0].figure
-    seen = fit._observations()
+    seen, columns = fit._observations(), fit._column_of()
     for i, (name, axis) in enumerate(zip(names, axes)):
         axis.fill_between(times, found["q05"][:, i], found["q95"][:, i], alpha=0.25, label="90% of the posterior")
         axis.plot(times, found["q50"][:, i], label="median")
-        if seen is not None:
+        if seen is not None and name in columns:
             stamps = _drawn(fit, seen[0])
-            axis.plot(stamps, seen[1][i], ".", color="black", markersize=2, label="observed")
+            axis.plot(stamps, seen[1][fit.names.index(columns[name])], ".", color="black", markersize=2, label="observed")
         jumps = found["jump_probability"][:, i] >= PROBABLE
         axis.plot(times[jumps], found["q50"][jumps, i], "v", color="tab:red", label="probable jump")
         axis.set_ylabel(name)

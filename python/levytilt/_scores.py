@@ -30,15 +30,32 @@ def tail_crps(draws: Any, truth: Any, *, above: float | None = None, below: floa
 
 def energy_score(points: Any, truth: Any, *, fair: bool = True) -> Any:
     """Energy score of points (..., point, coordinate) against truth (..., coordinate)."""
+    points, truth, shape = _clouds("energy_score", points, truth)
+    return _shaped(_levytilt.energy_score(points, truth, fair), shape)
+
+
+def variogram_score(points: Any, truth: Any, *, p: float = 0.5) -> Any:
+    """Variogram score of order p of points (..., point, coordinate) against truth (..., coordinate).
+
+    The sum of (|y_i - y_k|^p - mean of |x_i - x_k|^p)^2 over all ordered pairs of coordinates: whether they move together as
+    forecast. It depends on the level of each coordinate, so give moves, or coordinates of a common level.
+
+    >>> float(variogram_score([[0.0, 4.0], [0.0, 0.0]], [0.0, 9.0]))
+    8.0
+    """
+    points, truth, shape = _clouds("variogram_score", points, truth)
+    return _shaped(_levytilt.variogram_score(points, truth, float(p)), shape)
+
+
+def _clouds(name: str, points: Any, truth: Any) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
+    """Points (case, point, coordinate), truth (case, coordinate), and the shape of the cases."""
     points, truth = np.asarray(points, dtype=float), np.asarray(truth, dtype=float)
-    shape = truth.shape[:-1]
     if points.ndim < 2 or points.shape[:-2] + points.shape[-1:] != truth.shape:
         raise _levytilt.InputError(
-            f"energy_score: points of shape {points.shape} and truth of shape {truth.shape}; expected (..., point, "
-            "coordinate) and (..., coordinate)"
+            f"{name}: points of shape {points.shape} and truth of shape {truth.shape}; expected (..., point, coordinate) and "
+            "(..., coordinate)"
         )
-    scores = _levytilt.energy_score(points.reshape(-1, *points.shape[-2:]), truth.reshape(-1, truth.shape[-1]), fair)
-    return _shaped(scores, shape)
+    return points.reshape(-1, *points.shape[-2:]), truth.reshape(-1, truth.shape[-1]), truth.shape[:-1]
 
 
 def k_hat(log_weights: Any) -> float:

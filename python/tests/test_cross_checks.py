@@ -29,6 +29,15 @@ def test_golden_energy_score_of_scoringrules(dim):
         np.testing.assert_allclose(lt.energy_score(points, truth, fair=fair), expected, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("p", [0.5, 1.0])
+def test_golden_variogram_score_of_scoringrules(p):
+    import scoringrules
+
+    points, truth = RNG.standard_t(3, (5, 60, 4)), RNG.standard_t(3, (5, 4))
+    expected = scoringrules.vs_ensemble(truth, points, p=p, backend="numpy")
+    np.testing.assert_allclose(lt.variogram_score(points, truth, p=p), expected, rtol=1e-12, atol=1e-12)
+
+
 def test_golden_tail_crps_of_scoringrules():
     import scoringrules
 

@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("page", ["docs/python.md", "docs/install.md", "docs/forecasting.md", "docs/live.md", "docs/panels.md", "docs/files.md", "docs/recipes.md", "README.md"])
+@pytest.mark.parametrize("page", ["docs/python.md", "docs/install.md", "docs/forecasting.md", "docs/live.md", "docs/panels.md", "docs/files.md", "docs/recipes.md", "docs/states.md", "README.md"])
 def test_blocks_run(page, tmp_path, monkeypatch):
     import matplotlib
 

@@ -249,6 +249,9 @@ counted.
   crps          continuous ranked probability score, in the unit of the record, smaller is better; fair: the expected
                 score does not depend on the number of paths. |median - observation| for a forecast without spread
   energy score  the same for all dimensions of a time at once
+  variogram     (order 1/2) whether dimensions move together as forecast; of the values as they are, so give moves or
+                values of a common level
+  equal shares  how often the mean of all dimensions is below its forecast 5% and 1% quantiles
   tail crps     the part of the CRPS that is due to values above or below a threshold
   jump crps     mean CRPS after the largest moves. Selects by outcome, so not a proper score. For comparison only
   mse, mae      errors of the mean and of the median

@@ -7,6 +7,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    levytilt_run::report::made::by(std::env::args_os().map(|word| word.to_string_lossy().into_owned()));
     match run(&Cli::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -91,6 +91,21 @@ fn identity_several_dimensions_have_an_energy_score() {
     let scores = said.json();
     let model = &scores["models"][0];
     assert!(model["energy_score"].as_f64().unwrap() > model["crps"].as_f64().unwrap());
+    assert!(model["variogram_score"].as_f64().unwrap() > 0.0);
+    // The shares below the quantiles are those of the windows.
+    let lines = sandbox.read("both/windows.jsonl");
+    let lines: Vec<serde_json::Value> = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let own = |line: &&serde_json::Value| line["model"] == model["name"] && line["scores"]["below"].is_array();
+    let below: Vec<bool> = lines
+        .iter()
+        .filter(own)
+        .flat_map(|line| line["scores"]["below"].as_array().unwrap())
+        .map(|pair| pair[0].as_bool().unwrap())
+        .collect();
+    let share = below.iter().filter(|below| **below).count() as f64 / below.len() as f64;
+    assert!((model["portfolio"][0]["observed"].as_f64().unwrap() - share).abs() < 1e-12 && !below.is_empty());
+    let page = sandbox.read("both/scores.md");
+    assert!(page.contains("| variogram |") && page.contains("equal shares below 5 / 1%"), "{page}");
     let by = model["crps_by_dimension"].as_array().unwrap();
     let mean = by.iter().map(|crps| crps.as_f64().unwrap()).sum::<f64>() / 2.0;
     assert!((mean - model["crps"].as_f64().unwrap()).abs() < 1e-12);

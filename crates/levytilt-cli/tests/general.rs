@@ -120,6 +120,8 @@ fn a_written_model_is_simulated() {
     at.write("open.toml", MODEL.replace("scale = 0.5\n", ""));
     at.refused("simulate --config open.toml --out other", &["scale[kick]", "needs a value"]);
     at.refused("simulate --config model.toml --every 2000 --out other", &["every = 2000"]);
+    let unused = ["parameter spring", "is not a parameter of this model; expected one of c, alpha[kick]"];
+    at.refused("simulate --config model.toml --set spring=1 --out other", &unused);
 }
 
 /// Two columns with small motions of their own, and at time 2 a jump of both, of 3 and 6.

@@ -30,6 +30,9 @@ fn the_report_of_a_fit_shows_what_was_found() {
     check_zoom(&browser);
     check_finding(&browser);
     check_saving(&browser);
+    let made = browser.run("return document.querySelector('footer').textContent;").as_str().unwrap().to_string();
+    assert!(made.contains("levytilt fit sim/data.csv --paths 100 --steps 400 --out run"), "{made}");
+    assert!(made.contains(" UTC") && made.contains("[model]"), "{made}");
     // Rendered again, it is the same page.
     let page = at.read("run/report.html");
     std::fs::remove_file(&file).unwrap();

@@ -65,6 +65,12 @@ fn golden_two_dimensions_by_hand() {
     // Energy at 1: ((2,1) and (1,1) away) (√5 + √2)/2 − 1/2.
     let energy = (5f64.sqrt() + 2f64.sqrt()) / 2.0 - 0.5;
     assert!((number(&scores["energy_score"]) - energy).abs() < 1e-12);
+    // Variogram at 1: |2 − 1|^½ = 1 against (0 + 1)/2, in both orders. The mean of both columns, 1.5, is above 0 and 0.5.
+    assert_eq!((number(&scores["variogram_score"]), number(&times[0]["variogram_score"])), (0.5, 0.5));
+    let shares = scores["portfolio"].as_array().unwrap();
+    let levels: Vec<f64> = shares.iter().map(|row| number(&row["level"])).collect();
+    assert_eq!(levels, [0.05, 0.01]);
+    assert!(shares.iter().all(|row| number(&row["observed"]) == 0.0 && row["times"] == 1));
     assert!(times[1]["energy_score"].is_null() && scores["jump_crps"].as_array().unwrap().is_empty());
     assert_eq!((number(&scores["dimensions"][0]["mse"]), number(&scores["dimensions"][0]["mae"])), (1.125, 0.75));
 }

@@ -3,7 +3,7 @@
 use levytilt_run::command::compare::save;
 use levytilt_run::finite;
 use levytilt_run::table;
-use levytilt_run::workflow::compare::entrants::{Entrant, Wanted, distinct, name_of};
+use levytilt_run::workflow::compare::entrants::{Entrant, Kind, Wanted, distinct, name_of};
 use levytilt_run::workflow::compare::{Comparison as Found, compare as run};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ use crate::errors::raised;
 use crate::given::keywords::settings;
 use crate::given::table::Table;
 use crate::work::patiently;
+use crate::written;
 
 /// Models of a record, ranked.
 #[pyclass(frozen, module = "levytilt._levytilt")]
@@ -21,9 +22,11 @@ pub struct Comparison {
     table: Arc<table::Table>,
 }
 
-/// A model: a name, if it has one of its own, and its keywords, or the path of a settings file.
+/// A model: a name and the sections of a model that is written out; a name, if it has one of its own, and its keywords; or the
+/// path of a settings file.
 #[derive(FromPyObject)]
 pub enum Given {
+    Written((String,), String),
     Keywords(Option<String>, String),
     File(String),
 }
@@ -44,6 +47,9 @@ pub fn compare(
     for given in models {
         entrants.push(match given {
             Given::File(path) => Entrant::read(Path::new(&path), &common).map_err(raised)?,
+            Given::Written((name,), sections) => {
+                Entrant { name, kind: Kind::Written(Box::new(written::model(&sections)?)) }
+            }
             Given::Keywords(name, keywords) => {
                 let settings = settings(&keywords)?;
                 Entrant::plain(name.unwrap_or_else(|| name_of(&settings)), settings)

@@ -1,5 +1,6 @@
 //! Fit a model to a table, and hand out what was found.
 
+use levytilt::posterior::Marginal;
 use levytilt_run::command::fit::save;
 use levytilt_run::finite;
 use levytilt_run::settings::inputs::take;
@@ -18,6 +19,7 @@ use crate::errors::raised;
 use crate::forecast::{Ahead, Rows, look};
 use crate::given::keywords::settings;
 use crate::given::table::{Table, Times};
+use crate::origin::End;
 use crate::work::patiently;
 
 /// A fit and its record, with the settings that made it.
@@ -25,7 +27,7 @@ use crate::work::patiently;
 pub struct Run {
     outcome: Arc<Outcome>,
     table: Arc<table::Table>,
-    origin: Arc<Origin>,
+    origin: Arc<End>,
 }
 
 /// Fit the model that keywords describe; `progress(iteration, most, bound, error)` is told of steps.
@@ -38,9 +40,26 @@ pub fn fit(py: Python<'_>, table: &Table, keywords: &str, progress: Option<Py<Py
         let table = take(table.as_ref().clone(), &mut settings)?;
         let table = Arc::new(table.with_errors(settings.data.error_column.as_deref())?);
         let outcome = analyse(settings, &table, heed)?;
-        let origin = Arc::new(Origin::of(&outcome)?);
+        let origin = Arc::new(End::Plain(Box::new(Origin::of(&outcome)?)));
         Ok(Run { outcome: Arc::new(outcome), table, origin })
     })
+}
+
+/// Latent times, and arrays (time, dimension) by the names of posterior.csv.
+pub fn posterior<'py>(py: Python<'py>, times: &[f64], marginals: &[Vec<Marginal>]) -> PyResult<Bound<'py, PyDict>> {
+    let column = |pick: &dyn Fn(&Marginal) -> f64| -> Bound<'py, PyArray2<f64>> {
+        let shape = (times.len(), marginals.len());
+        Array2::from_shape_fn(shape, |(j, i)| pick(&marginals[i][j])).into_pyarray(py)
+    };
+    let found = PyDict::new(py);
+    found.set_item("time", PyArray1::from_slice(py, times))?;
+    found.set_item("mean", column(&|m| m.mean))?;
+    found.set_item("sd", column(&|m| m.sd))?;
+    for (k, name) in ["q05", "q25", "q50", "q75", "q95"].into_iter().enumerate() {
+        found.set_item(name, column(&|m| m.quantiles[k]))?;
+    }
+    found.set_item("jump_probability", column(&|m| m.jump_probability))?;
+    Ok(found)
 }
 
 #[pymethods]
@@ -60,6 +79,12 @@ impl Run {
         self.outcome.settings.to_toml().map_err(raised)
     }
 
+    /// Names of the states: those of the columns.
+    #[getter]
+    fn states(&self) -> Vec<String> {
+        self.table.names.clone()
+    }
+
     /// The record.
     #[getter]
     fn table(&self) -> Table {
@@ -69,19 +94,7 @@ impl Run {
     /// Latent times, and arrays (time, dimension) by the names of posterior.csv.
     fn posterior<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let fit = &self.outcome.fit;
-        let column = |pick: &dyn Fn(&levytilt::posterior::Marginal) -> f64| -> Bound<'py, PyArray2<f64>> {
-            let shape = (fit.times.len(), fit.marginals.len());
-            Array2::from_shape_fn(shape, |(j, i)| pick(&fit.marginals[i][j])).into_pyarray(py)
-        };
-        let found = PyDict::new(py);
-        found.set_item("time", PyArray1::from_slice(py, &fit.times))?;
-        found.set_item("mean", column(&|m| m.mean))?;
-        found.set_item("sd", column(&|m| m.sd))?;
-        for (k, name) in ["q05", "q25", "q50", "q75", "q95"].into_iter().enumerate() {
-            found.set_item(name, column(&|m| m.quantiles[k]))?;
-        }
-        found.set_item("jump_probability", column(&|m| m.jump_probability))?;
-        Ok(found)
+        posterior(py, &fit.times, &fit.marginals)
     }
 
     /// Every observed value with the probability that it is wrong, as columns of outliers.csv; empty for Gaussian errors.

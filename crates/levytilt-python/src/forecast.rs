@@ -1,13 +1,12 @@
 //! Look ahead from a fit, fresh or read back from its directory.
 
-use levytilt_run::command::forecast::save;
 use levytilt_run::command::update::{Request, update};
 use levytilt_run::directory::Lock;
 use levytilt_run::one_or_many::OneOrMany;
 use levytilt_run::table::Table;
 use levytilt_run::table::input::from_sparse_columns;
 use levytilt_run::table::time::Length;
-use levytilt_run::workflow::forecast::{Look, Origin, View};
+use levytilt_run::workflow::forecast::{Look, View};
 use levytilt_run::workflow::update::Answer;
 use numpy::ndarray::{Array2, Array3};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1};
@@ -20,12 +19,13 @@ use std::sync::Arc;
 use crate::errors::{InputError, raised};
 use crate::given::keywords::read;
 use crate::given::table::Times;
+use crate::origin::End;
 use crate::work::patiently;
 
 /// Predictive paths.
 #[pyclass(frozen, module = "levytilt._levytilt")]
 pub struct Ahead {
-    origin: Arc<Origin>,
+    origin: Arc<End>,
     view: View,
 }
 
@@ -60,7 +60,7 @@ fn rows_table(source: &str, (names, times, columns): Rows) -> PyResult<Table> {
 /// Simulate from `origin` as keywords say, to a horizon among them or to the times `at`.
 pub fn look(
     py: Python<'_>,
-    origin: Arc<Origin>,
+    origin: Arc<End>,
     keywords: &str,
     (at, inputs): (Option<Times>, Option<Rows>),
 ) -> PyResult<Ahead> {
@@ -141,7 +141,7 @@ impl Ahead {
 
     /// Write the files of a forecast.
     fn save(&self, py: Python<'_>, dir: PathBuf) -> PyResult<()> {
-        let write = || save(Lock::new(&dir)?, &self.origin, &self.view);
+        let write = || self.origin.save(Lock::new(&dir)?, &self.view);
         py.detach(write).map_err(raised)
     }
 }
@@ -150,14 +150,14 @@ impl Ahead {
 #[pyclass(frozen, module = "levytilt._levytilt")]
 pub struct SavedRun {
     dir: PathBuf,
-    origin: Arc<Origin>,
+    origin: Arc<End>,
 }
 
 #[pymethods]
 impl SavedRun {
     #[new]
     fn new(dir: PathBuf) -> PyResult<Self> {
-        let origin = Arc::new(Origin::read(&dir).map_err(raised)?);
+        let origin = Arc::new(End::read(&dir).map_err(raised)?);
         Ok(Self { dir, origin })
     }
 
@@ -165,6 +165,12 @@ impl SavedRun {
     #[getter]
     fn names(&self) -> Vec<String> {
         self.origin.names().to_vec()
+    }
+
+    /// Names of the states, which the posterior is of.
+    #[getter]
+    fn states(&self) -> Vec<String> {
+        self.origin.states().to_vec()
     }
 
     /// Nanoseconds from 1970 to the first timestamp of the record; nothing where times are numbers.
@@ -182,6 +188,7 @@ impl SavedRun {
         columns: Vec<PyReadonlyArray1<f64>>,
         alarm: f64,
     ) -> PyResult<Bound<'py, PyDict>> {
+        self.origin.must_be_plain("update").map_err(raised)?;
         let table = rows_table("new rows", (names, times, columns))?;
         let (mut answers, request) = (Vec::new(), Request { run: self.dir.clone(), alarm });
         py.detach(|| update(&request, &table, &mut |answer| answers.push(answer.clone()))).map_err(raised)?;

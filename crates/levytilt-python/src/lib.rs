@@ -10,10 +10,12 @@ mod forecast;
 mod given;
 mod names;
 mod once;
+mod origin;
 mod panel;
 mod program;
 mod scores;
 mod work;
+mod written;
 
 use pyo3::prelude::*;
 
@@ -40,7 +42,9 @@ mod _levytilt {
     #[pymodule_export]
     use super::program::{main, on_cluster, tell};
     #[pymodule_export]
-    use super::scores::{crps, energy_score, k_hat, stable_law, tail_crps};
+    use super::scores::{crps, energy_score, k_hat, stable_law, tail_crps, variogram_score};
+    #[pymodule_export]
+    use super::written::{WrittenRun, check_written, fit_written, read_sections, simulate_written};
 
     /// The version of the program.
     #[pymodule_export]

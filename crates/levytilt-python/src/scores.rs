@@ -3,6 +3,7 @@
 use levytilt::law::StableLaw;
 use levytilt::posterior::pareto_k;
 use levytilt::score::{Cloud, Estimator, Sample, Tail};
+use numpy::ndarray::{ArrayView1, ArrayView2};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
 use pyo3::prelude::*;
 
@@ -72,6 +73,23 @@ pub fn energy_score<'py>(
             })
             .collect()
     });
+    Ok(scores.map_err(raised_here)?.into_pyarray(py))
+}
+
+/// Variogram score of every case: points (case, point, coordinate), truth (case, coordinate).
+#[pyfunction]
+pub fn variogram_score<'py>(
+    py: Python<'py>,
+    points: PyReadonlyArray3<f64>,
+    truth: PyReadonlyArray2<f64>,
+    order: f64,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (points, truth) = (points.as_array(), truth.as_array());
+    let cases = points.outer_iter().zip(truth.outer_iter());
+    let score = |(points, truth): (ArrayView2<f64>, ArrayView1<f64>)| {
+        Cloud::new(points.iter().copied().collect(), points.ncols())?.variogram_score(&truth.to_vec(), order)
+    };
+    let scores: levytilt::Result<Vec<f64>> = cases.map(score).collect();
     Ok(scores.map_err(raised_here)?.into_pyarray(py))
 }
 

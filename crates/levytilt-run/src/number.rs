@@ -42,6 +42,17 @@ pub fn brief(value: f64) -> String {
     format!("{short}{power}")
 }
 
+/// An estimate with its standard error, both to the second digit of the error: −1.77 ± 0.44.
+pub fn with_error(value: f64, error: f64) -> String {
+    let plain = value.is_finite() && (1e-5..1e4).contains(&error);
+    if !plain {
+        return format!("{} ± {}", brief(value), brief(error));
+    }
+    let decimals = 1 - error.log10().floor() as i32;
+    let decimals = decimals.max(0) as usize;
+    format!("{value:.decimals$} ± {error:.decimals$}").replace('-', "−")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,6 +64,15 @@ mod tests {
         }
         assert_eq!(number(f64::INFINITY), "");
         assert_eq!(number(2.0), "2");
+    }
+
+    #[test]
+    fn golden_estimates_have_the_digits_of_their_errors() {
+        let texts =
+            [(-1.7734, 0.4428), (0.0474, 0.004_397), (335.68, 18.05), (1e-9, 2e-9), (0.5, 0.0), (52_000.0, 1234.0)]
+                .map(|(value, error)| with_error(value, error));
+        let right = ["−1.77 ± 0.44", "0.0474 ± 0.0044", "336 ± 18", "1e−9 ± 2e−9", "0.5 ± 0", "52000 ± 1234"];
+        assert_eq!(texts, right);
     }
 
     #[test]

@@ -73,6 +73,11 @@ impl Browser {
         self.post("/execute/sync", json!({"script": script, "args": []}))
     }
 
+    /// What a script gives to the function that is its first argument, now or later.
+    pub fn run_later(&self, script: &str) -> Value {
+        self.post("/execute/async", json!({"script": script, "args": []}))
+    }
+
     /// Press the mouse in the middle of an element's `from` share of its width and let go at `to`.
     pub fn drag(&self, element: &str, from: f64, to: f64) {
         let script = format!(

@@ -22,7 +22,7 @@ pub fn content(dir: &Path) -> BTreeMap<String, Vec<u8>> {
             *bytes = lines.join("\n").into_bytes();
         } else if let Some(place) = name.strip_suffix("report.html") {
             let shown = times.iter().filter(|(of, _)| of == place).flat_map(|(_, times)| times);
-            *bytes = shown.fold(text(), |text, time| text.replace(time.as_str(), "")).into_bytes();
+            *bytes = shown.fold(unmade(text()), |text, time| text.replace(time.as_str(), "")).into_bytes();
         }
     }
     files
@@ -39,9 +39,16 @@ fn collect(dir: &Path, under: &str, files: &mut BTreeMap<String, Vec<u8>>) {
     }
 }
 
-/// A JSON text without its times.
+/// A page without the command and the date that made it.
+fn unmade(page: String) -> String {
+    let Some((before, rest)) = page.split_once("<p class=\"made\">") else { return page };
+    format!("{before}{}", rest.split_once("</p>").unwrap().1)
+}
+
+/// A JSON text without its times, and without the command and the date that made it.
 fn timeless(text: &str) -> String {
     let mut json: Value = serde_json::from_str(text).unwrap();
+    json.as_object_mut().map(|map| map.remove("made"));
     each_time(&mut json, &mut |time| drop(time.take()));
     json.to_string()
 }

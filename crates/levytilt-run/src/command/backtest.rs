@@ -20,7 +20,7 @@ pub fn run(request: &Request) -> Result<Scores> {
 
 /// Write the files of a backtest, but for the journal.
 pub fn save(lock: Lock, scores: &Scores) -> Result<()> {
-    let [page, content] = report::entries(&report::backtest_page(scores))?;
+    let [page, content] = report::entries(report::backtest_page(scores))?;
     let table = Entry::text("scores.md", scores.to_markdown());
     lock.save(&[Entry::json("scores.json", scores), table, page, content])
 }

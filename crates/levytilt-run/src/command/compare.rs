@@ -57,7 +57,7 @@ pub fn save(dir: &Path, found: &Comparison, table: &Table) -> Result<()> {
 }
 
 fn write(lock: Lock, found: &Comparison, table: &Table) -> Result<()> {
-    let [page, content] = report::entries(&compare_page(found, table))?;
+    let [page, content] = report::entries(compare_page(found, table))?;
     lock.save(&[
         Entry::json("summary.json", found),
         Entry::new("compare.csv", |out| found.write_csv(out)),

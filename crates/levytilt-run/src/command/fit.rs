@@ -107,7 +107,7 @@ pub fn entries<'a>(
         true => Entry::gone(OUTLIERS),
         false => Entry::new(OUTLIERS, |out| write_outliers(out, &outcome.fit, table)),
     });
-    entries.extend(report::entries(&page)?);
+    entries.extend(report::entries(page)?);
     let networks = networks::tensors(outcome.fit.network.as_ref().map(|n| &n.drift), outcome.trained.as_ref())?;
     entries.push(match networks.is_empty() {
         true => Entry::gone(NETWORK),

@@ -71,18 +71,26 @@ fn run_general(request: &Request, origin: &general::Origin, lock: Option<Lock>) 
     };
     let view = with_threads(request.threads, || origin.look(&times, request.look))??;
     if let Some(lock) = lock {
-        let outlook = Outlook {
-            ahead: &view.ahead,
-            names: &origin.state.columns,
-            calendar: &origin.calendar,
-            from: origin.state.time,
-            history: Some(&origin.state.history),
-            warnings: &view.summary.warnings,
-            version: view.summary.version,
-        };
-        write(lock, &outlook, &view)?;
+        save_general(lock, origin, &view)?;
     }
     Ok(view)
+}
+
+/// Write the files of a forecast of a model that is written out.
+///
+/// # Errors
+/// A directory that cannot be written to.
+pub fn save_general(lock: Lock, origin: &general::Origin, view: &View) -> Result<()> {
+    let outlook = Outlook {
+        ahead: &view.ahead,
+        names: &origin.state.columns,
+        calendar: &origin.calendar,
+        from: origin.state.time,
+        history: Some(&origin.state.history),
+        warnings: &view.summary.warnings,
+        version: view.summary.version,
+    };
+    write(lock, &outlook, view)
 }
 
 /// Write the files of a forecast.
@@ -101,7 +109,7 @@ pub fn save(lock: Lock, origin: &Origin, view: &View) -> Result<()> {
 }
 
 fn write(lock: Lock, outlook: &Outlook, View { ahead, summary }: &View) -> Result<()> {
-    let [page, content] = report::entries(&forecast_page(outlook))?;
+    let [page, content] = report::entries(forecast_page(outlook))?;
     lock.save(&[
         page,
         content,

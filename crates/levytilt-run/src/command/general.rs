@@ -1,10 +1,8 @@
 //! Fit a written-out model to a table and write what was found.
 
 use anyhow::Result;
-use levytilt::general::{GeneralFit, GeneralOptions};
-use levytilt::progress::{Watcher, watched};
+use levytilt::progress::Watcher;
 use std::path::PathBuf;
-use std::time::Instant;
 
 use crate::directory::entry::Entry;
 use crate::directory::lock::Lock;
@@ -15,7 +13,7 @@ use crate::settings::{DataSettings, NoiseName, Settings};
 use crate::table::{self, Table};
 use crate::threads::with_threads;
 use crate::workflow::general::common::written_out;
-use crate::workflow::general::fit::{analyse, refuse, state};
+use crate::workflow::general::fit::{self, Outcome, refuse};
 use crate::workflow::general::settings::GeneralSettings;
 use crate::workflow::general::summary::{write_jumps, write_paths, write_posterior};
 
@@ -82,37 +80,33 @@ pub fn run_common(request: CommonRequest, watcher: impl FnOnce() -> Watcher + Se
 }
 
 fn complete(
-    mut model: GeneralSettings,
+    model: GeneralSettings,
     table: &Table,
     lock: Option<Lock>,
     watcher: impl FnOnce() -> Watcher + Send,
 ) -> Result<Summary> {
-    let threads = model.solve.threads.take();
-    let paths = model.solve.paths.unwrap_or(GeneralOptions::default().paths);
-    let seed = model.solve.seed.unwrap_or(1);
-    (model.solve.paths, model.solve.seed) = (Some(paths), Some(seed));
-    let options = GeneralOptions { paths, seed, ..GeneralOptions::default() };
-    let started = Instant::now();
-    let fit = with_threads(threads, || watched(watcher(), || analyse(&model, table, &options)))??;
-    let summary = Summary::new(&fit, &table.calendar, seed, started.elapsed().as_secs_f64());
+    let outcome = with_threads(model.solve.threads, || fit::complete(model, table, watcher()))??;
     if let Some(lock) = lock {
-        save(lock, &fit, &summary, &model, table)?;
+        save(lock, &outcome, table)?;
     }
-    Ok(summary)
+    Ok(outcome.summary)
 }
 
-fn save(lock: Lock, fit: &GeneralFit, summary: &Summary, model: &GeneralSettings, table: &Table) -> Result<()> {
-    let filled = model.filled(&fit.parameters, &table.names);
-    let state = finite::json(&state(fit, table, summary.seed))?;
-    let [page, content] = report::entries(&report::general_page(fit, summary, table))?;
+/// Write the files of a run.
+///
+/// # Errors
+/// A directory that cannot be written to.
+pub fn save(lock: Lock, outcome: &Outcome, table: &Table) -> Result<()> {
+    let Outcome { fit, summary, settings, model, state } = outcome;
+    let [page, content] = report::entries(report::general_page(fit, summary, table, settings))?;
     lock.save(&[
         Entry::json("summary.json", summary),
         Entry::new("posterior.csv", |out| write_posterior(out, fit, &table.calendar)),
         Entry::new("jumps.csv", |out| write_jumps(out, fit, &table.calendar)),
         Entry::new("paths.npz", |out| write_paths(out, fit)),
-        Entry::text("settings.toml", toml::to_string(model)?),
-        Entry::text(MODEL, toml::to_string(&filled)?),
-        Entry::text(STATE, state + "\n"),
+        Entry::text("settings.toml", settings.to_toml()?),
+        Entry::text(MODEL, model.to_toml()?),
+        Entry::text(STATE, finite::json(state)? + "\n"),
         Entry::gone(NETWORK),
         page,
         content,

@@ -14,6 +14,8 @@ use crate::directory::lock::Lock;
 use crate::directory::resume::work_through;
 use crate::failure::bad;
 use crate::progress::Progress;
+use crate::report::made::Made;
+use crate::report::page::Page;
 use crate::report::panel_page;
 use crate::settings::Settings;
 use crate::table::panel::{Series, read_panel};
@@ -75,7 +77,7 @@ pub fn run(request: Request) -> Result<PanelSummary> {
     let panel = Panel { directories: directories(&series), series, settings, out };
     let (rows, shared) = with_threads(threads, || panel.fit_all(quiet))??;
     let summary = panel.summary(&source, &column, rows, shared)?;
-    let page = panel_page(&summary).to_html()?;
+    let page = Page { made: Made::now(), ..panel_page(&summary) }.to_html()?;
     lock.save(&[
         Entry::json("summary.json", &summary),
         Entry::new("panel.csv", |out| write_rows(out, &summary.rows)),

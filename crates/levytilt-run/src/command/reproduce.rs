@@ -30,7 +30,7 @@ pub fn run(request: &Request) -> Result<Found> {
 
 fn simulated(request: &Request, lock: Lock) -> Result<Found> {
     let table = synthetic::study(request)?;
-    let [page, content] = report::entries(&synthetic_page(&table))?;
+    let [page, content] = report::entries(synthetic_page(&table))?;
     let markdown = Entry::text("table.md", table.to_markdown());
     lock.save(&[Entry::json("table.json", &table), markdown, page, content])?;
     Ok(Found::Synthetic(Box::new(table)))
@@ -45,7 +45,7 @@ fn prices(request: &Request, lock: Lock) -> Result<Found> {
     }
     let markdown: Vec<String> = tables.iter().map(Beside::to_markdown).collect();
     let study = if request.study == Study::Univariate { "Univariate" } else { "Multivariate" };
-    let [page, content] = report::entries(&prices_page(study, &tables))?;
+    let [page, content] = report::entries(prices_page(study, &tables))?;
     let text = Entry::text("table.md", markdown.join("\n"));
     lock.save(&[Entry::json("table.json", &tables), text, page, content])?;
     Ok(Found::Prices(tables))

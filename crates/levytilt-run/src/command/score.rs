@@ -36,7 +36,7 @@ pub fn run(request: &Request) -> Result<Scores> {
     let truth = table::read_sparse(&request.truth)?;
     let scored = judge(ahead, &truth, request.rules)?;
     if let Some(lock) = lock {
-        let [page, content] = report::entries(&score_page(&scored.scores, &scored.ahead, &scored.truths)?)?;
+        let [page, content] = report::entries(score_page(&scored.scores, &scored.ahead, &scored.truths)?)?;
         lock.save(&[page, content, Entry::json("scores.json", &scored.scores)])?;
     }
     Ok(scored.scores)

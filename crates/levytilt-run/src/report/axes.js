@@ -61,10 +61,11 @@ const ticks = (axis, low, high, count) => {
 };
 const superscript = (n) => String(n).replace(/./g, (c) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[c] || "⁻");
 const logTicks = (low, high, count) => {
-  if (high - low < 1.2) {
+  if (high - low < 2.2) {
+    const factors = high - low < 0.5 ? [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9] : high - low < 1.2 ? [1, 2, 3, 5, 7] : [1, 2, 5];
     const list = [];
     for (let power = Math.floor(low); power <= high; power++)
-      for (const m of high - low < 0.5 ? [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9] : [1, 2, 3, 5, 7]) {
+      for (const m of factors) {
         const at = power + Math.log10(m);
         if (at >= low && at <= high) list.push([at, short(Number((m * 10 ** power).toPrecision(3)))]);
       }

@@ -4,13 +4,14 @@ use super::calibration::{Curve, pit, reliability, tone};
 use super::fan::written_axis;
 use super::figure::{Axis, Figure, Layer};
 use super::page::{Block, Cell, Page, Section, Table, sentence};
+use crate::number::readable;
 use crate::table::time::{Written, parse};
 use crate::workflow::backtest::summary::{Difference, ModelScores, Scores, Share};
 use crate::workflow::backtest::table::percent;
 
 /// The report of a backtest.
 pub fn backtest_page(scores: &Scores) -> Page {
-    let mut first = vec![Block::Table(table(scores)), Block::Figure(Box::new(differences(scores)))];
+    let mut first = vec![verdict(scores), Block::Table(table(scores)), Block::Figure(Box::new(differences(scores)))];
     first.extend(scores.warnings.iter().map(|warning| Block::Warning(sentence(warning))));
     for (what, count) in [("could not be used", scores.skipped.len()), ("had a model that failed", scores.failed.len())]
     {
@@ -36,7 +37,8 @@ pub fn backtest_page(scores: &Scores) -> Page {
         kind: "backtest".into(),
         title: format!("{}: {} models, {} windows", file_name(&scores.data), scores.models.len(), scores.windows.len()),
         lead: format!(
-            "{} in windows whose training begins from {} to {} ({}). Every model saw the same windows; scores are means over targets, then over windows.",
+            "{} in windows whose training begins from {} to {}. Every model saw the same windows; scores are means over targets, \
+             then over windows, in {}.",
             scores.dimensions.join(", "),
             scores.windows.first().map_or("", String::as_str),
             scores.windows.last().map_or("", String::as_str),
@@ -53,10 +55,12 @@ pub fn backtest_page(scores: &Scores) -> Page {
             Section::new(
                 "calibration",
                 "Calibration",
-                vec![Block::Figure(Box::new(diagram)), Block::Pair(pits.collect())],
+                vec![Block::Table(coverage(scores)), Block::Pair(std::iter::once(diagram).chain(pits).collect())],
             ),
         ],
         version: scores.version.clone(),
+        settings: serde_json::to_string_pretty(&scores.settings).unwrap_or_default(),
+        ..Page::default()
     }
 }
 
@@ -65,30 +69,74 @@ fn file_name(data: &str) -> &str {
     data.rsplit(['/', '\\']).next().unwrap_or(data)
 }
 
+/// Which model forecasts best, if the windows tell.
+fn verdict(scores: &Scores) -> Block {
+    let told = |m: &&ModelScores| m.difference.as_ref().is_some_and(|d| d.high < 0.0);
+    let text = |m: &ModelScores, d: &Difference| {
+        let share = 100.0 * d.mean.abs() / (m.crps - d.mean).abs();
+        format!("{share:.1}% (95% interval of the difference {} to {})", readable(d.low), readable(d.high))
+    };
+    let reference = &scores.reference;
+    let found = scores.models.iter().filter(told).min_by(|a, b| a.crps.total_cmp(&b.crps));
+    if let Some((model, difference)) = found.and_then(|m| Some((m, m.difference.as_ref()?))) {
+        let share = text(model, difference);
+        return Block::Good(format!(
+            "{} has the lowest CRPS that is told from {reference}: lower by {share}.",
+            model.name
+        ));
+    }
+    match scores.models.len() {
+        0 | 1 => Block::Text(format!("{reference} alone was scored: there is nothing to compare it with.")),
+        _ => Block::Warning(format!(
+            "No model is told from {reference} to be better: every 95% interval of a difference reaches 0 or above."
+        )),
+    }
+}
+
+/// How often central intervals held the truth.
+fn coverage(scores: &Scores) -> Table {
+    let levels = scores.models.first().map_or(&[][..], |model| &model.coverage);
+    let covered = |s: &Share| Cell::written(s.observed, format!("{}%", percent(s.observed, s.std_error)));
+    let row = |m: &ModelScores| {
+        std::iter::once(Cell::text(&m.name)).chain(m.coverage.iter().map(covered)).collect::<Vec<_>>()
+    };
+    let heads = levels.iter().map(|share| format!("{:.0}% interval", 100.0 * share.level));
+    Table {
+        caption: "Share of observations within central intervals, with standard errors over windows.".into(),
+        head: std::iter::once("model".to_string()).chain(heads).collect(),
+        rows: scores.models.iter().map(row).collect(),
+        ..Table::default()
+    }
+}
+
 fn table(scores: &Scores) -> Table {
     let mut head = ["model", "CRPS", "difference", "95% interval", "p", "better in"].map(String::from).to_vec();
     let several = scores.dimensions.len() > 1;
-    head.extend(several.then(|| "energy score".to_string()));
+    if several {
+        head.extend(["energy score", "variogram score", "equal shares below 5%", "below 1%"].map(String::from));
+    }
     head.extend(["tail CRPS", "MSE", "MAE"].map(String::from));
-    let levels = scores.models.first().map_or(&[][..], |model| &model.coverage);
-    head.extend(levels.iter().map(|share| format!("coverage {:.0}%", 100.0 * share.level)));
     head.push("s/window".into());
+    let covered = |s: &Share| Cell::written(s.observed, format!("{}%", percent(s.observed, s.std_error)));
+    let or_dash = |score: Option<f64>| score.map_or_else(|| Cell::text("–"), Cell::number);
     let row = |model: &ModelScores| {
         let mut cells = vec![Cell::text(&model.name), Cell::number(model.crps)];
         cells.extend(match &model.difference {
             None => vec![Cell::text("reference"), Cell::text(""), Cell::text(""), Cell::text("")],
             Some(d) => vec![
                 Cell::number(d.mean),
-                Cell::text(format!("{} to {}", crate::number::readable(d.low), crate::number::readable(d.high))),
+                Cell::text(format!("{} to {}", readable(d.low), readable(d.high))),
                 // Without an interval there is no test.
                 Cell::written(if d.low.is_nan() { f64::NAN } else { d.p_value }, format!("{:.3}", d.p_value)),
                 Cell::written(d.better, format!("{}%", percent(d.better, None))),
             ],
         });
-        cells.extend(several.then(|| model.energy_score.map_or_else(|| Cell::text("–"), Cell::number)));
+        if several {
+            cells.extend([model.energy_score, model.variogram_score].map(or_dash));
+            let below = |k: usize| model.portfolio.get(k).map_or_else(|| Cell::text("–"), covered);
+            cells.extend([0, 1].map(below));
+        }
         cells.extend([model.tail_crps, model.mse, model.mae].map(Cell::number));
-        let covered = |s: &Share| Cell::written(s.observed, format!("{}%", percent(s.observed, s.std_error)));
-        cells.extend(model.coverage.iter().map(covered));
         cells.push(Cell::number(model.seconds_per_window));
         cells
     };
@@ -97,8 +145,7 @@ fn table(scores: &Scores) -> Table {
     let best = best.filter(|&k| scores.models[k].difference.as_ref().is_some_and(|d| d.high < 0.0));
     Table {
         caption: format!(
-            "Smaller is better, except for the coverage of central intervals, which has standard errors over windows. The \
-             reference is {}; differences are model minus reference, with a block-bootstrap interval and the Diebold–Mariano \
+            "Smaller is better. The reference is {}; differences are model minus reference, with a block-bootstrap interval and the Diebold–Mariano \
              p-value. In bold: the model with the lowest CRPS, if its interval excludes 0.",
             scores.reference
         ),
@@ -152,21 +199,25 @@ fn by_step(scores: &Scores) -> Figure {
     figure
 }
 
-/// Where the windows start, by date or number; their numbers where that cannot be read.
-fn starts(scores: &Scores) -> (Axis, Vec<f64>) {
+/// From when the windows forecast, by date or number: where their training starts, and its length later. Their numbers where
+/// that cannot be read.
+fn origins(scores: &Scores) -> (Axis, Vec<f64>) {
     let read: Option<Vec<Written>> = scores.windows.iter().map(|start| parse(start).ok()).collect();
-    let (mut axis, starts) = match read.and_then(|times| written_axis(&times).ok()) {
-        Some(read) if read.1.iter().all(|start| start.is_finite()) => read,
-        _ => (Axis::linear(""), (1..=scores.windows.len()).map(|k| k as f64).collect()),
-    };
-    axis.label = "start of the window".into();
-    (axis, starts)
+    let read = read.and_then(|times| written_axis(&times).ok());
+    match (read, scores.settings.get("train").and_then(serde_json::Value::as_f64)) {
+        (Some((axis, starts)), length) if starts.iter().all(|start| start.is_finite()) => {
+            let label = if length.is_some() { "forecast from" } else { "start of training" };
+            let origins = starts.iter().map(|start| start + length.unwrap_or(0.0)).collect();
+            (Axis { label: label.into(), ..axis }, origins)
+        }
+        _ => (Axis::linear("number of the window"), (1..=scores.windows.len()).map(|k| k as f64).collect()),
+    }
 }
 
 fn by_window(scores: &Scores) -> Figure {
-    let (axis, starts) = starts(scores);
-    let mut figure =
-        Figure::new("windows", "CRPS by window", axis, Axis::log("CRPS")).column("window", "window from", starts);
+    let (axis, origins) = origins(scores);
+    let label = axis.label.clone();
+    let mut figure = Figure::new("windows", "CRPS by window", axis, Axis::log("CRPS")).column("window", label, origins);
     for (k, model) in scores.models.iter().enumerate() {
         let y = format!("crps{k}");
         let line = Layer::line(&model.name, tone(k), "window", &y);

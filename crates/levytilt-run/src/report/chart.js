@@ -134,7 +134,8 @@ class Chart {
   draw() {
     const { figure, svg, width } = this;
     if (width === 0) return;
-    const height = Math.round(Math.min(figure.height || 340, Math.max(220, width * 0.7)));
+    // On paper low enough that a figure stands below what leads to it.
+    const height = Math.round(Math.min(figure.height || 340, paper ? 300 : 1000, Math.max(220, width * 0.7)));
     const [low, high] = this.view, range = this.range(low, high);
     const yTicks = this.yTicks(range, height / 55);
     this.left = Math.max(44, 26 + 7 * Math.max(...yTicks.map(([, text]) => text.length), 0));
@@ -178,8 +179,8 @@ class Chart {
       const at = x(backward(figure.x, value)), half = 3.4 * text.length;
       if (at < this.left - 0.5 || at > right + 0.5) return;
       group.append(node("line", { class: "grid", x1: at, x2: at, y1: 8, y2: this.bottom }));
-      // A long name at an end is moved inward rather than cut.
-      const middle = figure.x.names ? Math.max(half, Math.min(width - half, at)) : at;
+      // What would be cut at an end is moved inward.
+      const middle = Math.max(half, Math.min(width - half, at));
       group.append(node("text", { x: middle, y: this.bottom + 15 + 14 * (k % this.rows), "text-anchor": "middle" }, text));
     });
     for (const [value, text] of yTicks) {
@@ -303,22 +304,22 @@ class Chart {
   table() {
     const made = node("details", {}, node("summary", {}, "Table"));
     made.addEventListener("toggle", () => {
-      if (made.open && made.children.length === 1) groups(this.figure).forEach((names) => made.append(...this.list(names)));
+      if (made.open && made.children.length === 1) groups(this.figure).forEach((names, k) => made.append(...this.list(names, k)));
     });
     return made;
   }
 
-  list(names) {
+  list(names, k) {
     const { figure } = this, columns = names.map((name) => figure.columns[name]), count = columns[0].values.length;
-    const cell = (k, i) => (k === 0 ? show(figure.x, columns[k].values[i]) : short(columns[k].values[i]));
+    const cell = (column, i) => (column === 0 ? show(figure.x, columns[column].values[i]) : short(columns[column].values[i]));
     const head = node("tr", {}, ...columns.map((column) => node("th", { class: "number", scope: "col" }, column.label)));
     const body = node("tbody"), most = 400;
     const rows = (first) => {
       for (let i = first; i < Math.min(count, first + most); i++)
-        body.append(node("tr", {}, ...columns.map((_, k) => node("td", { class: "number" }, cell(k, i)))));
+        body.append(node("tr", {}, ...columns.map((_, column) => node("td", { class: "number" }, cell(column, i)))));
     };
     rows(0);
-    const parts = [node("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Table of ${figure.title}` }, node("table", {}, node("thead", {}, head), body))];
+    const parts = [node("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `${figure.title}: table ${k + 1}` }, node("table", {}, node("thead", {}, head), body))];
     const save = node("button", { type: "button" }, `Save all ${count} rows as CSV`);
     save.addEventListener("click", () => {
       const line = (values) => values.map((v) => (known(v) ? v : "")).join(",");

@@ -6,7 +6,6 @@ use super::calibration::tone;
 use super::figure::{Axis, Figure, Layer};
 use super::page::{Block, Cell, Page, Section, Table, sentence};
 use super::ranking::{CAPTION, HEAD, cells};
-use crate::number::readable;
 use crate::table;
 use crate::workflow::compare::table::estimate;
 use crate::workflow::compare::{Comparison, Row};
@@ -16,7 +15,8 @@ const HIGHEST: f64 = 12.0;
 
 /// The report of a comparison.
 pub fn compare_page(found: &Comparison, table: &table::Table) -> Page {
-    let mut first = vec![Block::Table(ranking(found))];
+    let mut first: Vec<Block> = lead(found).into_iter().collect();
+    first.push(Block::Table(ranking(found)));
     first.extend(found.warnings.iter().map(|warning| Block::Warning(sentence(warning))));
     let mut sections = vec![Section::new("models", "Models", first)];
     sections.extend(residuals(found));
@@ -34,6 +34,9 @@ pub fn compare_page(found: &Comparison, table: &table::Table) -> Page {
     Page {
         kind: "comparison".into(),
         title: match &found.best {
+            Some(best) if level(found).is_some() => {
+                format!("{}: {best} ranks first, not alone", table.names.join(", "))
+            }
             Some(best) => format!("{}: {best} explains it best", table.names.join(", ")),
             None => format!("{}: no model was finished", table.names.join(", ")),
         },
@@ -41,14 +44,49 @@ pub fn compare_page(found: &Comparison, table: &table::Table) -> Page {
         dimensions: vec![],
         sections,
         version: found.version.into(),
+        ..Page::default()
     }
 }
 
+/// Nats from which the evidence tells two models apart: odds of 20 to 1.
+const APART: f64 = 3.0;
+
+/// Of finished models the second, and how far it is behind.
+fn second(found: &Comparison) -> Option<(&Row, f64)> {
+    found.best.as_ref()?;
+    let row = found.models.get(1)?;
+    Some((row, row.rated.behind?))
+}
+
+/// The second model, if the evidence does not tell it from the first.
+fn level(found: &Comparison) -> Option<(&Row, f64)> {
+    let error = |row: &Row| row.rated.log_evidence_std_error.unwrap_or(0.0);
+    let errors = |row: &Row| error(row).hypot(found.models.first().map_or(0.0, error));
+    second(found).filter(|(row, behind)| *behind < APART.max(2.0 * errors(row)))
+}
+
+/// How sure the ranking is.
+fn lead(found: &Comparison) -> Option<Block> {
+    let (row, behind) = second(found)?;
+    Some(match level(found) {
+        Some(_) => Block::Warning(format!(
+            "The first two are not told apart: {} is only {behind:.1} nats behind, less than {APART:.0} or twice the \
+             standard error.",
+            row.model
+        )),
+        None => Block::Good(format!("The next model, {}, is {behind:.1} nats behind.", row.model)),
+    })
+}
+
 fn ranking(found: &Comparison) -> Table {
+    let remarks = found.models.iter().any(|row| row.rated.error.is_some());
     let row = |row: &Row| {
         let mut all = vec![Cell::text(&row.model)];
         all.extend(cells(&row.rated));
-        let verdict = row.residuals.as_ref().map_or("–".into(), |verdict| verdict.text());
+        let verdict = row.residuals.as_ref().map_or("–".into(), |verdict| match verdict.failed.len() {
+            0 => "pass".into(),
+            failed => format!("{failed} fail"),
+        });
         all.push(Cell::text(verdict));
         let held = row.held_out.as_ref();
         all.push(held.map_or_else(|| Cell::text("–"), |score| Cell::number(score.log_score)));
@@ -56,16 +94,17 @@ fn ranking(found: &Comparison) -> Table {
         all.push(match difference {
             None => Cell::text("–"),
             Some((value, None)) => Cell::number(value),
-            Some((value, Some(error))) => Cell::written(value, format!("{} ± {}", readable(value), readable(error))),
+            Some((value, Some(error))) => Cell::estimate(value, Some(error)),
         });
-        all.push(Cell::text(row.rated.error.clone().unwrap_or_default()));
+        all.extend(remarks.then(|| Cell::text(row.rated.error.clone().unwrap_or_default())));
         all
     };
-    let head = ["model"].into_iter().chain(HEAD).chain(["residuals", "held-out log score", "difference", "remark"]);
+    let head = ["model"].into_iter().chain(HEAD).chain(["residuals", "held-out log score", "difference"]);
+    let head = head.chain(remarks.then_some("remark"));
     Table {
         caption: format!(
             "{CAPTION} The held-out log score is the mean of ln p(value | earlier values) with parameters learned before; its \
-             difference is to the model with the best result."
+             difference is to the model with the best result, which is in bold."
         ),
         head: head.map(String::from).collect(),
         rows: found.models.iter().map(row).collect(),

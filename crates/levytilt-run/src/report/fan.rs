@@ -66,9 +66,10 @@ impl Fan<'_> {
             figure = figure.column(column, label, short(pick(&level(p), &keep)));
         }
         figure = figure
-            .layer(Layer { hidden: true, ..Layer::band("98% of the forecast", "blue", "time", ["q01", "q99"]) })
-            .layer(Layer::band("90%", "blue", "time", ["q05", "q95"]))
+            .layer(Layer { hidden: true, ..Layer::band("98% of the paths", "blue", "time", ["q01", "q99"]) })
+            .layer(Layer::band("90% of the paths", "blue", "time", ["q05", "q95"]))
             .layer(Layer { strong: true, ..Layer::band("50%", "blue", "time", ["q25", "q75"]) });
+        figure = figure.layer(Layer::line("median", "blue", "time", "q50"));
         for k in 0..PATHS.min(draws[0].len()) {
             let column = format!("path{}", k + 1);
             let values = keep.iter().map(|&j| draws[j][k]).collect();
@@ -78,7 +79,6 @@ impl Fan<'_> {
             figure = figure.column(&column, format!("path {}", k + 1), short(values));
             figure = figure.layer(Layer { thin: true, aside: true, ..line });
         }
-        figure = figure.layer(Layer::line("median", "blue", "time", "q50"));
         for (seen, name, [x, y], tone) in [
             (&self.history, "end of the record", ["history_time", "history"], "dots"),
             (&self.truth, "observed", ["truth_time", "truth"], "red"),

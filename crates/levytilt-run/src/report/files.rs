@@ -4,6 +4,7 @@ use anyhow::Result;
 use std::path::{Path, PathBuf};
 
 use super::backtest_page::backtest_page;
+use super::made::Made;
 use super::page::Page;
 use crate::directory::commit;
 use crate::directory::entry::Entry;
@@ -16,8 +17,9 @@ use crate::workflow::backtest::summary::Scores;
 pub const CONTENT: &str = "report.json";
 
 /// The files of a report: the page, and its content for `levytilt report` and other programs.
-pub fn entries<'a>(page: &Page) -> Result<[Entry<'a>; 2]> {
-    let (html, content) = (page.to_html()?, serde_json::to_string(page)?);
+pub fn entries<'a>(page: Page) -> Result<[Entry<'a>; 2]> {
+    let page = Page { made: Made::now(), ..page };
+    let (html, content) = (page.to_html()?, serde_json::to_string(&page)?);
     Ok([Entry::text("report.html", html), Entry::text(CONTENT, content + "\n")])
 }
 

@@ -1,39 +1,71 @@
 //! Lead with what was found: the equation with its estimates, which law the moves follow, and what fails.
 
+use levytilt::fit::Estimate;
 use levytilt::residuals::Aspect;
 
 use super::equation::Equation;
+use super::motion;
 use super::page::{Block, Cell, Fact};
 use super::parameters::{about, unit};
-use crate::number::brief;
-use crate::settings::{DriftName, name_of};
+use super::scene::Scene;
+use super::units::TimeUnit;
+use crate::number::{brief, with_error};
+use crate::settings::{DriftName, SizeFormula, name_of};
 use crate::workflow::exact;
-use crate::workflow::fit::summary::{ParameterRow, Summary};
+use crate::workflow::fit::summary::Summary;
 
 /// Standard errors from which an estimate counts as different.
 const CLEAR: f64 = 3.0;
 
 /// Equation, verdict, and the parameters in words; for several columns the verdict alone.
-pub fn blocks(summary: &Summary, rival: Option<&exact::summary::Summary>, time_name: &str) -> Vec<Block> {
+pub fn blocks(scene: &Scene, rival: Option<&exact::summary::Summary>) -> Vec<Block> {
+    let summary = &scene.outcome.summary;
     let failing = failing(summary);
-    let text = format!("{} {}", law(summary, rival), checks(summary, &failing));
-    let verdict = if failing.is_empty() { Block::Good(text) } else { Block::Warning(text) };
-    if summary.dimension.iter().count() > 1 {
+    let wells =
+        if motion::wells(scene).is_some_and(|wells| wells.doubtful()) { " Two wells are not proven." } else { "" };
+    let text = format!("{} {}{wells}", law(summary, rival), checks(summary, &failing));
+    let verdict = match (checks_made(summary), failing.is_empty() && wells.is_empty()) {
+        (_, false) => Block::Warning(text),
+        (0, true) => Block::Text(text),
+        (_, true) => Block::Good(text),
+    };
+    if scene.dim() > 1 {
         return vec![verdict];
     }
-    let equation = formula(&summary.drift).map(|formula| {
-        let noise = Some(summary.noise.to_string());
-        Block::Equation(Equation { formula, estimates: Vec::new(), noise })
-    });
-    let time = if summary.time_unit == "as given" { time_name } else { "day" };
-    let name = summary.dimension.iter().next().map_or("value", String::as_str);
-    let season = |name: &str| name.starts_with("season");
-    let rows = summary.parameters.iter().filter(|(parameter, _)| !season(parameter));
-    let facts = rows.map(|(parameter, row)| fact(summary, parameter, row, (time, name)));
-    equation.into_iter().chain([verdict, Block::Facts(facts.collect())]).collect()
+    let size = scene.outcome.settings.model.size.as_ref();
+    let time = TimeUnit::new(&scene.table.calendar, &scene.table.time_name);
+    let season = |p: &&Estimate| !p.name.starts_with("season");
+    let shown: Vec<&Estimate> = scene.outcome.fit.parameters.iter().filter(season).collect();
+    let facts = shown.iter().map(|p| fact(summary, p, size, &time)).collect();
+    let units = format!("Values are in the unit of {}, times in {}.", scene.table.names[0], plural(&time));
+    equation(summary, size, &shown).into_iter().chain([verdict, Block::Facts(facts), Block::Text(units)]).collect()
 }
 
-/// The drift as a formula of state x; nothing where there is none, or a network.
+fn plural(time: &TimeUnit) -> &str {
+    if time.one() == "unit of time" { "the unit of the record" } else { time.many() }
+}
+
+/// The whole motion, with the estimates of what stands in it; nothing for a network.
+fn equation(summary: &Summary, size: Option<&SizeFormula>, shown: &[&Estimate]) -> Option<Block> {
+    let formula = formula(&summary.drift)?;
+    let estimates = shown.iter().map(|p| (p.name.clone(), p.value, p.std_error)).collect();
+    let (noise, size) = (Some(noise_name(summary.noise)), size.map(|size| size.as_str().to_string()));
+    Some(Block::Equation(Equation { formula, estimates, noise, size, state: None }))
+}
+
+/// A family of noise as it is written in a sentence.
+pub fn noise_name(family: &str) -> String {
+    let words = family.split('-').map(|word| match word {
+        "gaussian" => "Gaussian",
+        "nig" => "NIG",
+        "student" => "Student t",
+        "poisson" => "Poisson",
+        other => other,
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// The drift as a formula of state x, empty where there is none; nothing for a network.
 fn formula(drift: &DriftName) -> Option<String> {
     match drift {
         DriftName::Formula(text) => Some(text.to_string()),
@@ -41,6 +73,7 @@ fn formula(drift: &DriftName) -> Option<String> {
             "ou" => Some("theta*(mu - x)".into()),
             "double-well" => Some("theta1*x - theta2*x^3".into()),
             "linear" => Some("slope*x + offset".into()),
+            "none" => Some(String::new()),
             _ => None,
         },
     }
@@ -54,7 +87,7 @@ fn law(summary: &Summary, rival: Option<&exact::summary::Summary>) -> String {
         1 => ", with one probable jump".into(),
         many => format!(", with {many} probable jumps"),
     };
-    let head = format!("The moves follow {} noise{jumps}.", summary.noise);
+    let head = format!("The moves follow {} noise{jumps}.", noise_name(summary.noise));
     let gaussian = summary.noise_candidates.iter().find(|candidate| candidate.noise == "gaussian");
     let other = rival.map(|rival| (name_of(&rival.noise), rival.log_evidence));
     let other = other.or_else(|| Some(("gaussian".into(), gaussian?.rated.log_evidence?)));
@@ -62,7 +95,7 @@ fn law(summary: &Summary, rival: Option<&exact::summary::Summary>) -> String {
         Some((name, evidence)) if summary.noise != name => {
             let gain = summary.log_evidence - evidence;
             let more = if gain > 0.0 { "more" } else { "less" };
-            format!(" The record is {more} probable than under {name} noise, by {:.1} nats.", gain.abs())
+            format!(" The record is {more} probable than under {} noise, by {:.1} nats.", noise_name(&name), gain.abs())
         }
         _ => heaviness(summary),
     };
@@ -78,7 +111,7 @@ fn heaviness(summary: &Summary) -> String {
     match (learned("alpha"), summary.noise) {
         (Some((alpha, error)), "stable" | "skewed-stable") => {
             let far = if 2.0 - alpha > CLEAR * error { "clearly" } else { "not clearly" };
-            format!(" Their tail index, {} ± {}, is {far} below 2, the Gaussian case.", brief(alpha), brief(error))
+            format!(" Their tail index, {}, is {far} below 2, the Gaussian case.", with_error(alpha, error))
         }
         (_, "gaussian") => " A fit with --noise auto shows whether jumps explain the record better.".into(),
         _ => " A fit with --noise gaussian shows by its log evidence what the heavy tails are worth.".into(),
@@ -107,9 +140,12 @@ fn failing(summary: &Summary) -> Vec<&'static str> {
     found
 }
 
+fn checks_made(summary: &Summary) -> usize {
+    summary.residuals.iter().flat_map(|residuals| residuals.iter()).map(|residuals| residuals.checks.len()).sum()
+}
+
 fn checks(summary: &Summary, failing: &[&str]) -> String {
-    let made: usize =
-        summary.residuals.iter().flat_map(|residuals| residuals.iter()).map(|residuals| residuals.checks.len()).sum();
+    let made = checks_made(summary);
     match failing {
         _ if made == 0 => "One-step residuals were not checked.".into(),
         [] => format!("All {made} checks of the one-step residuals pass."),
@@ -119,16 +155,26 @@ fn checks(summary: &Summary, failing: &[&str]) -> String {
 }
 
 /// A parameter with its unit, and what it says.
-fn fact(summary: &Summary, name: &str, row: &ParameterRow, units: (&str, &str)) -> Fact {
-    let error = row.std_error.map_or(String::new(), |error| format!(" ± {}", brief(error)));
-    let unit = unit(name, &summary.drift, summary.noise).replace("time", units.0).replace("value", units.1);
-    let text = format!("{}{error} {unit}", brief(row.estimate));
-    let remark = match (name, &summary.drift) {
-        _ if row.fixed => "given".into(),
-        ("theta", DriftName::Listed(_)) if row.estimate > 0.0 => {
-            format!("shocks fade in 1/theta = {} {}", brief(1.0 / row.estimate), units.0)
+fn fact(summary: &Summary, p: &Estimate, size: Option<&SizeFormula>, time: &TimeUnit) -> Fact {
+    let text = p.std_error.map_or_else(|| brief(p.value), |error| with_error(p.value, error));
+    let text = format!("{text} {}", time.of(unit(&p.name, &summary.drift, summary.noise)));
+    let remark = match (p.name.as_str(), &summary.drift) {
+        _ if p.fixed => "given".into(),
+        ("theta", DriftName::Listed(_)) if p.value > 0.0 => {
+            format!("mean-reversion rate; shocks fade in 1/theta = {}", time.length(1.0 / p.value))
         }
-        _ => about(name, &summary.drift, summary.noise, None).to_string(),
+        (name, drift) => about(name, drift, summary.noise, size).to_string(),
     };
-    Fact { name: name.into(), cell: Cell::written(row.estimate, text.trim_end().into()), remark }
+    Fact { name: p.name.clone(), cell: Cell::written(p.value, text.trim_end().into()), remark }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn golden_noise_in_a_sentence() {
+        let names = ["gaussian", "skewed-nig", "student", "compound-poisson", "tempered-stable"].map(noise_name);
+        assert_eq!(names, ["Gaussian", "skewed NIG", "Student t", "compound Poisson", "tempered stable"]);
+    }
 }

@@ -32,7 +32,7 @@ pub fn fit_page(material: &Material) -> Result<Page> {
     let chain = Chain::new(&outcome.fit.model, &grid, &columns)?;
     let scene = Scene { outcome, table, chain: &chain, times: Axis::times(&table.calendar, &table.time_name) };
     let all = 0..scene.dim();
-    let found = finding::blocks(summary, rival, &table.time_name);
+    let found = finding::blocks(&scene, rival);
     let mut sections = vec![
         Section::new("finding", "What was found", found),
         Section::new("path", "Data and hidden path", path::blocks(&scene)),
@@ -77,6 +77,8 @@ pub fn fit_page(material: &Material) -> Result<Page> {
         dimensions: table.names.clone(),
         sections,
         version: summary.version.into(),
+        settings: outcome.settings.to_toml()?,
+        ..Page::default()
     })
 }
 

@@ -42,17 +42,29 @@ pub fn forecast_page(outlook: &Outlook) -> Page {
         kind: "forecast".into(),
         title: format!("{}: forecast from {} to {end}", names.join(", "), calendar.write(outlook.from)),
         lead: format!(
-            "{} paths of {} by the fitted model, from the end of the record on.",
+            "{} {} paths of {} by the fitted model, from the end of the record on.",
+            (0..dim).map(|i| expected(outlook, i)).collect::<Vec<_>>().join(" "),
             ahead.paths(),
             ahead.target.name()
         ),
         dimensions: names.to_vec(),
         sections: vec![
             Section::new("fan", "Forecast", blocks),
-            Section::new("end", "At the last time", (0..dim).flat_map(|i| last(outlook, i)).collect()),
+            Section::new("end", format!("At the last time, {end}"), (0..dim).flat_map(|i| last(outlook, i)).collect()),
         ],
         version: outlook.version.into(),
+        ..Page::default()
     }
+}
+
+/// Where dimension `i` is expected at the last time.
+fn expected(outlook: &Outlook, i: usize) -> String {
+    let ahead = outlook.ahead;
+    let j = ahead.times.len() - 1;
+    let law = ahead.marginal(i, j, &[0.05, 0.5, 0.95]);
+    let [low, middle, high] = [0, 1, 2].map(|k| readable(law.quantiles[k]));
+    let (name, time) = (&outlook.names[i], outlook.calendar.write(ahead.times[j]));
+    format!("At {time}, {name} is forecast at {middle} (median), with 90% probability from {low} to {high}.")
 }
 
 /// Draws of dimension `i` at a time.
@@ -80,8 +92,8 @@ fn figures(outlook: &Outlook, i: usize) -> Vec<Block> {
     let mut figure = fan.figure();
     figure.title = if outlook.names.len() > 1 { format!("{name}: forecast") } else { "Forecast".into() };
     figure.caption =
-        "Bands contain 50% and 90% of the paths; the legend has one of 98% as well. They start at the last value of \
-         the record. The few single paths drawn may jump out of the frame."
+        "Bands contain 50% and 90% of the paths. They start at the last value of the record. The few single paths drawn \
+         may jump out of the frame."
             .into();
     figure.dimension = (outlook.names.len() > 1).then(|| name.clone());
     vec![Block::Figure(Box::new(figure))]

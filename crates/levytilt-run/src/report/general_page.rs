@@ -2,11 +2,15 @@
 
 use levytilt::general::GeneralFit;
 
+use crate::number::brief;
 use crate::report::compact::{pick, short, thin};
+use crate::report::equation::Equation;
 use crate::report::figure::{Axis, Figure, Layer};
+use crate::report::finding::noise_name;
 use crate::report::page::{Block, Cell, Fact, Page, Section, Table as PageTable, sentence};
 use crate::report::path::posterior_bands;
 use crate::table::Table;
+use crate::workflow::general::settings::GeneralSettings;
 use crate::workflow::general::summary::{Jump, Summary, jumps};
 
 /// Most times drawn of one state.
@@ -14,24 +18,31 @@ const MOST: usize = 4000;
 /// Most jumps listed.
 const LISTED: usize = 200;
 
-/// The report of a fit.
-pub fn general_page(fit: &GeneralFit, summary: &Summary, table: &Table) -> Page {
+/// The report of a fit of the model that `settings` write out.
+pub fn general_page(fit: &GeneralFit, summary: &Summary, table: &Table, settings: &GeneralSettings) -> Page {
     let states = &fit.model.states;
     let mut quality = vec![Block::Facts(vec![
         Fact {
             name: "log evidence".into(),
-            cell: Cell::number(summary.log_evidence),
-            remark: format!("± {:.2}, from independent particle filters", summary.log_evidence_std_error),
+            cell: Cell::written(
+                summary.log_evidence,
+                format!("{:.2} ± {:.2}", summary.log_evidence, summary.log_evidence_std_error).replace('-', "−"),
+            ),
+            remark: "in nats, from independent particle filters".into(),
         },
         Fact {
             name: "paths".into(),
-            cell: Cell::number(summary.paths as f64),
+            cell: Cell::count(summary.paths),
             remark: "drawn by backward simulation; all count equally".into(),
         },
     ])];
     quality.extend(summary.warnings.iter().map(|warning| Block::Warning(sentence(warning))));
-    let figures = (0..states.len()).map(|i| Block::Figure(Box::new(state(fit, table, i)))).collect();
+    // Those that a column sees come first.
+    let mut order: Vec<usize> = (0..states.len()).collect();
+    order.sort_by_key(|&i| seen(fit, i).is_none());
+    let figures = order.iter().map(|&i| Block::Figure(Box::new(state(fit, table, i)))).collect();
     let mut sections = vec![
+        Section::new("finding", "What was found", finding(fit, summary, settings, &order)),
         Section::new("path", "States", figures),
         Section::new("parameters", "Parameters", vec![Block::Table(parameters(summary))]),
         Section::new("quality", "How good is this fit?", quality),
@@ -44,18 +55,83 @@ pub fn general_page(fit: &GeneralFit, summary: &Summary, table: &Table) -> Page 
         kind: "fit".into(),
         title: format!("{}: states {}", table.names.join(", "), states.join(", ")),
         lead: format!(
-            "{} observations of {} from {}, modelled by {} states on {} steps, with noise along {} directions.",
+            "{} observations of {} from {}, modelled by {} states on {} steps, moved by {} {}.",
             summary.observations,
             table.names.join(", "),
             table.source,
             states.len(),
             summary.steps,
-            fit.model.sources.len()
+            fit.model.sources.len(),
+            if fit.model.sources.len() == 1 { "noise" } else { "noises" }
         ),
         dimensions: Vec::new(),
         sections,
         version: summary.version.into(),
+        settings: toml::to_string(settings).unwrap_or_default(),
+        ..Page::default()
     }
+}
+
+/// An equation per state with its estimates, and how often the noises jumped.
+fn finding(fit: &GeneralFit, summary: &Summary, settings: &GeneralSettings, order: &[usize]) -> Vec<Block> {
+    let equation = |&i: &usize| {
+        let name = &fit.model.states[i];
+        let formula = settings.states.get(name)?.clone();
+        let own = |p: &&levytilt::fit::Estimate| names_in(&formula).any(|known| known == p.name);
+        let estimates = fit.parameters.iter().filter(own).map(|p| (p.name.clone(), p.value, p.std_error)).collect();
+        Some(Block::Equation(Equation {
+            estimates,
+            noise: noises(fit, i),
+            state: Some(name.clone()),
+            formula,
+            size: None,
+        }))
+    };
+    let mut blocks: Vec<Block> = order.iter().filter_map(equation).collect();
+    let jumps = jumps(fit).len();
+    let text = match jumps {
+        0 => "No jump is more likely than not.".to_string(),
+        1 => "One jump is more likely than not.".into(),
+        _ => format!("{jumps} jumps are more likely than not."),
+    };
+    let families = fit.model.sources.iter().map(|s| format!("{} is {}", s.name, noise_name(s.noise.family())));
+    let families = families.collect::<Vec<_>>().join(", ");
+    blocks.push(Block::Text(format!(
+        "Noise: {families}. {text} One-step residuals are not checked for written-out states."
+    )));
+    let facts = fit.parameters.iter().map(|p| Fact {
+        name: p.name.clone(),
+        cell: Cell::estimate(p.value, p.std_error),
+        remark: if p.fixed { "given" } else { "" }.into(),
+    });
+    blocks.push(Block::Facts(facts.collect()));
+    let error = summary.log_evidence_std_error;
+    if error > 1.0 {
+        blocks.push(Block::Warning(format!(
+            "The log evidence is known to ± {error:.1} nats only: compare it with other models only if they differ by more."
+        )));
+    }
+    blocks
+}
+
+/// The noises that move state `i` by name, with their loadings where those are not 1; none if the state is moved by others alone.
+fn noises(fit: &GeneralFit, i: usize) -> Option<String> {
+    let acting = fit.model.sources.iter().map(|source| (source, source.direction[i])).filter(|(_, by)| *by != 0.0);
+    let texts: Vec<String> = acting
+        .map(|(source, by)| if by == 1.0 { source.name.clone() } else { format!("{} × {}", brief(by), source.name) })
+        .collect();
+    (!texts.is_empty()).then(|| texts.join(" + "))
+}
+
+/// Words of a formula.
+fn names_in(formula: &str) -> impl Iterator<Item = &str> {
+    formula.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
+}
+
+/// The column that sees state `i` alone.
+fn seen(fit: &GeneralFit, i: usize) -> Option<usize> {
+    let alone = |weights: &[f64]| weights.iter().enumerate().all(|(k, w)| *w == f64::from(u8::from(k == i)));
+    fit.model.rows.iter().position(|row| alone(row.weights.as_slice()))
 }
 
 /// A state with its bands, and the observations if a column sees it alone.
@@ -64,8 +140,7 @@ fn state(fit: &GeneralFit, table: &Table, i: usize) -> Figure {
     let quantile = |k: usize| fit.marginals[i].iter().map(|m| m.quantiles[k]).collect::<Vec<f64>>();
     let all: Vec<Vec<f64>> = (0..5).map(quantile).collect();
     let keep = thin(fit.times.len(), MOST, &[&all[0], &all[4]], &[]);
-    let alone = |weights: &[f64]| weights.iter().enumerate().all(|(k, w)| *w == f64::from(u8::from(k == i)));
-    let seen = fit.model.rows.iter().position(|row| alone(row.weights.as_slice()));
+    let seen = seen(fit, i);
     let x = Axis::times(&table.calendar, &table.time_name);
     let mut figure =
         Figure::new(&format!("state-{}", i + 1), format!("{name}: posterior"), x, Axis::linear(name.clone())).column(

@@ -24,6 +24,9 @@ const reading = (chart, layer, i) => {
   return known(chart.column(layer.y)[i]) ? text(layer.y) + sure : "";
 };
 
+/** A size with two digits: 5.0, 0.37, 120. */
+const twoDigits = (size) => (size >= 10 || size < 1e-3 ? String(Number(size.toPrecision(2))) : size.toPrecision(2));
+
 /** A small picture of a layer for legend and hover. */
 const sample = (layer) => {
   const svg = node("svg", { viewBox: "0 0 22 12", "aria-hidden": "true" }), paint = color(layer);
@@ -117,7 +120,7 @@ const painters = {
       if (taken.some(([px, py]) => Math.abs(px - at) < 34 && Math.abs(py - height) < 13) || at < chart.left + 14 || at > chart.left + chart.inner - 14) continue;
       taken.push([at, height]);
       const size = column(layer.size)[i];
-      made.push(node("text", { class: "size", x: at, y: height, "text-anchor": "middle" }, (size > 0 ? "+" : "−") + Number(Math.abs(size).toPrecision(2))));
+      made.push(node("text", { class: "size", x: at, y: height, "text-anchor": "middle" }, (size > 0 ? "+" : "−") + twoDigits(Math.abs(size))));
       if (taken.length === 14) break;
     }
     return made;

@@ -19,6 +19,7 @@ mod general_page;
 mod histogram;
 mod law;
 mod lines;
+pub mod made;
 mod message;
 mod motion;
 mod noise;
@@ -40,6 +41,8 @@ mod svg;
 mod synthetic_page;
 mod ticks;
 mod trace;
+mod units;
+mod wells;
 
 pub use backtest_page::backtest_page;
 pub use compare_page::compare_page;

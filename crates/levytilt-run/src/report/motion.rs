@@ -10,6 +10,8 @@ use super::figure::{Axis, Figure, Layer};
 use super::histogram::{MANY, histogram};
 use super::page::Block;
 use super::scene::Scene;
+use super::units::TimeUnit;
+use super::wells::Wells;
 use crate::settings::DriftName;
 
 /// Places at which a curve is drawn.
@@ -24,20 +26,44 @@ pub fn blocks(scene: &Scene) -> Vec<Block> {
         let own = |name: &String| formula.parameters().iter().any(|parameter| parameter.name == *name);
         let estimates = fit.parameters.iter().filter(|p| own(&p.name));
         let estimates = estimates.map(|p| (p.name.clone(), p.value, p.std_error)).collect();
-        Block::Equation(Equation { formula: formula.text(0), estimates, noise: None })
+        Block::Equation(Equation { formula: formula.text(0), estimates, ..Equation::default() })
     };
     let equation = scene.outcome.settings.formula().ok().flatten().map(equation);
-    equation.into_iter().chain((0..scene.dim()).map(|i| Block::Pair(figures(scene, i)))).collect()
+    let wells = wells(scene).and_then(|wells| wells.verdict());
+    equation.into_iter().chain(wells).chain((0..scene.dim()).map(|i| Block::Pair(figures(scene, i)))).collect()
+}
+
+/// The stable states of a drift that bends; nothing for several dimensions, a drift that depends on time, or one that was given.
+pub fn wells(scene: &Scene) -> Option<Wells> {
+    let fit = &scene.outcome.fit;
+    let drift = &fit.model.drift;
+    let learned = fit.network.is_some() || fit.parameters.iter().take(drift.parameter_count()).any(|p| !p.fixed);
+    if scene.dim() > 1 || drift.is_affine() || !drift.is_autonomous() || !learned {
+        return None;
+    }
+    let (xs, middles, step) = (visited_range(&medians(scene, 0)).grid(), middles(scene), steps(scene));
+    Some(Wells::new(fit, &xs, |model| rates(model, 0, &middles, &xs, step)))
+}
+
+/// Posterior medians of dimension `i`, sorted.
+fn medians(scene: &Scene, i: usize) -> Vec<f64> {
+    let mut medians: Vec<f64> = scene.outcome.fit.marginals[i].iter().map(|m| m.quantiles[2]).collect();
+    medians.sort_by(f64::total_cmp);
+    medians
+}
+
+/// Where the state was, but for a few extremes, with some air.
+fn visited_range(medians: &[f64]) -> Range {
+    let at = |share: f64| medians[((medians.len() - 1) as f64 * share).round() as usize];
+    let (low, high) = (at(ASIDE), at(1.0 - ASIDE));
+    let pad = if high > low { 0.04 * (high - low) } else { 0.5 };
+    Range { low: low - pad, high: high + pad }
 }
 
 /// Drift, potential if there are wells, and visited states of dimension `i`.
 fn figures(scene: &Scene, i: usize) -> Vec<Figure> {
-    let mut medians: Vec<f64> = scene.outcome.fit.marginals[i].iter().map(|m| m.quantiles[2]).collect();
-    medians.sort_by(f64::total_cmp);
-    let at = |share: f64| medians[((medians.len() - 1) as f64 * share).round() as usize];
-    let (low, high) = (at(ASIDE), at(1.0 - ASIDE));
-    let pad = if high > low { 0.04 * (high - low) } else { 0.5 };
-    let states = Range { low: low - pad, high: high + pad };
+    let medians = medians(scene, i);
+    let states = visited_range(&medians);
     let kind = &scene.outcome.summary.drift;
     let wells = !scene.outcome.fit.model.drift.is_affine() && (*kind != DriftName::NEURAL || scene.dim() == 1);
     // Without a drift there is nothing to draw of it.
@@ -90,7 +116,8 @@ fn steps(scene: &Scene) -> (f64, f64) {
 fn drift(scene: &Scene, i: usize, states: &Range) -> Figure {
     let (name, xs, middles, step) = (&scene.table.names[i], states.grid(), middles(scene), steps(scene));
     let curve = Curve::new(&scene.outcome.fit, |model| rates(model, i, &middles, &xs, step));
-    let y = Axis::linear(format!("f = d({name})/dt without noise"));
+    let time = TimeUnit::new(&scene.table.calendar, &scene.table.time_name);
+    let y = Axis::linear(format!("drift f of {name} per {}", time.one()));
     let mut figure = curve_figure(&scene.id("drift", i), scene.title("drift", i), (name, y), xs, curve);
     figure.columns.insert("zero".into(), super::figure::Column { label: "at rest".into(), values: vec![0.0; COUNT] });
     figure.layers.insert(0, Layer { thin: true, dash: true, ..Layer::line("", "grey", "state", "zero") });

@@ -10,6 +10,7 @@ use super::law::Law;
 use super::page::Block;
 use super::path::at_share;
 use super::scene::Scene;
+use super::units::TimeUnit;
 
 /// Paths whose increments are looked at.
 const PATHS: usize = 20;
@@ -49,6 +50,10 @@ fn typical_length(scene: &Scene) -> f64 {
     let mut lengths: Vec<f64> = (1..scene.chain.len()).map(|j| scene.chain.length(j)).collect();
     let middle = lengths.len() / 2;
     *lengths.select_nth_unstable_by(middle, f64::total_cmp).1
+}
+
+fn step_length(scene: &Scene, length: f64) -> String {
+    TimeUnit::new(&scene.table.calendar, &scene.table.time_name).length(length)
 }
 
 /// Per path the increments x_j − flow(x_{j−1}): sign, and logarithm of the chance to go further on that side.
@@ -107,7 +112,7 @@ fn skewed_density(
         Axis::log(format!(
             "distance from the median {} of a step of {}",
             crate::number::brief(median),
-            crate::number::brief(reference)
+            step_length(scene, reference)
         )),
         Axis::log("density"),
     );
@@ -153,7 +158,7 @@ fn density(scene: &Scene, i: usize, law: &Law, paths: &[Vec<(f64, f64)>], refere
     let mut figure = Figure::new(
         &scene.id("density", i),
         scene.title("noise of a step", i),
-        Axis::log(format!("|increment| over a step of {}", crate::number::brief(reference))),
+        Axis::log(format!("|increment| over a step of {}", step_length(scene, reference))),
         Axis::log("density"),
     )
     .column("increment", "|increment|", digits(xs))

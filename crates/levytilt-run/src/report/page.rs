@@ -6,13 +6,18 @@ use std::collections::BTreeMap;
 use super::equation::Equation;
 use super::escape::escape;
 use super::figure::Figure;
-use crate::number::readable;
+use super::made::Made;
+use crate::number::{readable, with_error};
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("style.css");
 /// The script, in the order in which its parts build on each other.
 const SCRIPT: &str =
     concat!(include_str!("axes.js"), include_str!("layers.js"), include_str!("chart.js"), include_str!("page.js"));
+
+const FIGURES_HINT: &str = "Figures: drag to zoom, double-click to reset. With a figure in focus: + and − zoom, ← and → move, \
+                            0 resets, the wheel zooms. Click a name in the legend to show or hide it.";
+const SORTING_HINT: &str = "Click the head of a column to sort.";
 
 /// A report.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -29,6 +34,12 @@ pub struct Page {
     pub sections: Vec<Section>,
     /// Version of the program that computed it.
     pub version: String,
+    /// What made it, and when.
+    #[serde(default)]
+    pub made: Made,
+    /// The settings that made it, as text; empty where the command says everything.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub settings: String,
 }
 
 /// A part of a report with a heading.
@@ -118,6 +129,16 @@ impl Cell {
         Self { value: Some(value).filter(|v| v.is_finite()), ..Self::text(readable(value)) }
     }
 
+    /// A number of things.
+    pub fn count(value: usize) -> Self {
+        Self { value: Some(value as f64), ..Self::text(value.to_string()) }
+    }
+
+    /// An estimate with its standard error if that is known, sorted by the estimate.
+    pub fn estimate(value: f64, error: Option<f64>) -> Self {
+        Self::written(value, error.map_or_else(|| readable(value), |error| with_error(value, error)))
+    }
+
     /// A number, written in a given way.
     pub fn written(value: f64, text: String) -> Self {
         if value.is_finite() { Self { value: Some(value), ..Self::text(text) } } else { Self::text("–") }
@@ -167,7 +188,6 @@ impl Page {
         let figures = serde_json::to_string(&figures)?.replace('<', "\\u003c");
         let link = |s: &Section| format!("<a href=\"#{}\">{}</a>", escape(&s.id), escape(&s.title));
         let nav: String = self.sections.iter().map(link).collect();
-        let footer = format!("Made by levytilt {}. This file is self-contained and works offline.", self.version);
         let parts = [
             ("title", escape(&self.title)),
             ("kind", escape(&self.kind)),
@@ -175,13 +195,32 @@ impl Page {
             ("version", escape(&self.version)),
             ("nav", nav),
             ("chooser", self.chooser()),
-            ("footer", escape(&footer)),
+            ("made", self.made.html(&self.version)),
+            ("settings", self.settings()),
+            ("hint", self.hint()),
             ("style", STYLE.trim_end().into()),
             ("content", self.sections.iter().map(section).collect()),
             ("script", SCRIPT.trim_end().into()),
             ("figures", figures),
         ];
         Ok(fill(PAGE, &parts))
+    }
+
+    fn settings(&self) -> String {
+        if self.settings.is_empty() {
+            return String::new();
+        }
+        format!("<details><summary>Settings</summary><pre>{}</pre></details>", escape(self.settings.trim_end()))
+    }
+
+    /// How to use what can be used.
+    fn hint(&self) -> String {
+        let blocks = || self.sections.iter().flat_map(|section| &section.blocks);
+        let figures = if self.figures().is_empty() { "" } else { FIGURES_HINT };
+        let sortable = blocks().any(|block| matches!(block, Block::Table(table) if table.sortable));
+        let sorting = if sortable { SORTING_HINT } else { "" };
+        let text = [figures, sorting].join(" ");
+        if text.trim().is_empty() { String::new() } else { format!("<p class=\"hint\">{}</p>", text.trim()) }
     }
 
     /// A choice between the dimensions, if there are several.
@@ -241,25 +280,27 @@ fn table(table: &Table) -> String {
     // A file that somebody else wrote may have rows of different lengths.
     let is_number = |k: usize| table.rows.iter().any(|row| row.get(k).is_some_and(|cell| cell.value.is_some()));
     let class = |k: usize| if is_number(k) { " class=\"number\"" } else { "" };
+    // Roles, because a style that turns rows into cards would take them away.
     let mut html = format!(
         // The words stand before the table, where they are read without scrolling however wide that is.
-        "<p class=\"caption\">{0}</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table{1}><thead><tr>",
+        "<p class=\"caption\">{0}</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table role=\"table\"{1}><thead role=\"rowgroup\"><tr role=\"row\">",
         escape(&table.caption),
         if table.sortable { " class=\"sortable\"" } else { "" }
     );
     for (k, head) in table.head.iter().enumerate() {
         let head = escape(head);
         let head = if table.sortable { format!("<button type=\"button\">{head}</button>") } else { head };
-        html += &format!("<th scope=\"col\"{}>{head}</th>", class(k));
+        html += &format!("<th role=\"columnheader\" scope=\"col\"{}>{head}</th>", class(k));
     }
-    html.push_str("</tr></thead><tbody>");
+    html.push_str("</tr></thead><tbody role=\"rowgroup\">");
     for (i, row) in table.rows.iter().enumerate() {
-        html.push_str(if table.best == Some(i) { "<tr class=\"best\">" } else { "<tr>" });
+        html.push_str(if table.best == Some(i) { "<tr role=\"row\" class=\"best\">" } else { "<tr role=\"row\">" });
         for (k, cell) in row.iter().enumerate() {
             let value = cell.value.map_or(String::new(), |value| format!(" data-value=\"{value}\""));
             let text = escape(&cell.text);
             let text = cell.link.as_ref().map_or(text.clone(), |to| format!("<a href=\"{}\">{text}</a>", escape(to)));
-            html += &format!("<td{}{value}>{text}</td>", class(k));
+            let head = escape(table.head.get(k).map_or("", String::as_str));
+            html += &format!("<td role=\"cell\" data-head=\"{head}\"{}{value}>{text}</td>", class(k));
         }
         html.push_str("</tr>");
     }
@@ -292,7 +333,7 @@ mod tests {
     fn identity_rows_of_different_lengths_are_written() {
         let rows = vec![vec![Cell::number(1.0), Cell::number(2.0)], vec![Cell::text("a")], vec![]];
         let html = table(&Table { head: vec!["x".into(), "y".into(), "z".into()], rows, ..Table::default() });
-        assert_eq!((html.matches("<tr>").count(), html.matches("<td").count()), (4, 3), "{html}");
+        assert_eq!((html.matches("<tr ").count(), html.matches("<td").count()), (4, 3), "{html}");
     }
 
     #[test]

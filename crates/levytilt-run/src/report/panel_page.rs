@@ -35,6 +35,7 @@ pub fn panel_page(summary: &PanelSummary) -> Page {
         dimensions: vec![],
         sections,
         version: summary.version.into(),
+        ..Page::default()
     }
 }
 
@@ -82,21 +83,23 @@ fn series_table(rows: &[SeriesRow]) -> Table {
         }
     }
     let mut head = ["series", "observations", "log evidence", "jumps"].map(String::from).to_vec();
-    head.extend(names.iter().flat_map(|name| [name.to_string(), "±".into()]));
+    head.extend(names.iter().map(|name| name.to_string()));
     head.push("warnings".into());
     let row = |row: &SeriesRow| {
         let page = format!("{}/report.html", row.directory);
-        let mut cells = vec![Cell::link(&row.id, page), Cell::number(row.observations as f64)];
-        cells.extend([number(row.log_evidence), Cell::number(row.jumps as f64)]);
+        let mut cells = vec![Cell::link(&row.id, page), Cell::count(row.observations)];
+        cells.extend([number(row.log_evidence), Cell::count(row.jumps)]);
         for name in &names {
             let found = row.parameters.iter().find(|(known, _, _)| known == name);
-            cells.extend([number(found.map(|(_, value, _)| *value)), number(found.and_then(|(_, _, error)| *error))]);
+            cells.push(found.map_or_else(|| Cell::text("–"), |(_, value, error)| Cell::estimate(*value, *error)));
         }
-        cells.push(Cell::number(row.warnings as f64));
+        cells.push(Cell::count(row.warnings));
         cells
     };
     Table {
-        caption: "One row per series; its name leads to its report. Click a column header to sort.".into(),
+        caption: "One row per series; its name leads to its report. Estimates are with standard errors; one without was given, \
+                  or is shared."
+            .into(),
         head,
         rows: fitted().map(row).collect(),
         sortable: true,

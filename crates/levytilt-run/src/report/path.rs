@@ -116,8 +116,8 @@ fn path(scene: &Scene, i: usize, jumps: &Jumps) -> Figure {
     .column("observed_time", "time of observation", pick(&seen_times, &rows))
     .column("observed", "observed", short(pick(&seen_values, &rows)))
     .column("time", "time", pick(&fit.times, &keep));
-    figure =
-        posterior_bands(figure, &all, &keep).layer(Layer::points("observations", "dots", "observed_time", "observed"));
+    // What is drawn thinly lies above what is drawn broadly: bands, median, paths, observations, jumps.
+    figure = posterior_bands(figure, &all, &keep).layer(Layer::line("median", "blue", "time", "q50"));
     for (k, path) in some_paths(&fit.weights).into_iter().enumerate() {
         let column = format!("path{}", k + 1);
         let values = keep.iter().map(|&j| fit.paths.column(i, j).nth(path).unwrap_or(f64::NAN)).collect();
@@ -125,7 +125,7 @@ fn path(scene: &Scene, i: usize, jumps: &Jumps) -> Figure {
         figure = figure.column(&column, format!("posterior path {}", k + 1), short(values));
         figure = figure.layer(Layer { thin: true, ..Layer::line(&format!("path {}", k + 1), tone, "time", &column) });
     }
-    figure = figure.layer(Layer::line("median", "blue", "time", "q50"));
+    figure = figure.layer(Layer::points("observations", "dots", "observed_time", "observed"));
     if !jumps.0.is_empty() {
         figure = jumps.columns(figure).column("jump_state", "state after it", short(pick(&all[2], &jumps.places())));
         let marks = Layer::marks("probable jumps, with size", "red", ["jump_time", "jump_state"], "jump_size");
@@ -137,7 +137,7 @@ fn path(scene: &Scene, i: usize, jumps: &Jumps) -> Figure {
         figure = figure
             .column("wrong_time", "time of a wrong value", pick(&scene.table.times, &wrong))
             .column("wrong", "probably wrong", short(pick(&scene.table.columns[i], &wrong)))
-            .layer(Layer::points("probably wrong values", "red", "wrong_time", "wrong"));
+            .layer(Layer { large: true, ..Layer::points("probably wrong values", "red", "wrong_time", "wrong") });
     }
     figure.caption = caption(fit.times.len(), keep.len(), (seen.len(), rows.len()), jumps.0.len(), jump_above(scene));
     (figure.dimension, figure.link, figure.height) = (scene.dimension(i), Some("time".into()), Some(430));

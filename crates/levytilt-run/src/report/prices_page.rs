@@ -21,6 +21,7 @@ pub fn prices_page(study: &str, parts: &[Beside]) -> Page {
         dimensions: vec![],
         sections: parts.iter().map(section).collect(),
         version: parts.first().map_or(String::new(), |part| part.scores.version.clone()),
+        ..Page::default()
     }
 }
 

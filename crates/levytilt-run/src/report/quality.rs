@@ -8,13 +8,20 @@ use crate::settings::name_of;
 use crate::workflow::exact;
 use crate::workflow::fit::summary::Summary;
 
+/// How a reason begins that tells the gap expected before the fit.
+const EXPECTED: &str = "its ELBO is within";
+
 /// Verdict, figures, warnings, how it was computed.
 pub fn blocks(summary: &Summary, diagnosis: &Diagnosis, rival: Option<&exact::summary::Summary>) -> Vec<Block> {
     let mut blocks = vec![verdict(summary, &diagnosis.gap), Block::Facts(facts(summary, diagnosis.weighting))];
     // A warning about one dimension begins with its name, which is not ours to write otherwise.
     let named = |warning: &str| summary.dimension.iter().any(|name| warning.starts_with(&format!("{name}: ")));
     let text = |warning: &String| if named(warning) { format!("{warning}.") } else { sentence(warning) };
-    blocks.extend(summary.warnings.iter().map(|warning| Block::Warning(text(warning))));
+    // What the residuals say stands under Noise.
+    let checks = || summary.residuals.iter().flat_map(|residuals| residuals.iter()).flat_map(|found| found.failures());
+    let said = |warning: &&String| checks().any(|check| warning.ends_with(&check.advice()));
+    blocks
+        .extend(summary.warnings.iter().filter(|warning| !said(warning)).map(|warning| Block::Warning(text(warning))));
     blocks.extend(rival.map(|rival| Block::Good(against(summary, rival))));
     blocks.extend(methods(summary));
     if !summary.noise_candidates.is_empty() {
@@ -114,7 +121,11 @@ fn against(summary: &Summary, rival: &exact::summary::Summary) -> String {
 fn methods(summary: &Summary) -> Vec<Block> {
     let mut texts: Vec<String> = Vec::new();
     for (method, why) in summary.method.iter().zip(summary.method_reason.iter()) {
-        let text = format!("Method {method}. {}", sentence(why));
+        // What was expected before the fit is not said beside the gap that it has.
+        let text = match why.starts_with(EXPECTED) {
+            true => format!("Method {method}."),
+            false => format!("Method {method}. {}", sentence(why)),
+        };
         if !texts.contains(&text) {
             texts.push(text);
         }

@@ -64,6 +64,7 @@ pub fn score_page(scores: &Scores, ahead: &Ahead, truths: &[Vec<(usize, f64)>]) 
             Section::new("horizon", "By horizon", vec![Block::Figure(Box::new(by_time(scores)?))]),
         ],
         version: scores.version.into(),
+        ..Page::default()
     })
 }
 

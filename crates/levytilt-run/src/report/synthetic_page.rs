@@ -21,6 +21,9 @@ const SHOWN: [Shown; 5] = [
     Shown { name: "paper: Gaussian", tone: "red", published: true },
 ];
 
+/// Fewest data sets per point for a line that suggests a trend.
+const FEWEST: usize = 5;
+
 /// What is compared: CRPS, or the error of a parameter of the drift.
 #[derive(Clone, Copy)]
 enum Quantity {
@@ -51,6 +54,7 @@ pub fn synthetic_page(table: &Table) -> Page {
         dimensions: vec![],
         sections,
         version: table.version.into(),
+        ..Page::default()
     }
 }
 
@@ -220,6 +224,7 @@ fn by_alpha(cells: &[&Cell], quantity: Quantity, id: &str, parameter: &str) -> F
     };
     let alphas = cells.iter().filter_map(|cell| cell.alpha).collect();
     let mut figure = Figure::new(id, title, Axis::linear("tail index α"), Axis::log(y)).column("alpha", "α", alphas);
+    let few = cells.iter().map(|cell| cell.sets).min().unwrap_or(0) < FEWEST;
     for (k, shown) in SHOWN.iter().enumerate() {
         let values: Vec<f64> = cells.iter().map(|cell| figure_of(cell, shown, quantity)).collect();
         if values.iter().all(|value| value.is_nan()) {
@@ -227,15 +232,20 @@ fn by_alpha(cells: &[&Cell], quantity: Quantity, id: &str, parameter: &str) -> F
         }
         let column = format!("y{k}");
         let line = Layer::line(shown.name, shown.tone, "alpha", &column);
-        figure = figure
-            .column(&column, shown.name, values)
-            .layer(Layer { dash: shown.published, thin: shown.published, ..line })
-            .layer(Layer { large: !shown.published, ..Layer::points("", shown.tone, "alpha", &column) });
+        let name = if few && !shown.published { shown.name } else { "" };
+        figure = figure.column(&column, shown.name, values);
+        if !few || shown.published {
+            figure = figure.layer(Layer { dash: shown.published, thin: shown.published, ..line });
+        }
+        figure = figure.layer(Layer { large: !shown.published, ..Layer::points(name, shown.tone, "alpha", &column) });
     }
     figure.caption = match quantity {
         Quantity::Crps => "Logarithmic scale, smaller is better; dashed: as published.".into(),
         Quantity::Error(_) => "Mean over data sets, which a few hard ones can dominate.".into(),
     };
+    if few {
+        figure.caption += " So few data sets per point show no trend; no line joins them.";
+    }
     figure.height = Some(if matches!(quantity, Quantity::Crps) { 340 } else { 280 });
     figure
 }

@@ -23,7 +23,7 @@ impl Axis {
             let named = self.names.iter().enumerate().map(|(k, name)| ((k + 1) as f64, name.clone()));
             return named.filter(|(at, _)| (low..=high).contains(at)).collect();
         }
-        if self.scale == Scale::Log && high - low < 1.2 {
+        if self.scale == Scale::Log && high - low < 2.2 {
             return within_a_power(low, high);
         }
         if self.scale == Scale::Log {
@@ -99,12 +99,12 @@ fn instant(origin: i64, days: f64) -> Option<Timestamp> {
     Timestamp::from_millisecond(origin.checked_add((days * DAY).round() as i64)?).ok()
 }
 
-/// Ticks of a scale of logarithms that shows about one power of ten, or less.
+/// Ticks of a scale of logarithms that shows two powers of ten or less, of which the powers alone would be too few.
 fn within_a_power(low: f64, high: f64) -> Vec<(f64, String)> {
-    let factors: &[f64] = if high - low < 0.5 {
-        &[1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]
-    } else {
-        &[1.0, 2.0, 3.0, 5.0, 7.0]
+    let factors: &[f64] = match high - low {
+        span if span < 0.5 => &[1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0],
+        span if span < 1.2 => &[1.0, 2.0, 3.0, 5.0, 7.0],
+        _ => &[1.0, 2.0, 5.0],
     };
     let powers = low.floor() as i32..=high.floor() as i32;
     let all = powers.flat_map(|power| factors.iter().map(move |factor| (power, *factor)));
@@ -138,6 +138,7 @@ mod tests {
         assert_eq!(texts(&Axis::log(""), -2.5, 1.0, 4.0), ["10⁻²", "10⁻¹", "10⁰", "10¹"]);
         assert_eq!(texts(&Axis::log(""), -1.05, -0.4, 4.0), ["0.1", "0.2", "0.3"]);
         assert_eq!(texts(&Axis::log(""), 1.0, 1.4, 4.0), ["10", "12", "15", "20", "25"]);
+        assert_eq!(texts(&Axis::log(""), -0.9, 0.9, 4.0), ["0.2", "0.5", "1", "2", "5"]);
         let time = Axis { scale: Scale::Time, origin: Some(1_704_067_200_000), ..Axis::linear("") };
         // 2024-01-01 was day 19 723 since 1970-01-01, a Thursday, from which weeks are counted; 19 726 is 1409 fortnights.
         assert_eq!(texts(&time, 0.0, 20.0, 2.0), ["2024-01-04", "2024-01-18"]);

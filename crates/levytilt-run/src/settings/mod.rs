@@ -431,13 +431,21 @@ impl Settings {
             Some(path) => {
                 let name = path.display();
                 let text = read_settings(path).map_err(|e| bad(format!("{name}: cannot be read: {e}")))?;
-                let wrong = |error: toml::de::Error| bad(format!("{name}: {}", brief(&error)));
-                let file = toml::from_str(&text).map_err(wrong)?;
-                // Integers of TOML end at 2⁶³ - 1, though larger ones are read if asked for; here the message shows the line.
-                let _: toml::Table = toml::from_str(&text).map_err(wrong)?;
-                self.over(file)
+                self.over(Self::parse(&text, &name.to_string())?)
             }
         }
+    }
+
+    /// The settings of a text called `name`.
+    ///
+    /// # Errors
+    /// A key or value that they cannot have.
+    pub fn parse(text: &str, name: &str) -> Result<Self> {
+        let wrong = |error: toml::de::Error| bad(format!("{name}: {}", brief(&error)));
+        let settings = toml::from_str(text).map_err(wrong)?;
+        // Integers of TOML end at 2⁶³ - 1, though larger ones are read if asked for; here the message shows the line.
+        let _: toml::Table = toml::from_str(text).map_err(wrong)?;
+        Ok(settings)
     }
 
     /// These settings where they say something, `below` where they do not.

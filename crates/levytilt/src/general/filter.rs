@@ -60,6 +60,8 @@ struct Choice {
     space: Space,
     along: Vec<Along>,
     terms: Vec<f64>,
+    shrunk: Vec<f64>,
+    shares: Vec<f64>,
     away: Vec<f64>,
 }
 
@@ -142,7 +144,7 @@ fn uneven(log_weights: &[f64]) -> Option<(f64, Vec<f64>)> {
 impl Choice {
     /// ln of the integral of a law against a sum of messages; how each feels along `b` is left in `along`.
     fn meet(&mut self, forms: &[Form], (mean, covariance): &Law, at: &DVector<f64>, b: &[f64]) -> f64 {
-        let Self { space, along, terms, away } = self;
+        let Self { space, along, terms, away, .. } = self;
         away.clear();
         away.extend(mean.iter().zip(at).map(|(m, at)| m - at));
         along.clear();
@@ -162,23 +164,28 @@ impl Choice {
         rng: &mut StreamRng,
     ) -> Drawn {
         self.meet(forms, law, at, b);
-        let Self { along, terms, .. } = self;
+        let Self { along, terms, shrunk, shares, .. } = self;
+        let variances = nodes.variances();
+        drop_hopeless(along, variances);
+        let size = variances.len();
         terms.clear();
-        let copies = along.len();
-        for &s in nodes.variances() {
-            terms.extend(
-                along.iter().map(|along| along.log + 0.5 * s * along.force.powi(2) / (1.0 + s * along.firmness)),
-            );
+        shrunk.clear();
+        for a in &*along {
+            let half = 0.5 * a.force.powi(2);
+            shrunk.extend(variances.iter().map(|s| 1.0 / (1.0 + s * a.firmness)));
+            let own = &shrunk[shrunk.len() - size..];
+            terms.extend(variances.iter().zip(own).map(|(s, q)| a.log + half * s * q));
         }
         let top = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         terms.iter_mut().for_each(|term| *term -= top);
         exp_slice(terms);
         // The sum over the copies, per node.
-        for (k, &s) in nodes.variances().iter().enumerate() {
-            let sum =
-                along.iter().zip(&terms[k * copies..]).map(|(a, term)| term / (1.0 + s * a.firmness).sqrt()).sum();
-            terms[k] = sum;
+        shares.clear();
+        shares.resize(size, 0.0);
+        for (terms, shrunk) in terms.chunks_exact(size).zip(shrunk.chunks_exact(size)) {
+            shares.iter_mut().zip(terms.iter().zip(shrunk)).for_each(|(sum, (term, q))| *sum += term * q.sqrt());
         }
+        let terms = &*shares;
         let weighted = || terms.iter().zip(nodes.weights()).map(|(term, w)| term * w);
         let total: f64 = weighted().sum();
         let mut left = rng.random::<f64>() * total;
@@ -189,6 +196,18 @@ impl Choice {
         let node = node.unwrap_or(nodes.len() - 1);
         Drawn { node, total: top + total.ln(), chosen: top + terms[node].ln() }
     }
+}
+
+/// Smallest share of a node's sum that a copy may have to be kept: below it the sum does not change.
+const HOPELESS: f64 = -40.0;
+
+/// Drop the copies that count for nothing at any node: with force f and firmness φ a copy is at most log + ½f²/φ, and
+/// another one at least log − ½ln(1 + s·φ) for the largest variance s.
+fn drop_hopeless(along: &mut Vec<Along>, variances: &[f64]) {
+    let largest = variances.iter().copied().fold(0.0, f64::max);
+    let floor = |a: &Along| a.log - 0.5 * (largest * a.firmness).ln_1p();
+    let floor = along.iter().map(floor).fold(f64::NEG_INFINITY, f64::max);
+    along.retain(|a| a.firmness <= 0.0 || a.log + 0.5 * a.force.powi(2) / a.firmness > floor + HOPELESS);
 }
 
 /// ln of the mean of independent estimates of the evidence, with the standard error of that logarithm.

@@ -86,6 +86,44 @@ impl Form {
     ///
     /// With γ = g − Λ·away: −½away ᵀΛ away + gᵀaway − ½ ln|I + ΛP| + ½ γᵀP(I + ΛP)⁻¹γ.
     pub fn meet(&self, away: &[f64], covariance: &[f64], b: &[f64], space: &mut Space) -> Along {
+        match away.len() {
+            1 => self.meet_in::<1>(away, covariance, b),
+            2 => self.meet_in::<2>(away, covariance, b),
+            3 => self.meet_in::<3>(away, covariance, b),
+            4 => self.meet_in::<4>(away, covariance, b),
+            5 => self.meet_in::<5>(away, covariance, b),
+            6 => self.meet_in::<6>(away, covariance, b),
+            8 => self.meet_in::<8>(away, covariance, b),
+            10 => self.meet_in::<10>(away, covariance, b),
+            _ => self.meet_anywhere(away, covariance, b, space),
+        }
+    }
+
+    /// The same in `D` dimensions, which the compiler knows: no bounds to check, and loops over rows in the vector unit.
+    fn meet_in<const D: usize>(&self, away: &[f64], covariance: &[f64], b: &[f64]) -> Along {
+        let (lambda, covariance) = (self.precision.as_slice().as_chunks::<D>().0, covariance.as_chunks::<D>().0);
+        let (mut matrix, mut gradient, mut stiff) = ([[0.0; D]; D], [0.0; D], [0.0; D]);
+        let mut log = self.log;
+        for (i, row) in lambda.iter().enumerate() {
+            gradient[i] = self.pull[i] - dot(row, away);
+            stiff[i] = dot(row, b);
+            log += 0.5 * away[i] * (self.pull[i] + gradient[i]);
+            // Row i of ΛP, with P symmetric.
+            for (by, column) in row.iter().zip(covariance) {
+                matrix[i].iter_mut().zip(column).for_each(|(sum, p)| *sum += by * p);
+            }
+            matrix[i][i] += 1.0;
+        }
+        let mut force = gradient;
+        log -= 0.5 * eliminate_in(&mut matrix, &mut force, &mut stiff);
+        for (gradient, row) in gradient.iter().zip(covariance) {
+            log += 0.5 * gradient * dot(row, &force);
+        }
+        Along { log, firmness: dot(b, &stiff).max(0.0), force: dot(b, &force) }
+    }
+
+    /// The same in any number of dimensions.
+    fn meet_anywhere(&self, away: &[f64], covariance: &[f64], b: &[f64], space: &mut Space) -> Along {
         let dim = away.len();
         let lambda = self.precision.as_slice();
         let Space { matrix, force, stiff, gradient } = space;
@@ -118,6 +156,48 @@ impl Form {
 
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// As [`eliminate`], in `D` dimensions.
+fn eliminate_in<const D: usize>(matrix: &mut [[f64; D]; D], x: &mut [f64; D], y: &mut [f64; D]) -> f64 {
+    let mut det = 1.0;
+    let mut log_det = 0.0;
+    for c in 0..D {
+        let mut pivot = c;
+        for i in c + 1..D {
+            if matrix[i][c].abs() > matrix[pivot][c].abs() {
+                pivot = i;
+            }
+        }
+        if pivot != c {
+            matrix.swap(c, pivot);
+            x.swap(c, pivot);
+            y.swap(c, pivot);
+        }
+        let (top, at_x, at_y) = (matrix[c], x[c], y[c]);
+        det *= top[c].abs();
+        // One logarithm for several pivots, before their product leaves the range of numbers.
+        if !(1e-100..1e100).contains(&det) {
+            log_det += det.ln();
+            det = 1.0;
+        }
+        let inverse = 1.0 / top[c];
+        for ((row, x), y) in matrix[c + 1..].iter_mut().zip(&mut x[c + 1..]).zip(&mut y[c + 1..]) {
+            let factor = row[c] * inverse;
+            row.iter_mut().zip(&top).for_each(|(row, top)| *row -= factor * top);
+            *x -= factor * at_x;
+            *y -= factor * at_y;
+        }
+    }
+    for i in (0..D).rev() {
+        for k in i + 1..D {
+            x[i] -= matrix[i][k] * x[k];
+            y[i] -= matrix[i][k] * y[k];
+        }
+        x[i] /= matrix[i][i];
+        y[i] /= matrix[i][i];
+    }
+    log_det + det.ln()
 }
 
 /// Solve the square system with rows in `matrix` for two right-hand sides in place, by elimination with row pivots; the
@@ -153,4 +233,32 @@ fn eliminate(matrix: &mut [f64], x: &mut [f64], y: &mut [f64]) -> f64 {
         y[i] = (y[i] - dot(&row[i + 1..], &y[i + 1..])) / row[i];
     }
     log_det
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream;
+    use rand::RngExt;
+
+    /// The elimination that knows the dimension against the one that does not, at laws from narrow to very wide.
+    #[test]
+    fn identity_known_dimensions_meet_as_any_do() {
+        let mut rng = stream(1, 0);
+        for dim in [1, 2, 3, 4, 5, 6, 8, 10] {
+            for size in [1e-6, 1.0, 1e6] {
+                let mut random = |rows: usize| DMatrix::from_fn(rows, dim, |_, _| rng.random::<f64>() - 0.4);
+                let (a, p) = (random(dim + 1), random(dim + 2));
+                let covariance = p.transpose() * &p * size;
+                let [pull, away, b] = [random(1), random(1), random(1)].map(|v| v.transpose().column(0).into_owned());
+                let form = Form { log: 0.3, precision: a.transpose() * &a, pull };
+                let (away, covariance, b) = (away.as_slice(), covariance.as_slice(), b.as_slice());
+                let got = form.meet(away, covariance, b, &mut Space::default());
+                let want = form.meet_anywhere(away, covariance, b, &mut Space::default());
+                let close = |a: f64, b: f64| (a - b).abs() < 1e-8 * (1.0 + b.abs());
+                assert!(close(got.log, want.log), "{dim} {size}: {got:?} {want:?}");
+                assert!(close(got.force, want.force) && close(got.firmness, want.firmness), "{got:?} {want:?}");
+            }
+        }
+    }
 }

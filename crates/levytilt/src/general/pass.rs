@@ -61,8 +61,11 @@ pub(super) fn predict(chain: &GeneralChain, j: usize, (mean, covariance): &Law) 
 
 /// Run `work` with room for `size` numbers, on the stack where they are few.
 fn with_room<T>(size: usize, work: impl FnOnce(&mut [f64]) -> T) -> T {
-    const FEW: usize = 32;
-    if size <= FEW { work(&mut [0.0; FEW][..size]) } else { work(&mut vec![0.0; size]) }
+    match size {
+        0..=32 => work(&mut [0.0; 32][..size]),
+        33..=160 => work(&mut [0.0; 160][..size]),
+        _ => work(&mut vec![0.0; size]),
+    }
 }
 
 /// P ← F P Fᵀ for a square F, column by column, and a symmetric P.
@@ -78,6 +81,37 @@ fn congruence(f: &[f64], p: &mut [f64], dim: usize) {
         for (half, f) in half.chunks_exact(dim).zip(f.chunks_exact(dim)) {
             for (column, f) in p.chunks_exact_mut(dim).zip(f) {
                 column.iter_mut().zip(half).for_each(|(sum, half)| *sum += f * half);
+            }
+        }
+    });
+}
+
+/// The only state that a row sees, if it is only one.
+fn alone(h: &[f64]) -> Option<usize> {
+    let mut seen = (0..h.len()).filter(|&i| h[i] != 0.0);
+    let first = seen.next()?;
+    seen.next().is_none().then_some(first)
+}
+
+/// P ← (I − w·gain·eᵢᵀ) P (I − w·gain·eᵢᵀ)ᵀ, which differs from P by multiples of its row and its column i.
+fn keep_alone(gain: &[f64], w: f64, i: usize, p: &mut [f64]) {
+    let dim = gain.len();
+    let left = 1.0 - w * gain[i];
+    // From the left: row i of every column is taken off the others, and shrinks itself.
+    for column in p.chunks_exact_mut(dim) {
+        let by = w * column[i];
+        let own = left * column[i];
+        column.iter_mut().zip(gain).for_each(|(p, gain)| *p -= by * gain);
+        column[i] = own;
+    }
+    // From the right: the same with columns.
+    with_room(dim, |taken| {
+        taken.copy_from_slice(&p[i * dim..(i + 1) * dim]);
+        for (k, column) in p.chunks_exact_mut(dim).enumerate() {
+            let by = w * gain[k];
+            match k == i {
+                true => column.iter_mut().for_each(|p| *p *= left),
+                false => column.iter_mut().zip(&*taken).for_each(|(p, taken)| *p -= by * taken),
             }
         }
     });
@@ -99,11 +133,16 @@ pub(super) fn see(chain: &GeneralChain, j: usize, (mean, covariance): &mut Law) 
             gain.iter_mut().for_each(|gain| *gain /= total);
             let miss = y - h.dot(mean);
             mean.iter_mut().zip(&*gain).for_each(|(mean, gain)| *mean += miss * gain);
-            for (k, column) in keep.chunks_exact_mut(dim).enumerate() {
-                column.iter_mut().zip(&*gain).for_each(|(keep, gain)| *keep = -gain * h[k]);
-                column[k] += 1.0;
+            match alone(h.as_slice()) {
+                Some(i) => keep_alone(gain, h[i], i, covariance.as_mut_slice()),
+                None => {
+                    for (k, column) in keep.chunks_exact_mut(dim).enumerate() {
+                        column.iter_mut().zip(&*gain).for_each(|(keep, gain)| *keep = -gain * h[k]);
+                        column[k] += 1.0;
+                    }
+                    congruence(keep, covariance.as_mut_slice(), dim);
+                }
             }
-            congruence(keep, covariance.as_mut_slice(), dim);
             for (column, by) in covariance.as_mut_slice().chunks_exact_mut(dim).zip(&*gain) {
                 column.iter_mut().zip(&*gain).for_each(|(sum, gain)| *sum += variance * gain * by);
             }
@@ -158,5 +197,26 @@ impl Influence {
     /// The law of the state given everything.
     pub fn smoothed(&self, (mean, covariance): &Law) -> Law {
         (mean + covariance * &self.force, covariance - covariance * &self.stiffness * covariance)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A row that sees one state: the short update against the product of full matrices.
+    #[test]
+    fn identity_a_row_of_one_state_keeps_what_full_matrices_keep() {
+        let p = DMatrix::from_row_slice(3, 3, &[4.0, 1.0, 0.5, 1.0, 3.0, -0.7, 0.5, -0.7, 1e6]);
+        let gain = [0.1, -0.2, 0.7];
+        for (i, w) in [(0, 1.0), (1, -0.5), (2, 1.4)] {
+            let mut keep = DMatrix::identity(3, 3);
+            (0..3).for_each(|k| keep[(k, i)] -= w * gain[k]);
+            let want = &keep * &p * keep.transpose();
+            let mut got = p.clone();
+            keep_alone(&gain, w, i, got.as_mut_slice());
+            assert!((&got - &want).amax() < 1e-9, "{i}: {got} {want}");
+        }
+        assert_eq!([alone(&[0.0, 2.0]), alone(&[1.0, 2.0]), alone(&[0.0, 0.0])], [Some(1), None, None]);
     }
 }

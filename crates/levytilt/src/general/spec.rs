@@ -170,7 +170,7 @@ impl GeneralSpec {
             let name = format!("{}[{}]", OBSERVATION_STD.name, row.name);
             self.add(&mut all, name, Role::Std(i), Transform::Log, guess, prior);
         }
-        self.hold(&mut all)?;
+        self.check_names()?;
         Ok(all)
     }
 
@@ -210,12 +210,30 @@ impl GeneralSpec {
         all.iter().find(|known| known.name == name).map_or(f64::NAN, |known| known.value)
     }
 
+    /// The names of all parameters: of the drift, loadings, noises, observation noises.
+    fn names(&self) -> Vec<String> {
+        let mut all: Vec<String> = self.drift.parameters().iter().map(|entry| entry.name.clone()).collect();
+        for source in &self.sources {
+            let loading = |(_, loading): &(usize, Loading)| match loading {
+                Loading::Named(name) => Some(name.clone()),
+                Loading::Fixed(_) => None,
+            };
+            all.extend(source.on.iter().filter_map(loading));
+            all.extend(source.family.parameters.iter().map(|entry| format!("{}[{}]", entry.name, source.name)));
+        }
+        all.extend(self.rows.iter().map(|row| format!("{}[{}]", OBSERVATION_STD.name, row.name)));
+        all
+    }
+
     /// Names held must be those of parameters, with finite values.
-    fn hold(&self, all: &mut [Parameter]) -> Result<()> {
+    ///
+    /// # Errors
+    /// A name that nothing uses, with those that could be meant; a value that is not finite.
+    pub fn check_names(&self) -> Result<()> {
+        let known = self.names();
         for (name, value) in &self.held {
             finite(name, *value)?;
-            if !all.iter().any(|known| known.name == *name) {
-                let known: Vec<&str> = all.iter().map(|known| known.name.as_str()).collect();
+            if !known.contains(name) {
                 let problem = format!("is not a parameter of this model; expected one of {}", known.join(", "));
                 return Err(Error::Series { place: format!("parameter {name}"), problem });
             }
@@ -227,8 +245,10 @@ impl GeneralSpec {
     /// left open is 0.
     ///
     /// # Errors
-    /// A parameter without a value; a value outside of its domain; parts that do not fit together.
+    /// A parameter without a value; a value for a name that nothing uses, or outside of its domain; parts that do not fit
+    /// together.
     pub fn closed(&self) -> Result<GeneralModel> {
+        self.check_names()?;
         let name = |role: Role| match role {
             Role::Drift(l) => self.drift.parameters()[l].name.clone(),
             Role::Noise(r, p) => format!("{}[{}]", self.sources[r].family.parameters[p].name, self.sources[r].name),

@@ -33,6 +33,16 @@ impl Cloud {
         self.points.len() / self.dim
     }
 
+    /// Number of coordinates, at least 1.
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// The points, one after the other.
+    pub(super) fn points(&self) -> impl Iterator<Item = &[f64]> {
+        self.points.chunks_exact(self.dim)
+    }
+
     /// Never true: there is at least one point.
     pub fn is_empty(&self) -> bool {
         false

@@ -6,6 +6,7 @@
 //! | question | answer |
 //! |---|---|
 //! | how good is the whole forecast? | [`Sample::crps`], [`Cloud::energy_score`] |
+//! | are columns moved together as they should be? | [`Cloud::variogram_score`], [`Cloud::equal_shares`] |
 //! | how good is its tail? | [`Sample::tail_crps`]; for comparison with the literature also [`jump_crps`], which is not proper |
 //! | how good is a quantile or an interval? | [`pinball`], [`interval_score`] |
 //! | are its probabilities right? | [`Sample::covers`], [`reliability`] with [`reliability_std_error`], [`pits`], [`histogram`] |
@@ -27,6 +28,7 @@ mod energy;
 mod jump;
 mod quantile;
 mod sample;
+mod variogram;
 
 pub use calibration::{histogram, pits, reliability, reliability_std_error};
 pub use compare::{BlockBootstrap, DieboldMariano, automatic_lag, block_bootstrap, block_std_error, diebold_mariano};
@@ -35,6 +37,7 @@ pub use energy::Cloud;
 pub use jump::{JumpCrps, ScoredWindow, jump_crps};
 pub use quantile::{interval_score, pinball};
 pub use sample::Sample;
+pub use variogram::VARIOGRAM_ORDER;
 
 use crate::{Error, Result};
 

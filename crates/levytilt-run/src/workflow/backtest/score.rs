@@ -1,6 +1,6 @@
 //! Forecast one window with one model and score it: a line of windows.jsonl.
 
-use levytilt::score::{Cloud, Estimator, Sample, Tail};
+use levytilt::score::{Cloud, Estimator, Sample, Tail, VARIOGRAM_ORDER};
 use levytilt::stream;
 use levytilt_baselines::Forecaster;
 use rand::{Rng, RngExt};
@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use crate::finite;
 use crate::workflow::backtest::windows::Case;
+use crate::workflow::score::below;
 
 /// Levels of the quantiles kept for pictures.
 pub const LEVELS: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
@@ -40,6 +41,12 @@ pub struct WindowScores {
     pub tail_crps: Vec<f64>,
     /// Energy score per time; empty in one dimension.
     pub energy: Vec<f64>,
+    /// Variogram score of order ½ of the moves since the last value, per time; empty in one dimension.
+    #[serde(default)]
+    pub variogram: Vec<f64>,
+    /// Whether the mean of these moves was below its 5% and 1% quantiles, per time; empty in one dimension.
+    #[serde(default)]
+    pub below: Vec<[bool; 2]>,
     /// Probability integral transforms.
     pub pits: Vec<f64>,
     /// Squared error of the mean.
@@ -53,10 +60,12 @@ pub struct WindowScores {
 impl WindowScores {
     /// Whether they are those of so many targets in so many dimensions.
     pub fn fit(&self, targets: usize, dim: usize) -> bool {
-        let Self { crps, tail_crps, energy, pits, squared, absolute, quantiles } = self;
+        let Self { crps, tail_crps, energy, variogram, below, pits, squared, absolute, quantiles } = self;
         let times = targets / dim;
         [crps, tail_crps, pits, squared, absolute].iter().all(|list| list.len() == targets)
             && [energy.len(), quantiles.len()] == if dim > 1 { [times, 0] } else { [0, times] }
+            // Windows of before these scores were kept have none.
+            && [[0; 2], [energy.len(); 2]].contains(&[variogram.len(), below.len()])
     }
 }
 
@@ -92,6 +101,8 @@ impl Protocol {
             crps: vec![],
             tail_crps: vec![],
             energy: vec![],
+            variogram: vec![],
+            below: vec![],
             pits: vec![],
             squared: vec![],
             absolute: vec![],
@@ -115,11 +126,20 @@ impl Protocol {
                 }
             }
             if dim > 1 {
-                scores.energy.push(Cloud::new(paths.cloud(j), dim)?.energy_score(truth, Estimator::Fair)?);
+                let moves = |x: &[f64]| -> Vec<f64> { x.chunks_exact(dim).flat_map(|x| since(x, &last)).collect() };
+                let (cloud, truth) = (Cloud::new(moves(&paths.cloud(j)), dim)?, moves(truth));
+                scores.energy.push(cloud.energy_score(&truth, Estimator::Fair)?);
+                scores.variogram.push(cloud.variogram_score(&truth, VARIOGRAM_ORDER)?);
+                scores.below.push(below(&cloud, &truth)?);
             }
         }
         Ok(scores)
     }
+}
+
+/// Moves since the last values.
+fn since<'a>(x: &'a [f64], last: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
+    x.iter().zip(last).map(|(x, last)| x - last)
 }
 
 /// A number for the start of a window (FNV-1a): its random numbers are the same whatever windows surround it.

@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use levytilt::score::{
-    BlockBootstrap, JumpCrps, ScoredWindow, automatic_lag, block_bootstrap, diebold_mariano, histogram, jump_crps,
-    reliability, reliability_std_error,
+    BlockBootstrap, JumpCrps, ScoredWindow, automatic_lag, block_bootstrap, block_std_error, diebold_mariano,
+    histogram, jump_crps, reliability, reliability_std_error,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,6 +12,7 @@ use crate::failure::bad;
 use crate::finite;
 use crate::workflow::backtest::score::{Line, WindowScores};
 use crate::workflow::backtest::windows::{Case, Left};
+use crate::workflow::score::PORTFOLIO;
 
 /// Central intervals in the table.
 pub const COVERAGES: [f64; 3] = [0.5, 0.9, 0.99];
@@ -77,6 +78,12 @@ pub struct ModelScores {
     pub crps: f64,
     /// Energy score; null in one dimension, where it is the CRPS.
     pub energy_score: Option<f64>,
+    /// Variogram score of order ½ of the moves since the last value; null in one dimension.
+    #[serde(default)]
+    pub variogram_score: Option<f64>,
+    /// Share of times at which the mean of the moves of all dimensions was below its lower quantiles; empty in one dimension.
+    #[serde(default)]
+    pub portfolio: Vec<Share>,
     /// Threshold-weighted CRPS: the part of the CRPS beyond the 5% and 95% quantiles of all moves.
     #[serde(deserialize_with = "finite::null_is_nan")]
     pub tail_crps: f64,
@@ -108,18 +115,21 @@ pub struct ModelScores {
     /// Comparison with the reference by energy score; null in one dimension.
     #[serde(default)]
     pub energy_difference: Option<Difference>,
+    /// Comparison with the reference by variogram score; null in one dimension.
+    #[serde(default)]
+    pub variogram_difference: Option<Difference>,
     /// Mean time per window.
     #[serde(deserialize_with = "finite::null_is_nan")]
     pub seconds_per_window: f64,
 }
 
-/// Coverage of a central interval.
+/// Coverage of a central interval, or the share below a lower quantile.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Share {
-    /// Probability of the interval.
+    /// Probability of the interval, or level of the quantile.
     #[serde(deserialize_with = "finite::null_is_nan")]
     pub level: f64,
-    /// Share of observations in it.
+    /// Share of observations in it, or below it.
     #[serde(deserialize_with = "finite::null_is_nan")]
     pub observed: f64,
     /// Its standard error by the block bootstrap over windows; null for fewer than 10 windows.
@@ -239,11 +249,18 @@ fn model(of: &Of, reference: Option<&Of>, cases: &[&Case], dim: usize) -> Result
     let pair = |own: &[f64], list: fn(&WindowScores) -> Vec<f64>| {
         other.map(|other| difference(own, &other.by_window(list))).transpose()
     };
+    // Of all windows, or of none: those of earlier versions have no such scores.
+    let joint =
+        of.lines.iter().chain(other.iter().flat_map(|other| &other.lines)).all(|(_, s)| !s.variogram.is_empty());
+    let joint = joint && dim > 1;
+    let variogram = of.by_window(|scores| scores.variogram.clone());
     let dimension = |i: usize| mean(&of.by_window(|scores| scores.crps.iter().skip(i).step_by(dim).copied().collect()));
     Ok(ModelScores {
         name: of.name.into(),
         crps: mean(&crps),
         energy_score: (dim > 1).then(|| mean(&energy)),
+        variogram_score: joint.then(|| mean(&variogram)),
+        portfolio: if joint { portfolio(of)? } else { vec![] },
         tail_crps: mean(&of.by_window(|scores| scores.tail_crps.clone())),
         jump_crps: jumps,
         mse: mean(&of.by_window(|scores| scores.squared.clone())),
@@ -255,9 +272,26 @@ fn model(of: &Of, reference: Option<&Of>, cases: &[&Case], dim: usize) -> Result
         crps_by_dimension: (0..dim).map(dimension).collect(),
         difference: pair(&crps, |scores| scores.crps.clone())?,
         energy_difference: if dim > 1 { pair(&energy, |scores| scores.energy.clone())? } else { None },
+        variogram_difference: if joint { pair(&variogram, |scores| scores.variogram.clone())? } else { None },
         crps_by_window: crps,
         seconds_per_window: mean(&of.lines.iter().map(|(line, _)| line.seconds).collect::<Vec<_>>()),
     })
+}
+
+/// How often the portfolio of equal shares was below its quantiles.
+fn portfolio(of: &Of) -> Result<Vec<Share>> {
+    let share = |(k, &level): (usize, &f64)| {
+        let windows = of.by_window(|scores| scores.below.iter().map(|below| f64::from(u8::from(below[k]))).collect());
+        let error = || block_std_error(&windows, &BlockBootstrap::default());
+        let std_error = (windows.len() >= FEWEST).then(error).transpose()?;
+        let all: Vec<f64> = of
+            .lines
+            .iter()
+            .flat_map(|(_, scores)| scores.below.iter().map(|below| f64::from(u8::from(below[k]))))
+            .collect();
+        Ok(Share { level, observed: mean(&all), std_error })
+    };
+    PORTFOLIO.iter().enumerate().map(share).collect()
 }
 
 fn steps(by_time: &[Vec<f64>]) -> Vec<StepScore> {

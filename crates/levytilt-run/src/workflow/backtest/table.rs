@@ -28,6 +28,14 @@ impl Scores {
              outcome and is not a proper score; it is given for comparison with published tables.",
             self.reference
         ));
+        if self.dimensions.len() > 1 {
+            lines.push(
+                "Energy and variogram score (order ½) are of all columns together; equal shares is the share of times at \
+                 which the mean move of all columns since the last value was below its forecast 5% and 1% quantiles, which \
+                 should be 5% and 1%."
+                    .into(),
+            );
+        }
         if !self.failed.is_empty() {
             lines.push(String::new());
             lines.push("Windows excluded for all models because one failed:".into());
@@ -40,7 +48,10 @@ impl Scores {
     /// The rows of the table, also for a terminal.
     pub fn table(&self) -> Vec<String> {
         let several = self.dimensions.len() > 1;
-        let energy = if several { " energy | minus reference, 95% |" } else { "" };
+        let energy = match several {
+            true => " energy | minus reference, 95% | variogram | minus reference, 95% | equal shares below 5 / 1% |",
+            false => "",
+        };
         let slash = |numbers: &[f64], factor: f64| {
             numbers.iter().map(|x| (factor * x).to_string()).collect::<Vec<_>>().join(" / ")
         };
@@ -51,7 +62,7 @@ impl Scores {
                 slash(&COVERAGES, 100.0),
                 slash(&PERCENTILES, 1.0)
             ),
-            format!("|---|---|---|---|{}---|---|---|", if several { "---|---|" } else { "" }),
+            format!("|---|---|---|---|{}---|---|---|", if several { "---|".repeat(5) } else { String::new() }),
         ];
         lines.extend(self.models.iter().map(|model| row(model, several)));
         lines
@@ -76,7 +87,17 @@ fn row(model: &ModelScores, several: bool) -> String {
     let jumps: Vec<String> =
         model.jump_crps.iter().map(|jump| jump.crps.map_or("–".into(), |crps| format!("{crps:.3}"))).collect();
     let energy = match (several, model.energy_score) {
-        (true, Some(score)) => format!(" {score:.4} | {} |", interval(model.energy_difference.as_ref())),
+        (true, Some(score)) => {
+            let below: Vec<String> =
+                model.portfolio.iter().map(|share| percent(share.observed, share.std_error)).collect();
+            format!(
+                " {score:.4} | {} | {} | {} | {} |",
+                interval(model.energy_difference.as_ref()),
+                model.variogram_score.map_or("–".into(), |score| format!("{score:.4}")),
+                interval(model.variogram_difference.as_ref()),
+                if below.is_empty() { "–".into() } else { below.join(" / ") }
+            )
+        }
         _ => String::new(),
     };
     format!(

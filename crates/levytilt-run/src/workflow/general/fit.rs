@@ -2,10 +2,13 @@
 
 use anyhow::Result;
 use levytilt::general::{GeneralFit, GeneralOptions, fit_general};
+use levytilt::progress::{Watcher, watched};
 use levytilt::series::{Observations, TimeGrid};
 use serde::{Deserialize, Serialize};
+use std::time::Instant;
 
 use super::settings::GeneralSettings;
+use super::summary::Summary;
 use crate::directory::state::History;
 use crate::failure::bad;
 use crate::settings::Settings;
@@ -32,6 +35,39 @@ pub struct GeneralState {
     pub learned: bool,
     /// The end of the record.
     pub history: History,
+}
+
+/// A fit of a written-out model, and what it was asked for.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What was found.
+    pub fit: GeneralFit,
+    /// The content of summary.json.
+    pub summary: Summary,
+    /// The effective settings.
+    pub settings: GeneralSettings,
+    /// The same with every parameter held at its estimate.
+    pub model: GeneralSettings,
+    /// What a forecast needs.
+    pub state: GeneralState,
+}
+
+/// Fit `settings` to `table`; the watcher is told of every step of learning, and may ask for an end.
+///
+/// # Errors
+/// A model or table that cannot be used.
+pub fn complete(mut settings: GeneralSettings, table: &Table, watcher: Watcher) -> Result<Outcome> {
+    settings.solve.threads = None;
+    let paths = settings.solve.paths.unwrap_or(GeneralOptions::default().paths);
+    let seed = settings.solve.seed.unwrap_or(1);
+    (settings.solve.paths, settings.solve.seed) = (Some(paths), Some(seed));
+    let options = GeneralOptions { paths, seed, ..GeneralOptions::default() };
+    let started = Instant::now();
+    let fit = watched(watcher, || analyse(&settings, table, &options))?;
+    let summary = Summary::new(&fit, &table.calendar, seed, started.elapsed().as_secs_f64());
+    let model = settings.filled(&fit.parameters, &table.names);
+    let state = state(&fit, table, seed);
+    Ok(Outcome { fit, summary, settings, model, state })
 }
 
 /// Fit the columns of `table`.
@@ -67,7 +103,7 @@ pub fn refuse(flags: &Settings) -> Result<()> {
 }
 
 /// What a forecast needs of `fit`.
-pub fn state(fit: &GeneralFit, table: &Table, seed: u64) -> GeneralState {
+fn state(fit: &GeneralFit, table: &Table, seed: u64) -> GeneralState {
     let mut lengths: Vec<f64> = fit.times.windows(2).map(|pair| pair[1] - pair[0]).collect();
     lengths.sort_by(f64::total_cmp);
     let (dim, last) = (fit.model.dim(), fit.times.len() - 1);

@@ -6,17 +6,18 @@ use levytilt::general::{GeneralModel, forecast_general};
 use levytilt::posterior::Marginal;
 use std::path::Path;
 
-use super::fit::GeneralState;
+use super::fit::{GeneralState, Outcome};
 use super::settings::GeneralSettings;
 use crate::directory::commit;
 use crate::directory::state::{MODEL, STATE};
 use crate::failure::{bad, brief};
 use crate::one_or_many::OneOrMany;
 use crate::table::bytes::{read_json, read_settings};
-use crate::table::time::{Calendar, Length, Stamp, Written, parse};
+use crate::table::time::{Calendar, Length, Moment, Stamp, Written, parse};
 use crate::workflow::forecast::{Look, Summary, View};
 
 /// Where a forecast of a written-out model starts.
+#[derive(Debug)]
 pub struct Origin {
     /// What the fit kept.
     pub state: GeneralState,
@@ -44,10 +45,43 @@ impl Origin {
             let settings: GeneralSettings =
                 toml::from_str(&read_settings(&path)?).map_err(|e| damaged(format!("{MODEL}: {}", brief(&e))))?;
             let state: GeneralState = read_json(&dir.join(STATE))?.map_err(|e| damaged(format!("{STATE}: {e}")))?;
-            let model = settings.spec(&state.columns)?.closed()?;
-            let calendar = calendar(&state)?;
-            Ok(Some(Self { state, model, calendar }))
+            Self::new(state, &settings).map(Some)
         })
+    }
+
+    /// The end of a fit.
+    ///
+    /// # Errors
+    /// A model that cannot be built.
+    pub fn of(outcome: &Outcome) -> Result<Self> {
+        Self::new(outcome.state.clone(), &outcome.model)
+    }
+
+    fn new(state: GeneralState, settings: &GeneralSettings) -> Result<Self> {
+        let model = settings.spec(&state.columns)?.closed()?;
+        let calendar = calendar(&state)?;
+        Ok(Self { state, model, calendar })
+    }
+
+    /// Names of the states.
+    pub fn states(&self) -> &[String] {
+        &self.model.states
+    }
+
+    /// These times, of a record whose times are numbers.
+    ///
+    /// # Errors
+    /// A record whose times are timestamps.
+    pub fn at_numbers(&self, times: &[f64]) -> Result<Vec<f64>> {
+        times.iter().map(|&time| Moment::Number(time).read("at", &self.calendar)).collect()
+    }
+
+    /// The times that are written so.
+    ///
+    /// # Errors
+    /// A text that is no time of such a record.
+    pub fn at(&self, texts: &[String]) -> Result<Vec<f64>> {
+        texts.iter().map(|text| self.calendar.read("at", text)).collect()
     }
 
     /// The times up to `horizon`: every latent step, or a thousand even times if there are more.

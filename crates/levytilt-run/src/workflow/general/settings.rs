@@ -120,17 +120,50 @@ impl GeneralSettings {
     pub fn read(path: &Path) -> Result<Option<Self>> {
         let name = path.display();
         let text = read_settings(path).map_err(|e| bad(format!("{name}: cannot be read: {e}")))?;
+        Self::parse(&text, &name.to_string())
+    }
+
+    /// The settings of a text called `name`, if it writes a model out.
+    ///
+    /// # Errors
+    /// Such a text with a key or value that it cannot have.
+    pub fn parse(text: &str, name: &str) -> Result<Option<Self>> {
         let wrong = |error: toml::de::Error| bad(format!("{name}: {}", brief(&error)));
-        // A file that is no TOML at all is for the reader of ordinary settings to complain about.
+        // A text that is no TOML at all is for the reader of ordinary settings to complain about.
         match text.parse::<toml::Table>() {
-            Ok(table) if table.contains_key("states") => Ok(Some(toml::from_str(&text).map_err(wrong)?)),
+            Ok(table) if table.contains_key("states") => Ok(Some(toml::from_str(text).map_err(wrong)?)),
             _ => Ok(None),
         }
+    }
+
+    /// The settings of a caller in another language: sections by name.
+    ///
+    /// # Errors
+    /// A key or value that they cannot have, with the section and the key.
+    pub fn from_sections(sections: serde_json::Value) -> Result<Self> {
+        let table = toml::Value::try_from(sections).map_err(|error| bad(error.to_string()))?;
+        table.try_into().map_err(|error: toml::de::Error| bad(brief(&error).trim().replace('\n', " ")))
     }
 
     /// Columns to read; all of them if none is named.
     pub fn columns(&self) -> Vec<String> {
         self.observe.keys().cloned().collect()
+    }
+
+    /// As in a settings file.
+    ///
+    /// # Errors
+    /// Settings that TOML cannot hold.
+    pub fn to_toml(&self) -> Result<String> {
+        Ok(toml::to_string(self)?)
+    }
+
+    /// The columns of a table that was not seen yet: those observed, or one per state.
+    pub fn usual_columns(&self) -> Vec<String> {
+        match self.columns() {
+            none if none.is_empty() => self.states.keys().cloned().collect(),
+            some => some,
+        }
     }
 
     /// The model, for a table with these columns.

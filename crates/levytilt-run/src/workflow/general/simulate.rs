@@ -56,6 +56,19 @@ impl Truth {
     }
 }
 
+/// A record with its truth.
+#[derive(Debug)]
+pub struct Drawn {
+    /// The content of truth.json.
+    pub truth: Truth,
+    /// Latent times.
+    pub times: Vec<f64>,
+    /// Every state and every column, at all latent times.
+    pub series: GeneralSimulated,
+    /// The effective settings.
+    pub settings: GeneralSettings,
+}
+
 /// Draw and write.
 ///
 /// # Errors
@@ -64,22 +77,38 @@ pub fn run(request: Request) -> Result<Truth> {
     let Request { mut model, flags, out } = request;
     super::fit::refuse(&flags)?;
     let lock = Lock::new(&out)?;
-    let steps = flags.grid.steps.or(model.grid.steps).unwrap_or(1000);
-    let span = flags.simulate.span.or(model.simulate.span).unwrap_or(10.0);
-    let every = flags.simulate.every.or(model.simulate.every).unwrap_or(1);
-    let seed = flags.solve.seed.or(model.solve.seed).unwrap_or(1);
+    model.grid.steps = flags.grid.steps.or(model.grid.steps);
+    model.simulate.span = flags.simulate.span.or(model.simulate.span);
+    model.simulate.every = flags.simulate.every.or(model.simulate.every);
+    model.solve.seed = flags.solve.seed.or(model.solve.seed);
+    model.parameters.extend(flags.parameters);
+    let Drawn { truth, times, series, settings } = draw(model)?;
+    lock.save(&[
+        Entry::new("data.csv", |out| write(out, &times, &truth.columns, &series.columns, truth.every)),
+        Entry::new("truth.csv", |out| write(out, &times, &truth.states, &series.states, 1)),
+        Entry::json("truth.json", &truth),
+        Entry::text("settings.toml", settings.to_toml()?),
+    ])?;
+    Ok(truth)
+}
+
+/// Draw a record of `model`.
+///
+/// # Errors
+/// A parameter without a value; a model that cannot be used.
+pub fn draw(mut model: GeneralSettings) -> Result<Drawn> {
+    let steps = model.grid.steps.unwrap_or(1000);
+    let span = model.simulate.span.unwrap_or(10.0);
+    let every = model.simulate.every.unwrap_or(1);
+    let seed = model.solve.seed.unwrap_or(1);
     check_steps(steps, span, every)?;
     (model.grid.steps, model.simulate.span, model.simulate.every) = (Some(steps), Some(span), Some(every));
     model.solve.seed = Some(seed);
-    model.parameters.extend(flags.parameters);
-    let columns = match model.columns() {
-        none if none.is_empty() => model.states.keys().cloned().collect(),
-        some => some,
-    };
+    let columns = model.usual_columns();
     let spec = model.spec(&columns)?;
     let built = spec.closed()?;
     let times: Vec<f64> = (0..=steps).map(|k| k as f64 * span / steps as f64).collect();
-    let GeneralSimulated { states, columns: seen } = simulate_general(&built, &times, seed)?;
+    let series = simulate_general(&built, &times, seed)?;
     let truth = Truth {
         states: built.states.clone(),
         columns,
@@ -91,13 +120,7 @@ pub fn run(request: Request) -> Result<Truth> {
         seed,
         version: env!("CARGO_PKG_VERSION"),
     };
-    lock.save(&[
-        Entry::new("data.csv", |out| write(out, &times, &truth.columns, &seen, every)),
-        Entry::new("truth.csv", |out| write(out, &times, &truth.states, &states, 1)),
-        Entry::json("truth.json", &truth),
-        Entry::text("settings.toml", toml::to_string(&model)?),
-    ])?;
-    Ok(truth)
+    Ok(Drawn { truth, times, series, settings: model })
 }
 
 fn write(out: &mut dyn Write, times: &[f64], names: &[String], columns: &[Vec<f64>], every: usize) -> Result<()> {

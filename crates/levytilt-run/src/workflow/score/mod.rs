@@ -5,13 +5,17 @@ pub mod summary;
 
 use anyhow::{Context, Result};
 use levytilt::forecast::Target;
-use levytilt::score::{Cloud, Estimator, Sample, ScoredWindow, Tail, histogram, jump_crps, pits, reliability};
+use levytilt::score::{
+    Cloud, Estimator, Sample, ScoredWindow, Tail, VARIOGRAM_ORDER, histogram, jump_crps, pits, reliability,
+};
 
 use crate::failure::bad;
 use crate::table::Table;
 use crate::workflow::forecast::files::Ahead;
 use crate::workflow::score::align::{Aligned, align};
-use crate::workflow::score::summary::{Coverage, DimensionScores, QuantileScore, Scores, TailScore, TimeScore};
+use crate::workflow::score::summary::{
+    Coverage, DimensionScores, Exceeded, QuantileScore, Scores, TailScore, TimeScore,
+};
 
 /// Central intervals that are reported.
 const COVERAGES: [f64; 3] = [0.5, 0.9, 0.99];
@@ -19,6 +23,8 @@ const COVERAGES: [f64; 3] = [0.5, 0.9, 0.99];
 const LEVELS: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
 /// Percentiles of the moves, as in the literature.
 const PERCENTILES: [f64; 4] = [90.0, 95.0, 97.5, 99.0];
+/// Lower quantiles of the portfolio of equal shares.
+pub const PORTFOLIO: [f64; 2] = [0.05, 0.01];
 /// Bins of the PIT histogram.
 const BINS: usize = 10;
 
@@ -93,7 +99,6 @@ fn score(rules: Rules, ahead: &Ahead, truth: &Table, aligned: &Aligned) -> Resul
         .collect::<Result<Vec<DimensionScores>>>()?;
     let times = targets.iter().map(|target| time(ahead, target)).collect::<Result<Vec<TimeScore>>>()?;
     let jumps = jumps(&targets, &times, ahead.dimensions.len())?;
-    let energies: Vec<f64> = times.iter().filter_map(|time| time.energy_score).collect();
     let unseen = aligned.rows.len() - targets.len();
     let mut warnings = Vec::new();
     if unseen > 0 {
@@ -108,7 +113,9 @@ fn score(rules: Rules, ahead: &Ahead, truth: &Table, aligned: &Aligned) -> Resul
         of: rules.target().name(),
         crps: mean(times.iter().map(|time| time.crps)).unwrap_or(f64::NAN),
         estimator: Estimator::Fair,
-        energy_score: mean(energies.iter().copied()),
+        energy_score: mean(times.iter().filter_map(|time| time.energy_score)),
+        variogram_score: mean(times.iter().filter_map(|time| time.variogram_score)),
+        portfolio: portfolio(&times),
         jump_crps: jumps,
         dimensions,
         times,
@@ -181,7 +188,25 @@ fn dimension(rules: Rules, ahead: &Ahead, targets: &[Seen], i: usize, column: &[
     })
 }
 
-/// CRPS of one time, the mean over the dimensions seen, and the energy score where all were seen.
+/// Whether the mean of the coordinates of the truth lies below the quantiles of that of the draws.
+pub fn below(cloud: &Cloud, truth: &[f64]) -> levytilt::Result<[bool; 2]> {
+    let (shares, value) = (Sample::new(&cloud.equal_shares())?, truth.iter().sum::<f64>() / truth.len() as f64);
+    let mut found = [false; 2];
+    for (found, level) in found.iter_mut().zip(PORTFOLIO) {
+        *found = value < shares.quantile(level)?;
+    }
+    Ok(found)
+}
+
+/// How often the portfolio of equal shares was below its quantiles.
+fn portfolio(times: &[TimeScore]) -> Vec<Exceeded> {
+    let seen: Vec<[bool; 2]> = times.iter().filter_map(|time| time.below).collect();
+    let share = |k: usize| mean(seen.iter().map(|below| f64::from(u8::from(below[k]))));
+    let each = PORTFOLIO.iter().enumerate();
+    each.filter_map(|(k, &level)| Some(Exceeded { level, observed: share(k)?, times: seen.len() })).collect()
+}
+
+/// CRPS of one time, the mean over the dimensions seen, and the scores of all together where all were seen.
 fn time(ahead: &Ahead, target: &Seen) -> Result<TimeScore> {
     let dim = target.values.len();
     let seen = (0..dim).filter(|&i| !target.values[i].is_nan());
@@ -189,12 +214,14 @@ fn time(ahead: &Ahead, target: &Seen) -> Result<TimeScore> {
         .map(|i| Sample::new(&ahead.draws(target.j, i))?.crps(target.values[i], Estimator::Fair))
         .collect::<levytilt::Result<Vec<f64>>>()?;
     let complete = dim > 1 && crps.len() == dim;
-    let energy = || Cloud::new(ahead.cloud(target.j), dim)?.energy_score(&target.values, Estimator::Fair);
-    let energy_score = complete.then(energy).transpose()?;
+    let cloud = complete.then(|| Cloud::new(ahead.cloud(target.j), dim)).transpose()?;
+    let cloud = cloud.as_ref();
     Ok(TimeScore {
         time: ahead.texts[target.j].clone(),
         crps: mean(crps.iter().copied()).unwrap_or(f64::NAN),
-        energy_score,
+        energy_score: cloud.map(|cloud| cloud.energy_score(&target.values, Estimator::Fair)).transpose()?,
+        variogram_score: cloud.map(|cloud| cloud.variogram_score(&target.values, VARIOGRAM_ORDER)).transpose()?,
+        below: cloud.map(|cloud| below(cloud, &target.values)).transpose()?,
     })
 }
 

@@ -14,6 +14,10 @@ pub struct Scores {
     pub estimator: Estimator,
     /// Mean energy score over times with all dimensions; null for one dimension, where it is the CRPS.
     pub energy_score: Option<f64>,
+    /// Mean variogram score of order ½ over the same times; null for one dimension.
+    pub variogram_score: Option<f64>,
+    /// How often the mean of all dimensions was below its lower quantiles, over the same times; empty for one dimension.
+    pub portfolio: Vec<Exceeded>,
     /// CRPS after the largest moves; empty if no two neighbouring times were seen.
     pub jump_crps: Vec<JumpCrps>,
     /// Scores per dimension.
@@ -75,6 +79,17 @@ pub struct Coverage {
     pub interval_score: f64,
 }
 
+/// A lower quantile of the mean of all dimensions.
+#[derive(Debug, Serialize)]
+pub struct Exceeded {
+    /// Its level.
+    pub level: f64,
+    /// Share of times at which the truth was below it; the level, if the forecast is calibrated.
+    pub observed: f64,
+    /// Number of times.
+    pub times: usize,
+}
+
 /// A quantile.
 #[derive(Debug, Serialize)]
 pub struct QuantileScore {
@@ -93,6 +108,11 @@ pub struct TimeScore {
     pub crps: f64,
     /// Energy score, if there are several dimensions and all were seen.
     pub energy_score: Option<f64>,
+    /// Variogram score of order ½ at such times.
+    pub variogram_score: Option<f64>,
+    /// Whether the mean of all dimensions was below its 5% and 1% quantiles at such times.
+    #[serde(skip)]
+    pub below: Option<[bool; 2]>,
 }
 
 impl Scores {
@@ -101,6 +121,13 @@ impl Scores {
         let mut lines = vec![format!("scores of     {}, {} paths, {} times", self.of, self.paths, self.times.len())];
         lines.push(format!("crps          {:.5} (fair)", self.crps));
         lines.extend(self.energy_score.map(|score| format!("energy score  {score:.5}")));
+        lines.extend(self.variogram_score.map(|score| format!("variogram     {score:.5} (order 1/2)")));
+        if !self.portfolio.is_empty() {
+            let cell =
+                |row: &Exceeded| format!("{:.1}% below its {}% quantile", 100.0 * row.observed, 100.0 * row.level);
+            let cells: Vec<String> = self.portfolio.iter().map(cell).collect();
+            lines.push(format!("equal shares  {}", cells.join(", ")));
+        }
         if !self.jump_crps.is_empty() {
             let cell = |row: &JumpCrps| row.crps.map_or("-".into(), |crps| format!("{crps:.4} at {}%", row.percentile));
             let cells: Vec<String> = self.jump_crps.iter().map(cell).collect();

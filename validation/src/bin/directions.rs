@@ -1,0 +1,328 @@
+//! Print tables of models whose noise arrives along directions: evidence against a plain filter, recovery, cost.
+//!
+//! `scripts/validate directions` (`agreement`, `velocity`, `shock` or `cost` as an argument prints one table; a number after
+//! it says how many records, or how many steps).
+
+use levytilt::drift::{Formula, Linear};
+use levytilt::general::{
+    FilterOptions, GeneralChain, GeneralFit, GeneralModel, GeneralOptions, GeneralSpec, Guide, Loading, Row, RowSpec,
+    Source, SourceSpec, StartSpec, fit_general, simulate_general, smooth,
+};
+use levytilt::noise::{Family, Stable};
+use levytilt::series::TimeGrid;
+use levytilt::{Error, Result, StreamRng, stream};
+use levytilt_validation::plain_filter::plain_filter;
+use nalgebra::{DMatrix, DVector};
+use rand_distr::{Distribution, StandardNormal};
+use rayon::prelude::*;
+use std::time::Instant;
+
+fn main() -> Result<()> {
+    let (what, count) = (std::env::args().nth(1), std::env::args().nth(2).and_then(|count| count.parse().ok()));
+    let wanted = |name: &str| what.as_deref().is_none_or(|what| what == name);
+    if wanted("agreement") {
+        agreement(count.unwrap_or(100_000))?;
+    }
+    if wanted("velocity") {
+        velocity(count.unwrap_or(20))?;
+    }
+    if wanted("shock") {
+        shock(count.unwrap_or(400))?;
+    }
+    if wanted("cost") {
+        cost(count.unwrap_or(1000))?;
+    }
+    Ok(())
+}
+
+fn stable() -> &'static Family {
+    Family::named("stable").unwrap_or(&levytilt::noise::FAMILIES[0])
+}
+
+fn times(steps: usize, dt: f64) -> Vec<f64> {
+    (0..=steps).map(|j| dt * j as f64).collect()
+}
+
+/// A chain of `dim` states, each pushed by the next, each with its own kicks; the first `seen` are seen.
+fn pushing(dim: usize, seen: usize, alpha: f64) -> Result<GeneralModel> {
+    let matrix = DMatrix::from_fn(dim, dim, |i, k| match k {
+        k if k == i => -1.0,
+        k if k == i + 1 => 1.0,
+        _ => 0.0,
+    });
+    let unit = |i: usize| DVector::from_fn(dim, |k, _| f64::from(u8::from(k == i)));
+    let source = |i: usize| {
+        Ok(Source { name: format!("kick{i}"), noise: Box::new(Stable::new(alpha, 1.0)?), direction: unit(i) })
+    };
+    GeneralModel {
+        states: (0..dim).map(|i| format!("x{i}")).collect(),
+        drift: Box::new(Linear::new(matrix, DVector::zeros(dim))?),
+        // Where a state is hidden only the last is kicked: with one kick per hidden state nobody could tell them apart.
+        sources: if seen == dim { (0..dim).map(source).collect::<Result<_>>()? } else { vec![source(dim - 1)?] },
+        rows: (0..seen).map(|i| Row { name: format!("y{i}"), weights: unit(i), std: 0.1 }).collect(),
+        start_mean: DVector::zeros(dim),
+        start_covariance: DMatrix::identity(dim, dim) * 0.01,
+    }
+    .checked()
+}
+
+/// ln of a mean of exponentials, and its standard error.
+fn combine(logs: &[f64]) -> (f64, f64) {
+    let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let shares: Vec<f64> = logs.iter().map(|log| (log - top).exp()).collect();
+    let count = shares.len() as f64;
+    let mean = shares.iter().sum::<f64>() / count;
+    let spread: f64 = shares.iter().map(|share| (share / mean - 1.0).powi(2)).sum();
+    (top + mean.ln(), (spread / (count * (count - 1.0))).sqrt())
+}
+
+/// Independent plain filters of one record.
+const PLAIN: usize = 8;
+
+/// Log evidence against a plain filter with `most` particles in two dimensions, and the same work in more.
+fn agreement(most: usize) -> Result<()> {
+    println!("\n## Log evidence against a plain filter\n");
+    println!(
+        "| states | seen | α | every | this filter | plain filter | particles | z | ratio of error × √(CPU time) |\n|---|---|---|---|---|---|---|---|---|"
+    );
+    for (dim, seen) in [(2, 1), (2, 2), (3, 1), (5, 5), (10, 10)] {
+        for alpha in [1.2, 1.5, 1.9] {
+            for every in [1, 5] {
+                agreement_row((dim, seen), alpha, every, most)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn agreement_row((dim, seen): (usize, usize), alpha: f64, every: usize, most: usize) -> Result<()> {
+    let model = pushing(dim, seen, alpha)?;
+    let times = times(50, 0.1);
+    let mut columns = simulate_general(&model, &times, 7 + dim as u64)?.columns;
+    for column in &mut columns {
+        column.iter_mut().enumerate().filter(|(j, _)| j % every != 0).for_each(|(_, y)| *y = f64::NAN);
+    }
+    let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+    let grid = TimeGrid::new(&times, None)?;
+    // Time on one thread is CPU time.
+    let alone = rayon::ThreadPoolBuilder::new()
+        .num_threads(1)
+        .build()
+        .map_err(|error| Error::Numerical { what: "threads", why: error.to_string() })?;
+    let (found, seconds) = alone.install(|| {
+        let started = Instant::now();
+        let chain = GeneralChain::new(&model, &grid, &slices)?;
+        let guide = Guide::new(&chain)?;
+        let options = FilterOptions { filters: 20, particles: 100, seed: 3 };
+        let found = smooth(&chain, &guide, 2, &options)?.evidence;
+        Ok::<_, Error>((found, started.elapsed().as_secs_f64()))
+    })?;
+    let particles = (most * 4 / (dim * dim)).min(most);
+    let runs: Vec<(f64, f64)> = (0..PLAIN as u64)
+        .into_par_iter()
+        .map(|seed| {
+            let started = Instant::now();
+            plain_filter(&model, &times, &slices, particles, seed).map(|log| (log, started.elapsed().as_secs_f64()))
+        })
+        .collect::<Result<_>>()?;
+    let (plain, error) = combine(&runs.iter().map(|(log, _)| *log).collect::<Vec<_>>());
+    let plain_seconds: f64 = runs.iter().map(|(_, seconds)| seconds).sum();
+    let z = (found.log_evidence - plain) / found.std_error.hypot(error);
+    let ratio = error * plain_seconds.sqrt() / (found.std_error * seconds.sqrt());
+    println!(
+        "| {dim} | {seen} | {alpha} | {every} | {:.2} ± {:.3} | {plain:.2} ± {error:.3} | {PLAIN} × {particles} | {z:+.1} | {ratio:.1} |",
+        found.log_evidence, found.std_error
+    );
+    Ok(())
+}
+
+/// Position seen, kicks on the velocity; damping, index, size of the kicks and observation noise learned.
+fn velocity_spec() -> Result<GeneralSpec> {
+    let drift = Formula::system(&[("x", "v"), ("v", "-c*v")], &[])?.with_bounds("c", Some(0.0), None)?;
+    Ok(GeneralSpec {
+        drift,
+        sources: vec![SourceSpec { name: "kick".into(), family: stable(), on: vec![(1, Loading::Fixed(1.0))] }],
+        rows: vec![RowSpec { name: "position".into(), of: vec![(0, 1.0)] }],
+        starts: vec![StartSpec::Open; 2],
+        held: Vec::new(),
+    })
+}
+
+/// Estimate, error and truth of the parameters of `fit` that have a truth.
+fn against<'a>(fit: &GeneralFit, truth: &'a [(String, f64)]) -> Vec<(&'a str, f64, Option<f64>)> {
+    let of = |(name, value): &'a (String, f64)| {
+        let found = fit.parameters.iter().find(|p| p.name == *name)?;
+        Some((name.as_str(), found.value - value, found.std_error))
+    };
+    truth.iter().filter_map(of).collect()
+}
+
+/// Parameters of simulated records with hidden velocity.
+fn velocity(records: usize) -> Result<()> {
+    let truth = [("c", 1.0), ("alpha[kick]", 1.5), ("scale[kick]", 1.0), ("observation_std[position]", 0.05)];
+    let truth: Vec<(String, f64)> = truth.map(|(name, value)| (name.to_string(), value)).into();
+    let spec = velocity_spec()?;
+    let model = GeneralSpec { held: truth.clone(), ..spec.clone() }.closed()?;
+    let (times, started) = (times(300, 0.05), Instant::now());
+    let grid = TimeGrid::new(&times, None)?;
+    let mut all: Vec<Vec<(f64, Option<f64>)>> = vec![Vec::new(); truth.len()];
+    for seed in 0..records as u64 {
+        let columns = simulate_general(&model, &times, 100 + seed)?.columns;
+        let fit =
+            fit_general(&spec, &grid, &[&columns[0]], &GeneralOptions { paths: 100, seed, ..Default::default() })?;
+        for (place, (_, away, error)) in against(&fit, &truth).into_iter().enumerate() {
+            all[place].push((away, error));
+        }
+    }
+    let seconds = started.elapsed().as_secs_f64() / records as f64;
+    println!("\n## Hidden velocity\n\n{records} records of 301 positions, {seconds:.1} s each.\n");
+    println!(
+        "| parameter | truth | mean error | in its standard errors | within 1.645 standard errors | no standard error |"
+    );
+    println!("|---|---|---|---|---|---|");
+    for ((name, value), found) in truth.iter().zip(&all) {
+        let aways: Vec<f64> = found.iter().map(|(away, _)| *away).collect();
+        let (mean, spread) = mean_and_error(&aways);
+        let known: Vec<bool> = found.iter().filter_map(|(away, error)| Some(away.abs() < 1.645 * (*error)?)).collect();
+        let inside = known.iter().filter(|inside| **inside).count();
+        println!(
+            "| {name} | {value} | {mean:+.4} | {:+.1} | {inside} of {} | {} |",
+            mean / spread,
+            known.len(),
+            found.len() - known.len()
+        );
+    }
+    Ok(())
+}
+
+fn mean_and_error(values: &[f64]) -> (f64, f64) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let square = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+    (mean, (square / (count * (count - 1.0))).sqrt())
+}
+
+/// OU columns with noise of their own and a common one, all of it learned, and the truth.
+fn common(dim: usize) -> Result<(GeneralSpec, Vec<(String, f64)>)> {
+    let names: Vec<String> = (0..dim).map(|i| format!("x{i}")).collect();
+    let formulas: Vec<String> = names.iter().map(|name| format!("theta_{name}*(mu_{name} - {name})")).collect();
+    let pairs: Vec<(&str, &str)> = names.iter().zip(&formulas).map(|(a, b)| (a.as_str(), b.as_str())).collect();
+    let mut drift = Formula::system(&pairs, &[])?;
+    let mut truth = vec![("alpha[common]".to_string(), 1.4)];
+    for (i, name) in names.iter().enumerate() {
+        drift = drift.with_bounds(&format!("theta_{name}"), Some(0.0), None)?;
+        let values = [
+            (format!("theta_{name}"), 1.0),
+            (format!("mu_{name}"), 0.0),
+            (format!("load_{name}"), if i % 3 == 2 { -0.5 } else { 0.5 + 0.1 * i as f64 }),
+            (format!("alpha[{name}]"), 1.7),
+            (format!("scale[{name}]"), 0.5),
+            (format!("observation_std[{name}]"), 0.05),
+        ];
+        truth.extend(values);
+    }
+    let own = |(i, name): (usize, &String)| SourceSpec {
+        name: name.clone(),
+        family: stable(),
+        on: vec![(i, Loading::Fixed(1.0))],
+    };
+    let loadings = names.iter().enumerate().map(|(i, name)| (i, Loading::Named(format!("load_{name}")))).collect();
+    let mut sources = vec![SourceSpec { name: "common".into(), family: stable(), on: loadings }];
+    sources.extend(names.iter().enumerate().map(own));
+    let rows = names.iter().enumerate().map(|(i, name)| RowSpec { name: name.clone(), of: vec![(i, 1.0)] }).collect();
+    Ok((GeneralSpec { drift, sources, rows, starts: vec![StartSpec::Open; dim], held: Vec::new() }, truth))
+}
+
+/// A record with the jumps of all sources, per step.
+fn record(model: &GeneralModel, times: &[f64], seed: u64) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
+    let mut rng = stream(seed, 0);
+    let mut z = model.start_mean.clone();
+    let mut columns = vec![Vec::new(); model.rows.len()];
+    let mut jumps = Vec::new();
+    for (j, &t) in times.iter().enumerate() {
+        if j > 0 {
+            let (dt, from) = (t - times[j - 1], z.clone());
+            model.drift.flow(times[j - 1], dt, from.as_slice(), z.as_mut_slice());
+            let drawn: Vec<f64> = model.sources.iter().map(|source| source.noise.sample(dt, &mut rng)).collect();
+            for (source, jump) in model.sources.iter().zip(&drawn) {
+                z.axpy(*jump, &source.direction, 1.0);
+            }
+            jumps.push(drawn);
+        }
+        for (column, row) in columns.iter_mut().zip(&model.rows) {
+            column.push(row.weights.dot(&z) + row.std * normal(&mut rng));
+        }
+    }
+    (columns, jumps)
+}
+
+fn normal(rng: &mut StreamRng) -> f64 {
+    StandardNormal.sample(rng)
+}
+
+/// Five columns with a common shock: loadings, and which jumps were common.
+fn shock(steps: usize) -> Result<()> {
+    let (spec, truth) = common(5)?;
+    let model = GeneralSpec { held: truth.clone(), ..spec.clone() }.closed()?;
+    let times = times(steps, 0.1);
+    let (columns, jumps) = record(&model, &times, 11);
+    let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+    let started = Instant::now();
+    let fit = fit_general(&spec, &TimeGrid::new(&times, None)?, &slices, &GeneralOptions::default())?;
+    let seconds = started.elapsed().as_secs_f64();
+    println!(
+        "\n## Common shock\n\n5 columns, {} rows, {seconds:.0} s with {} iterations.\n",
+        steps + 1,
+        fit.iterations
+    );
+    println!("| loading | truth | estimate | standard error |\n|---|---|---|---|");
+    for (name, value) in truth.iter().filter(|(name, _)| name.starts_with("load") || name == "alpha[common]") {
+        let Some(found) = fit.parameters.iter().find(|p| p.name == *name) else { continue };
+        let error = found.std_error.map_or("–".into(), |error| format!("{error:.3}"));
+        println!("| {name} | {value} | {:.3} | {error} |", found.value);
+    }
+    // Jumps of a source that are larger than five of its scales over the step, and alone so large.
+    let (mut right, mut all) = (0, 0);
+    for (j, drawn) in jumps.iter().enumerate() {
+        let size = |r: usize| {
+            let (alpha, scale) = if r == 0 { (1.4, 1.0) } else { (1.7, 0.5) };
+            drawn[r].abs() / (scale * 0.1f64.powf(1.0 / alpha))
+        };
+        let large: Vec<usize> = (0..drawn.len()).filter(|&r| size(r) > 5.0).collect();
+        if let [source] = large[..] {
+            let likeliest = (0..drawn.len())
+                .max_by(|&a, &b| fit.jump_probability[a][j].total_cmp(&fit.jump_probability[b][j]))
+                .unwrap_or(0);
+            all += 1;
+            right += usize::from(likeliest == source && fit.jump_probability[source][j] > 0.5);
+        }
+    }
+    println!("\n{right} of {all} jumps larger than five scales were assigned to their source.");
+    Ok(())
+}
+
+/// Ten columns with a common shock: what one evaluation and a whole fit take.
+fn cost(steps: usize) -> Result<()> {
+    let (spec, truth) = common(10)?;
+    let held = GeneralSpec { held: truth, ..spec.clone() };
+    let model = held.closed()?;
+    let times = times(steps, 0.1);
+    let (columns, _) = record(&model, &times, 5);
+    let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+    let grid = TimeGrid::new(&times, None)?;
+    println!("\n## Cost\n\n10 columns, {steps} steps, one common and ten own sources, 500 paths.\n");
+    println!("| what | seconds | log evidence | learned parameters | iterations |\n|---|---|---|---|---|");
+    for (what, spec) in [("all given", held), ("all learned", spec)] {
+        let started = Instant::now();
+        let fit = fit_general(&spec, &grid, &slices, &GeneralOptions::default())?;
+        println!(
+            "| {what} | {:.1} | {:.1} ± {:.2} | {} | {} |",
+            started.elapsed().as_secs_f64(),
+            fit.smoothed.evidence.log_evidence,
+            fit.smoothed.evidence.std_error,
+            fit.parameters.iter().filter(|p| !p.fixed).count(),
+            fit.iterations
+        );
+    }
+    Ok(())
+}

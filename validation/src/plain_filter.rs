@@ -1,0 +1,115 @@
+//! Filter a model with directions without any look ahead, as an oracle: particles carry Gaussian laws, variances are drawn from
+//! the prior.
+
+use levytilt::general::GeneralModel;
+use levytilt::noise::Nodes;
+use levytilt::{Result, stream};
+use nalgebra::{DMatrix, DVector};
+use rand::RngExt;
+
+/// An estimate of the log evidence of `columns` at `times`, NaN where missing. Its exponential is unbiased.
+///
+/// # Errors
+/// A noise without nodes over a step.
+pub fn plain_filter(
+    model: &GeneralModel,
+    times: &[f64],
+    columns: &[&[f64]],
+    particles: usize,
+    seed: u64,
+) -> Result<f64> {
+    let mut rng = stream(seed, 17);
+    let mut laws = vec![(model.start_mean.clone(), model.start_covariance.clone()); particles];
+    let mut log_evidence = 0.0;
+    for j in 0..times.len() {
+        let step = if j == 0 { None } else { Some(Step::new(model, times[j - 1], times[j] - times[j - 1])?) };
+        let mut logs = Vec::with_capacity(particles);
+        for law in &mut laws {
+            if let Some(step) = &step {
+                law.0 = &step.slope * &law.0 + &step.offset;
+                law.1 = &step.slope * &law.1 * step.slope.transpose();
+                for ((nodes, sums), source) in step.nodes.iter().zip(&model.sources) {
+                    let place = sums.partition_point(|sum| *sum < rng.random::<f64>()).min(nodes.len() - 1);
+                    law.1.ger(nodes.variances()[place], &source.direction, &source.direction, 1.0);
+                }
+            }
+            logs.push(condition(model, law, columns.iter().map(|column| column[j])));
+        }
+        let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let shares: Vec<f64> = logs.iter().map(|log| (log - top).exp()).collect();
+        let total: f64 = shares.iter().sum();
+        log_evidence += top + (total / particles as f64).ln();
+        if columns.iter().any(|column| !column[j].is_nan()) {
+            laws = resampled(&laws, &shares, total, rng.random());
+        }
+    }
+    Ok(log_evidence)
+}
+
+/// The flow of a step and the nodes of its sources, with the sums of their weights.
+struct Step {
+    slope: DMatrix<f64>,
+    offset: DVector<f64>,
+    nodes: Vec<(Nodes, Vec<f64>)>,
+}
+
+impl Step {
+    fn new(model: &GeneralModel, t: f64, dt: f64) -> Result<Self> {
+        let dim = model.dim();
+        let mut offset = vec![0.0; dim];
+        model.drift.flow(t, dt, &vec![0.0; dim], &mut offset);
+        let offset = DVector::from_vec(offset);
+        let mut slope = DMatrix::zeros(dim, dim);
+        for i in 0..dim {
+            let (mut unit, mut moved) = (vec![0.0; dim], vec![0.0; dim]);
+            unit[i] = 1.0;
+            model.drift.flow(t, dt, &unit, &mut moved);
+            slope.set_column(i, &(DVector::from_vec(moved) - &offset));
+        }
+        let summed = |nodes: Nodes| {
+            let mut sum = 0.0;
+            let sums = nodes.weights().iter().map(|w| {
+                sum += w;
+                sum
+            });
+            let sums = sums.collect();
+            (nodes, sums)
+        };
+        let nodes = model.sources.iter().map(|source| Ok(summed(source.noise.nodes(dt)?))).collect::<Result<_>>()?;
+        Ok(Self { slope, offset, nodes })
+    }
+}
+
+/// Condition on one value per row; ln of their density.
+fn condition(
+    model: &GeneralModel,
+    (mean, covariance): &mut (DVector<f64>, DMatrix<f64>),
+    values: impl Iterator<Item = f64>,
+) -> f64 {
+    let mut log = 0.0;
+    for (row, y) in model.rows.iter().zip(values).filter(|(_, y)| !y.is_nan()) {
+        let pressed = &*covariance * &row.weights;
+        let total = row.weights.dot(&pressed) + row.std.powi(2);
+        let miss = y - row.weights.dot(mean);
+        log -= 0.5 * (miss * miss / total + (std::f64::consts::TAU * total).ln());
+        mean.axpy(miss / total, &pressed, 1.0);
+        covariance.ger(-1.0 / total, &pressed, &pressed, 1.0);
+    }
+    log
+}
+
+/// Systematic resampling.
+fn resampled<T: Clone>(all: &[T], shares: &[f64], total: f64, offset: f64) -> Vec<T> {
+    let step = total / all.len() as f64;
+    let (mut place, mut sum) = (0, shares[0]);
+    (0..all.len())
+        .map(|k| {
+            let wanted = (k as f64 + offset) * step;
+            while sum < wanted && place + 1 < all.len() {
+                place += 1;
+                sum += shares[place];
+            }
+            all[place].clone()
+        })
+        .collect()
+}
