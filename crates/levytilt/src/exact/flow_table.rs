@@ -122,15 +122,14 @@ impl FlowTable {
     /// The landings of the cells of time `j`.
     pub fn landings(&mut self, problem: &Problem, layout: &Layout, j: usize) -> Landings {
         match self.place(problem, layout, j) {
-            None => flow(problem, layout, j, layout.points(j), layout.support(j).len).into(),
+            None => flow(problem, layout, j, &states(layout, j)).into(),
             Some((key, part)) => self.tables.entry(key).or_default().0.part(
                 part,
                 layout.range().len,
                 Landing { target: 0.0, weights: [0.0; POINTS] },
                 |block| {
-                    let cell = layout.range().first + (block * BLOCK) as i64;
-                    let first = layout.origin + cell as f64 * layout.spacing;
-                    flow(problem, layout, j, (first, layout.spacing), BLOCK)
+                    let first = layout.range().first + (block * BLOCK) as i64;
+                    flow(problem, layout, j, &at_cells(layout, first, BLOCK))
                 },
             ),
         }
@@ -159,10 +158,24 @@ impl FlowTable {
     }
 }
 
-/// The landings of `count` states from `first` on, `spacing` apart.
-fn flow(problem: &Problem, layout: &Layout, j: usize, (first, spacing): (f64, f64), count: usize) -> Vec<Landing> {
-    let states: Vec<f64> = (0..count).map(|i| first + i as f64 * spacing).collect();
-    let mut out = vec![0.0; count];
-    problem.model.drift.flow_many(problem.grid.times()[j], problem.grid.step(j), &states, &mut out);
+/// The states of the cells of time `j`.
+fn states(layout: &Layout, j: usize) -> Vec<f64> {
+    let (support, (first, spacing)) = (layout.support(j), layout.points(j));
+    match j {
+        0 => (0..support.len).map(|i| first + i as f64 * spacing).collect(),
+        _ => at_cells(layout, support.first, support.len),
+    }
+}
+
+/// The states of `count` cells from `first` on, the same to the last digit whatever the first is: states on a cell must land there
+/// from a table and without one.
+fn at_cells(layout: &Layout, first: i64, count: usize) -> Vec<f64> {
+    (first..first + count as i64).map(|cell| layout.origin + cell as f64 * layout.spacing).collect()
+}
+
+/// The landings of `states` of time `j`.
+fn flow(problem: &Problem, layout: &Layout, j: usize, states: &[f64]) -> Vec<Landing> {
+    let mut out = vec![0.0; states.len()];
+    problem.model.drift.flow_many(problem.grid.times()[j], problem.grid.step(j), states, &mut out);
     out.iter().map(|x| Landing::new((x - layout.origin) / layout.spacing)).collect()
 }

@@ -37,7 +37,9 @@ impl<'a> Transition<'a> {
     /// The steps of `problem` on `layout`, with `rounding` by FFTs as allowed.
     pub fn new(problem: &'a Problem<'a>, layout: &'a Layout, max_cells: usize, rounding: Rounding) -> Self {
         let mut convolver = Convolver::new(problem.dimension.noise.as_ref(), layout.spacing, rounding);
-        convolver.ladder = layout.ladder(problem);
+        if rounding == Rounding::Fast {
+            convolver.ladder = layout.ladder(problem);
+        }
         let levels = Levels::of(problem.model, layout.spacing, rounding);
         Self { problem, layout, convolver, levels, flows: FlowTable::default(), max_cells }
     }
