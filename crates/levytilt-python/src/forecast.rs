@@ -186,10 +186,11 @@ impl SavedRun {
         names: Vec<String>,
         times: Times,
         columns: Vec<PyReadonlyArray1<f64>>,
-        (alarm, lag, jump_above): (f64, usize, Option<f64>),
+        watch: (f64, usize, Option<f64>),
     ) -> PyResult<Bound<'py, PyDict>> {
         self.origin.must_be_plain("update").map_err(raised)?;
         let table = rows_table("new rows", (names, times, columns))?;
+        let (alarm, lag, jump_above) = watch;
         let watch = Watch { alarm, lag, jump_above };
         let (mut answers, request) = (Vec::new(), Request { run: self.dir.clone(), watch });
         py.detach(|| update(&request, &table, &mut |answer| answers.push(answer.clone()))).map_err(raised)?;
