@@ -20,8 +20,9 @@ pub fn content(dir: &Path) -> BTreeMap<String, Vec<u8>> {
             let mut lines: Vec<String> = text().lines().map(timeless).collect();
             lines.sort();
             *bytes = lines.join("\n").into_bytes();
-        } else if let Some(place) = name.strip_suffix("report.html") {
-            let shown = times.iter().filter(|(of, _)| of == place).flat_map(|(_, times)| times);
+        } else if name.ends_with(".html") {
+            let place = name.strip_suffix("report.html");
+            let shown = times.iter().filter(|(of, _)| Some(of.as_str()) == place).flat_map(|(_, times)| times);
             *bytes = shown.fold(unmade(text()), |text, time| text.replace(time.as_str(), "")).into_bytes();
         }
     }
