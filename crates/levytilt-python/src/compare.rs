@@ -12,8 +12,8 @@ use std::sync::Arc;
 use crate::errors::raised;
 use crate::given::keywords::settings;
 use crate::given::table::Table;
+use crate::results::written;
 use crate::work::patiently;
-use crate::written;
 
 /// Models of a record, ranked.
 #[pyclass(frozen, module = "levytilt._levytilt")]

@@ -5,17 +5,13 @@
 mod backtest;
 mod compare;
 mod errors;
-mod fit;
-mod forecast;
 mod given;
 mod names;
 mod once;
-mod origin;
-mod panel;
 mod program;
+mod results;
 mod scores;
 mod work;
-mod written;
 
 use pyo3::prelude::*;
 
@@ -28,23 +24,23 @@ mod _levytilt {
     #[pymodule_export]
     use super::errors::{ComputationError, InputError};
     #[pymodule_export]
-    use super::fit::{Run, fit};
-    #[pymodule_export]
-    use super::forecast::{Ahead, SavedRun};
-    #[pymodule_export]
     use super::given::keywords::{check, formula_parameters, known};
     #[pymodule_export]
     use super::given::table::Table;
     #[pymodule_export]
     use super::once::{exact, simulate};
     #[pymodule_export]
-    use super::panel::share;
-    #[pymodule_export]
     use super::program::{main, on_cluster, tell};
     #[pymodule_export]
-    use super::scores::{crps, energy_score, k_hat, stable_law, tail_crps, variogram_score};
+    use super::results::fit::{Run, fit};
     #[pymodule_export]
-    use super::written::{WrittenRun, check_written, fit_written, read_sections, simulate_written};
+    use super::results::forecast::{Ahead, SavedRun};
+    #[pymodule_export]
+    use super::results::panel::share;
+    #[pymodule_export]
+    use super::results::written::{WrittenRun, check_written, fit_written, read_sections, simulate_written};
+    #[pymodule_export]
+    use super::scores::{crps, energy_score, k_hat, stable_law, tail_crps, variogram_score};
 
     /// The version of the program.
     #[pymodule_export]

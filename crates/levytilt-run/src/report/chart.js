@@ -176,7 +176,7 @@ class Chart {
     const { figure } = this, group = node("g"), right = this.left + this.inner;
     const longest = figure.x.scale === "time" ? 80 : 62;
     ticks(figure.x, low, high, Math.max(2, this.inner / longest)).forEach(([value, text], k) => {
-      const at = x(backward(figure.x, value)), half = 3.4 * text.length;
+      const at = x(backward(figure.x, value)), half = 3.8 * text.length;
       if (at < this.left - 0.5 || at > right + 0.5) return;
       group.append(node("line", { class: "grid", x1: at, x2: at, y1: 8, y2: this.bottom }));
       // What would be cut at an end is moved inward.

@@ -16,10 +16,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::errors::raised;
-use crate::forecast::{Ahead, Rows, look};
 use crate::given::keywords::settings;
 use crate::given::table::{Table, Times};
-use crate::origin::End;
+use crate::results::forecast::{Ahead, Rows, look};
+use crate::results::origin::End;
 use crate::work::patiently;
 
 /// A fit and its record, with the settings that made it.

@@ -19,11 +19,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::errors::{InputError, raised};
-use crate::fit::posterior;
-use crate::forecast::{Ahead, Rows, look};
 use crate::given::keywords::read;
 use crate::given::table::{Table, Times};
-use crate::origin::End;
+use crate::results::fit::posterior;
+use crate::results::forecast::{Ahead, Rows, look};
+use crate::results::origin::End;
 use crate::work::patiently;
 
 /// A fit of a written-out model and its record.

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use crate::errors::{InputError, raised};
 use crate::given::keywords::read;
 use crate::given::table::Times;
-use crate::origin::End;
+use crate::results::origin::End;
 use crate::work::patiently;
 
 /// Predictive paths.
