@@ -167,7 +167,7 @@ class Chart {
   footRows() {
     const names = this.figure.x.names;
     if (!names) return 1;
-    const widest = Math.max(...names.map((name) => name.length)) * 6.7;
+    const widest = Math.max(...names.map((name) => name.length)) * 7.6;
     // Names at the ends come inward by at most half of what they are wide.
     return Math.min(6, Math.max(1, Math.ceil((widest + Math.max(0, widest / 2 - 15) + 10) / (this.inner / names.length))));
   }
