@@ -91,8 +91,9 @@ def of_statsforecast(name):
         from statsforecast import models
 
         found = getattr(models, name)(season_length=season).forecast(values, AHEAD, level=[80])
-        sd = (found["hi-80"] - found["lo-80"]) / (2.0 * 1.2815515655446004)
-        return random.normal(found["mean"][:, None], sd[:, None], (AHEAD, DRAWS))
+        mean, low, high = (np.asarray(found[key], float) for key in ("mean", "lo-80", "hi-80"))
+        sd = (high - low) / (2.0 * 1.2815515655446004)
+        return random.normal(mean[:, None], sd[:, None], (AHEAD, DRAWS))
 
     return forecast
 

@@ -166,22 +166,27 @@ class Chart {
   /** Rows of names below the figure, so that long ones do not run into each other. */
   footRows() {
     const names = this.figure.x.names;
+    this.shrink = 1;
     if (!names) return 1;
     const widest = Math.max(...names.map((name) => name.length)) * 7.6;
     // Names at the ends come inward by at most half of what they are wide.
-    return Math.min(6, Math.max(1, Math.ceil((widest + Math.max(0, widest / 2 - 15) + 10) / (this.inner / names.length))));
+    const rows = Math.min(6, Math.max(1, Math.ceil((widest + Math.max(0, widest / 2 - 15) + 10) / (this.inner / names.length))));
+    // What still does not fit is written smaller.
+    this.shrink = Math.min(1, Math.max(0.6, ((rows * this.inner) / names.length - 8) / (1.25 * widest)));
+    return rows;
   }
 
   axes(x, y, low, high, yTicks, width, height) {
     const { figure } = this, group = node("g"), right = this.left + this.inner;
     const longest = figure.x.scale === "time" ? 80 : 62;
+    const small = this.shrink < 1 ? { style: `font-size:${(12 * this.shrink).toFixed(1)}px` } : {};
     ticks(figure.x, low, high, Math.max(2, this.inner / longest)).forEach(([value, text], k) => {
-      const at = x(backward(figure.x, value)), half = 3.8 * text.length;
+      const at = x(backward(figure.x, value)), half = 3.8 * this.shrink * text.length;
       if (at < this.left - 0.5 || at > right + 0.5) return;
       group.append(node("line", { class: "grid", x1: at, x2: at, y1: 8, y2: this.bottom }));
       // What would be cut at an end is moved inward.
       const middle = Math.max(half, Math.min(width - half, at));
-      group.append(node("text", { x: middle, y: this.bottom + 15 + 14 * (k % this.rows), "text-anchor": "middle" }, text));
+      group.append(node("text", { x: middle, y: this.bottom + 15 + 14 * (k % this.rows), "text-anchor": "middle", ...small }, text));
     });
     for (const [value, text] of yTicks) {
       const at = y(backward(figure.y, value));
