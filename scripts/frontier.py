@@ -220,7 +220,7 @@ def measure(problem, seeds, largest, directory):
         truth, uncertain = run("exact", file, *problem.flags)[0]["log_evidence"], 0.0
         add("levytilt, exact grid", "", [grid(problem, file)], truth)
     else:
-        long = [rao_blackwell(problem, 10**5, 100 + seed) for seed in range(8)]
+        long = [rao_blackwell(problem, 10**5, 100 + seed) for seed in range(6)]
         truth, uncertain = float(np.mean(long)), float(np.std(long, ddof=1) / np.sqrt(len(long)))
     for count in [100, 500, 2000]:
         add("levytilt, twisted filter", count, [twisted(problem, file, count, seed) for seed in range(seeds)], truth)
