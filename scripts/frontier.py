@@ -240,6 +240,7 @@ def draw(found):
         {"svg.hashsalt": "levytilt", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
     )
     import matplotlib.pyplot as plt
+    import matplotlib.ticker
 
     styles = {
         "levytilt, exact grid": ("#c0392b", "*"),
@@ -254,7 +255,8 @@ def draw(found):
             if points:
                 size = 11 if marker == "*" else 5
                 ax.plot(*zip(*points), color=color, marker=marker, markersize=size, linewidth=1, label=method)
-        ax.set(xscale="log", yscale="log", title=problem.name, xlabel="CPU seconds")
+        ax.set(xscale="log", yscale="log", title=problem.name, xlabel="CPU seconds", xlim=(0.02, 20))
+        ax.xaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
         ax.grid(alpha=0.2)
     axes[0].set_ylabel("error of log evidence, nats")
     handles = {}
