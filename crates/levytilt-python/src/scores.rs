@@ -63,17 +63,7 @@ pub fn energy_score<'py>(
     truth: PyReadonlyArray2<f64>,
     fair: bool,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let (points, truth) = (points.as_array(), truth.as_array());
-    let scores: levytilt::Result<Vec<f64>> = py.detach(|| {
-        let cases = points.outer_iter().zip(truth.outer_iter());
-        cases
-            .map(|(points, truth)| {
-                let dim = points.ncols();
-                Cloud::new(points.iter().copied().collect(), dim)?.energy_score(&truth.to_vec(), estimator(fair))
-            })
-            .collect()
-    });
-    Ok(scores.map_err(raised_here)?.into_pyarray(py))
+    of_clouds(py, points, truth, |cloud, truth| cloud.energy_score(truth, estimator(fair)))
 }
 
 /// Variogram score of every case: points (case, point, coordinate), truth (case, coordinate).
@@ -84,12 +74,23 @@ pub fn variogram_score<'py>(
     truth: PyReadonlyArray2<f64>,
     order: f64,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    of_clouds(py, points, truth, |cloud, truth| cloud.variogram_score(truth, order))
+}
+
+/// A score of every cloud of points (case, point, coordinate) against its truth (case, coordinate), with Python free meanwhile.
+fn of_clouds<'py>(
+    py: Python<'py>,
+    points: PyReadonlyArray3<f64>,
+    truth: PyReadonlyArray2<f64>,
+    score: impl Fn(&Cloud, &[f64]) -> levytilt::Result<f64> + Sync,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let (points, truth) = (points.as_array(), truth.as_array());
-    let cases = points.outer_iter().zip(truth.outer_iter());
-    let score = |(points, truth): (ArrayView2<f64>, ArrayView1<f64>)| {
-        Cloud::new(points.iter().copied().collect(), points.ncols())?.variogram_score(&truth.to_vec(), order)
-    };
-    let scores: levytilt::Result<Vec<f64>> = cases.map(score).collect();
+    let scores: levytilt::Result<Vec<f64>> = py.detach(|| {
+        let one = |(points, truth): (ArrayView2<f64>, ArrayView1<f64>)| {
+            score(&Cloud::new(points.iter().copied().collect(), points.ncols())?, &truth.to_vec())
+        };
+        points.outer_iter().zip(truth.outer_iter()).map(one).collect()
+    });
     Ok(scores.map_err(raised_here)?.into_pyarray(py))
 }
 
