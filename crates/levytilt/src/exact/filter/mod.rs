@@ -9,10 +9,12 @@
 mod error_tail;
 mod hindsight;
 mod kernels;
+mod landings;
 mod law;
 mod start;
 mod state;
 mod step;
+mod stride;
 #[cfg(test)]
 mod tests;
 
@@ -23,6 +25,7 @@ use crate::series::TimeGrid;
 use crate::{Error, Result, StateSpace};
 use error_tail::ErrorTail;
 use kernels::Kernels;
+use landings::Landings;
 use step::Observation;
 
 /// Cells per standard deviation of the narrowest law that a time may have.
@@ -36,6 +39,9 @@ pub struct Filter<'a> {
     /// Rows of hindsight.
     lag: usize,
     kernels: Kernels<'a>,
+    landings: Landings,
+    /// α where the noise of several steps can be one step's.
+    index: Option<f64>,
     error_tail: ErrorTail,
 }
 
@@ -57,7 +63,9 @@ impl<'a> Filter<'a> {
         let dimension = model.only_dimension()?;
         crate::error::positive("longest latent step", longest)?;
         let error_tail = ErrorTail::new(dimension.errors.law);
-        Ok(Self { model, longest, lag: 0, kernels: Kernels::new(dimension.noise.as_ref()), error_tail })
+        let kernels = Kernels::new(dimension.noise.as_ref());
+        let index = super::gather::index(model);
+        Ok(Self { model, longest, lag: 0, kernels, landings: Landings::default(), index, error_tail })
     }
 
     /// Look at every row again when `lag` rows have come after it; 0 for not. A value then costs about 4 `lag` times as much.
