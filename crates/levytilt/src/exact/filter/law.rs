@@ -6,7 +6,7 @@ use super::super::levels::{Rung, stretches};
 use super::super::marginal::Marginal;
 use super::super::transition::touched;
 use super::Filter;
-use super::landings::land_states;
+use super::landings::land;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -116,19 +116,15 @@ impl Filter<'_> {
         (origin, spacing): (f64, f64),
     ) -> Result<(Vec<Moved>, (f64, f64))> {
         let drift = self.model.drift.as_ref();
-        let alone: Vec<Landing>;
         let landings = match law.cells((origin, spacing)).filter(|_| drift.is_autonomous()) {
             Some(cells) => self.landings.of_cells(drift, (t, dt), (origin, spacing), cells),
-            None => {
-                alone = land_states(drift, (t, dt), (origin, spacing), &law.states());
-                &alone
-            }
+            None => land(drift, (t, dt), (origin, spacing), &law.states()),
         };
         let ends = |landings: &[Landing]| {
             let targets = landings.iter().map(|landing| landing.target);
             targets.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), t| (low.min(t), high.max(t)))
         };
-        let (low, high) = ends(landings);
+        let (low, high) = ends(&landings);
         let unbounded = low.abs().max(high.abs()) > 1e15 || high - low > 4.0 * MOST_CELLS;
         if landings.iter().any(|landing| !landing.target.is_finite()) || unbounded {
             let why =
@@ -149,7 +145,7 @@ impl Filter<'_> {
             Moved { level, first, masses: law.masses.iter().map(one).collect() }
         };
         let moved = match &self.model.dimensions[0].size {
-            None => vec![spread(0, landings, &|masses, i| masses[i])],
+            None => vec![spread(0, &landings, &|masses, i| masses[i])],
             Some(size) => {
                 let rungs: Vec<Rung> = size.at(t, &law.states())?.into_iter().map(Rung::new).collect();
                 let part = |(level, range): (i64, std::ops::Range<usize>)| {
