@@ -9,10 +9,12 @@
 mod error_tail;
 mod hindsight;
 mod kernels;
+mod landings;
 mod law;
 mod start;
 mod state;
 mod step;
+mod stride;
 #[cfg(test)]
 mod tests;
 
@@ -23,6 +25,7 @@ use crate::series::TimeGrid;
 use crate::{Error, Result, StateSpace};
 use error_tail::ErrorTail;
 use kernels::Kernels;
+use landings::Landings;
 use std::ops::Deref;
 use step::Observation;
 
@@ -37,6 +40,9 @@ pub struct Filter<'a> {
     /// Rows of hindsight.
     lag: usize,
     kernels: Kernels<'a>,
+    landings: Landings,
+    /// α where the noise of several steps can be one step's.
+    index: Option<f64>,
     error_tail: ErrorTail,
 }
 
@@ -75,12 +81,14 @@ impl<'a> Filter<'a> {
         let dimension = model.only_dimension()?;
         crate::error::positive("longest latent step", longest)?;
         let error_tail = ErrorTail::new(dimension.errors.law);
+        let kernels = Kernels::new(dimension.noise.as_ref());
+        let index = super::gather::index(model);
         let model = Held::Given(model);
-        Ok(Self { model, longest, lag: 0, kernels: Kernels::new(dimension.noise.as_ref()), error_tail })
+        Ok(Self { model, longest, lag: 0, kernels, landings: Landings::default(), index, error_tail })
     }
 
-    /// Go on with the drift and the size of `model`, whose inputs reach further. Its noise and the law of its errors must be
-    /// those of the model that the filter was made with, because its tables stay.
+    /// Go on with the drift and the size of `model`, whose inputs reach further. Everything else must be as in the model that
+    /// the filter was made with, because its tables stay.
     pub fn set_model(&mut self, model: StateSpace) {
         self.model = Held::Own(Box::new(model));
     }
