@@ -67,6 +67,11 @@ impl Recent {
         Self { seen, rows: 0, calm, wrong, below, above, without: before, from, pending }
     }
 
+    /// The time of the law without the value.
+    pub fn from(&self) -> f64 {
+        self.from
+    }
+
     /// The parts of the present law.
     pub fn parts(&self) -> [Vec<f64>; 2] {
         [self.calm.clone(), self.wrong.clone()]

@@ -224,8 +224,8 @@ impl Filter<'_> {
     pub(super) fn reach(&mut self, steps: &[(f64, f64)], states: &[f64], spacing: f64) -> Result<f64> {
         let total: f64 = steps.iter().map(|(_, dt)| dt).sum();
         let mut size = 0.0f64;
-        for x in states {
-            size = size.max(self.model.dimensions[0].size_at(steps[0].0, *x)?);
+        for (x, (t, _)) in states.iter().flat_map(|x| steps.iter().map(move |step| (x, step))) {
+            size = size.max(self.model.dimensions[0].size_at(*t, *x)?);
         }
         // By eighths of a doubling, so that few lengths are needed.
         let nodes = self.kernels.nodes(((8.0 * total.log2()).ceil() / 8.0).exp2())?;
