@@ -143,9 +143,10 @@ class Fit:
     ) -> Any:
         """Take in new rows without fitting again, and say how surprising each value was given all earlier ones.
 
-        Rows as for `Model.fit`, with the columns of the fit. Returns value, log_evidence, two-sided p_value, jump_probability,
-        mean and sd of the state, and alarm (p_value below `alarm`) per row, in the form of `posterior`. Forecasts then start
-        from the new end; rows that the run already has are skipped. A run directory that was loaded is updated there.
+        Rows as for `Model.fit`, with the columns of the fit; a DataFrame where it has inputs or known errors, whose columns
+        are needed too. Returns value, log_evidence, two-sided p_value, jump_probability, mean and sd of the state, and alarm
+        (p_value below `alarm`) per row, in the form of `posterior`. Forecasts then start from the new end; rows that the run
+        already has are skipped. A run directory that was loaded is updated there.
         Models with outliers or Student errors add outlier_probability. With `lag`, the row that has now so many rows after
         it is looked at again: revised_p_value is that of its value given all others so far, and revised_jump_probability
         (revised_outlier_probability) has their hindsight; NaN where no row is due. They stand in the row that completes

@@ -232,6 +232,11 @@ def test_inputs_drive_the_drift(tmp_path):
     fit.save(tmp_path / "run")
     again = lt.load(tmp_path / "run").forecast(horizon=2.0, inputs=ahead)
     np.testing.assert_array_equal(again.paths(), storm.paths())
+    new = pandas.DataFrame({"value": [state, state + 50.0], "wind": wind[-2:]}, index=[30.0, 30.1])
+    seen = np.asarray(fit.update(new)["p_value"])
+    assert seen.shape[0] == 2 and seen.ravel()[1] < 0.001 < seen.ravel()[0]
+    with pytest.raises(ValueError, match='has no column "wind"'):
+        fit.update(30.2, 1.0)
     frame.loc[0.1 * rows[3], "wind"] = np.nan
     with pytest.raises(ValueError, match='column "wind": an input needs a value in every row'):
         model.fit(frame)

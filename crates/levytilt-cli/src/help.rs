@@ -105,8 +105,8 @@ parameter, learned unless given: --set k=1, or [parameters] in the settings file
 --season 24h,7d adds Fourier terms of these periods to the drift of one column.
 --inputs wind,rain are columns that drive it and are not observed: a formula uses them by name, other drifts gain terms
 gain[wind]*wind. Between rows they keep their value, or are interpolated with --between linear.
---size '1 + s*abs(x)' multiplies the noise by a formula of the state, taken at the start of every step; its names are
-parameters as in a drift.
+--size '1 + s*abs(x)' multiplies the noise by a formula of the state and of inputs, taken at the start of every step; its
+names are parameters as in a drift.
 
 --panel unique_id fits every series of a long table: rows belong to the series that this column names. --share alpha,scale
 learns these parameters from all series together, on the sum of their log evidences with each series' other parameters
@@ -180,7 +180,7 @@ do not was an error. What waits is kept in the run; give the same K in every cal
 
 The run directory then forecasts from the new end. Rows that the run already has are skipped, so an interrupted
 call can be repeated. --follow saves every second and at the end. Columns are filtered one by one; a drift
-that couples them, such as linear, is refused.
+that couples them, such as linear, is refused. Rows need the columns of inputs and of known errors too.
 
 With --json prints a line of JSON per row:
   {\"time\":10.01,\"value\":1.2,\"log_evidence\":-0.4,\"p_value\":0.53,\"jump_probability\":0.004,\"mean\":1.1,\"sd\":0.09,\"alarm\":false}

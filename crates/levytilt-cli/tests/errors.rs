@@ -83,6 +83,66 @@ fn known_errors_are_read_from_their_column() {
     at.refused("fit bad.csv --error-column sigma", &["line 3, column \"sigma\"", "greater than 0"]);
 }
 
+/// Known errors come with new rows: one piece, several, a feed and one filter over all rows say the same.
+#[test]
+fn identity_an_update_takes_known_errors() {
+    let at = Sandbox::new();
+    let row = |i: i32| {
+        let sigma = if i % 10 == 3 { 2.0 } else { 0.1 };
+        let wiggle = f64::from(i * 7919 % 101) / 50.0 - 1.0;
+        format!("{i},{},{sigma}", (0.2 * f64::from(i)).sin() + sigma * wiggle)
+    };
+    let rows: Vec<String> = (0..80).map(row).collect();
+    let table = |rows: &[String]| format!("time,value,sigma\n{}\n", rows.join("\n"));
+    at.write("all.csv", table(&rows));
+    // The typical error of the first rows is that of all.
+    at.write("first.csv", table(&rows[..60]));
+    at.write("next.csv", table(&rows[60..]));
+    let model =
+        "--error-column sigma --drift none --noise gaussian --scale 0.3 --observation-std 1.2 --paths 20 --quiet";
+    at.ok(&format!("fit all.csv {model} --steps 79 --out all"));
+    for name in ["one", "pieces", "feed"] {
+        at.ok(&format!("fit first.csv {model} --steps 59 --out {name}"));
+    }
+    let one = at.ok("update one next.csv --json").out;
+    let mut pieces = String::new();
+    for piece in rows[60..].chunks(7) {
+        at.write("piece.csv", table(piece));
+        pieces += &at.ok("update pieces piece.csv --json").out;
+    }
+    assert_eq!(pieces, one);
+    assert_eq!(at.run_with_input("update feed --follow", at.read("next.csv").as_bytes()).out, one);
+    let found: f64 = one
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["log_evidence"].as_f64().unwrap())
+        .sum();
+    let residuals = at.read("all/residuals.csv");
+    let expected: f64 =
+        residuals.lines().skip(60).map(|line| line.split(',').nth(3).unwrap().parse::<f64>().unwrap()).sum();
+    assert!((found - expected).abs() < 1e-9, "{found} {expected}");
+    let exact = |file: &str, steps: usize| {
+        let model = "--error-column sigma --drift none --noise gaussian --scale 0.3 --observation-std 1.2";
+        let start = at.read("one/model.toml");
+        let x0 = start.lines().find_map(|line| line.strip_prefix("x0 = ")).unwrap().to_string();
+        let std = start.lines().find_map(|line| line.strip_prefix("x0_std = ")).unwrap().to_string();
+        at.ok(&format!("exact {file} {model} --x0 {x0} --x0-std {std} --steps {steps} --json")).json()["log_evidence"]
+            .as_f64()
+            .unwrap()
+    };
+    let reference = exact("all.csv", 79) - exact("first.csv", 59);
+    assert!((found - reference).abs() < 1e-3, "{found} {reference}");
+    at.write("bad.csv", "time,value,sigma\n80,1,0.1\n81,2,\n82,1,0.1\n");
+    at.refused(
+        "update one bad.csv",
+        &["bad.csv, line 3: column \"sigma\": a missing value is not a standard deviation"],
+    );
+    at.write("bare.csv", "time,value\n80,1\n");
+    at.refused("update one bare.csv", &["bare.csv: has no column \"sigma\", which the run has"]);
+    at.write("one/settings.toml", at.read("all/settings.toml"));
+    at.ok("update one --refit --quiet");
+    assert_eq!(at.json("one/summary.json")["log_evidence"], at.json("all/summary.json")["log_evidence"]);
+}
+
 #[test]
 fn a_fill_value_is_refused_with_its_line() {
     let at = contaminated();

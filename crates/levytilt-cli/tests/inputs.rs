@@ -123,7 +123,100 @@ fn inputs_come_from_the_settings_file_under_another_name() {
     at.ok("forecast run --horizon 5 --inputs-file later.csv");
     at.write("later.csv", "time,wind speed\n51,1\n52,\n55,1\n");
     at.refused("forecast run --horizon 5 --inputs-file later.csv", &["later.csv, line 3", "\"wind speed\""]);
-    at.refused("update run odd.csv", &["update does not take inputs", "blow", "fit again"]);
+    at.write("later.csv", "time,value\n51,1\n52,1\n");
+    at.refused("update run later.csv", &["later.csv", "has no column \"wind speed\", which the run has"]);
+}
+
+const COLUMNS: &str = "time,value,wind\n";
+
+/// The rows of the record of `driven`; one value near row 150 is missing.
+fn rows(at: &Sandbox) -> Vec<String> {
+    let mut rows: Vec<String> = at.read("sim/data.csv").lines().skip(1).map(String::from).collect();
+    for k in [148, 149, 150, 160] {
+        let fields: Vec<&str> = rows[k].split(',').collect();
+        rows[k] = format!("{},,{}", fields[0], fields[2]);
+    }
+    rows
+}
+
+fn lines(text: &str) -> Vec<serde_json::Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// New rows say what one filter over all rows says, in one piece, in several and as they come, with inputs in the drift and in
+/// the size of the noise; the record ends with missing values, so that inputs of before its end are needed.
+#[test]
+fn identity_an_update_goes_on_with_inputs() {
+    let at = driven();
+    let rows = rows(&at);
+    at.write("first.csv", format!("{COLUMNS}{}\n", rows[..150].join("\n")));
+    at.write("next.csv", format!("{COLUMNS}{}\n", rows[150..].join("\n")));
+    at.write("all.csv", format!("{COLUMNS}{}\n", rows.join("\n")));
+    let given = "--column value --theta 1 --mu 0 --alpha 1.7 --scale 0.2 --observation-std 0.05 --paths 20 --quiet";
+    let held = "--inputs wind --set gain[wind]=0.7";
+    let sized = "--inputs wind --between linear --set gain[wind]=0.7 --size 1+s*wind+0.1*abs(x) --set s=0.2";
+    for (run, more) in [("even", held), ("sized", sized)] {
+        at.ok(&format!("fit all.csv {given} {more} --steps 200 --out {run}-all"));
+        for name in ["one", "pieces", "feed"] {
+            at.ok(&format!("fit first.csv {given} {more} --steps 149 --out {run}-{name}"));
+        }
+        let one = at.ok(&format!("update {run}-one next.csv --json --lag 2")).out;
+        let mut pieces = String::new();
+        for piece in rows[150..].chunks(7) {
+            at.write("piece.csv", format!("{COLUMNS}{}\n", piece.join("\n")));
+            pieces += &at.ok(&format!("update {run}-pieces piece.csv --json --lag 2")).out;
+        }
+        assert_eq!(pieces, one);
+        assert_eq!(
+            at.run_with_input(&format!("update {run}-feed --follow --lag 2"), at.read("next.csv").as_bytes()).out,
+            one
+        );
+        for name in ["pieces", "feed"] {
+            assert_eq!(at.read(&format!("{run}-{name}/state.json")), at.read(&format!("{run}-one/state.json")));
+        }
+        let found = lines(&one).iter().filter_map(|row| row["log_evidence"].as_f64()).sum::<f64>();
+        let residuals = at.read(&format!("{run}-all/residuals.csv"));
+        let later = residuals.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
+        let later = later.filter(|fields| fields[0].parse::<f64>().unwrap() > 37.4);
+        let expected: f64 = later.map(|fields| fields[3].parse::<f64>().unwrap()).sum();
+        assert!((found - expected).abs() < 1e-9, "{run}: {found} {expected}");
+        assert_eq!(at.json(&format!("{run}-one/state.json"))["inputs"]["wind"], last_wind(&rows));
+        at.ok(&format!("forecast {run}-one --horizon 5 --inputs-file wind.csv --quiet"));
+    }
+    // What was taken in is learned from as if it had been there from the beginning.
+    at.write("even-one/settings.toml", at.read("even-all/settings.toml"));
+    at.ok("update even-one --refit --quiet");
+    let [refitted, whole] =
+        ["even-one", "even-all"].map(|run| at.json(&format!("{run}/summary.json"))["log_evidence"].clone());
+    assert_eq!(refitted, whole);
+}
+
+fn last_wind(rows: &[String]) -> f64 {
+    rows[rows.len() - 1].split(',').nth(2).unwrap().parse().unwrap()
+}
+
+#[test]
+fn an_update_needs_every_input() {
+    let at = driven();
+    at.ok(&format!(
+        "fit sim/data.csv --column value {DRIVEN} --inputs wind --set gain[wind]=0.7 --paths 20 --quiet --out run"
+    ));
+    let before = at.read("run/state.json");
+    at.write("gap.csv", "time,value,wind\n51,1,2\n52,1,\n53,1,2\n");
+    at.refused("update run gap.csv", &["gap.csv, line 3: column \"wind\"", "an input needs a value in every row"]);
+    at.write("bare.csv", "time,value\n51,1\n");
+    at.refused("update run bare.csv", &["bare.csv: has no column \"wind\", which the run has"]);
+    assert_eq!(at.read("run/state.json"), before);
+}
+
+#[test]
+fn an_input_of_the_size_alone_needs_no_place_in_the_drift() {
+    let at = driven();
+    let fixed = "exact sim/data.csv --column value --inputs wind --alpha 1.7 --scale 0.2 --observation-std 0.05 --x0 0 --drift -x";
+    let sized = evidence(&at.ok(&format!("{fixed} --size 1+s*wind --set s=1 --json")));
+    let even = evidence(&at.ok(&format!("{fixed} --size 1+0*wind --json")));
+    assert!(sized > even, "{sized} {even}");
+    at.refused(fixed, &["--inputs wind", "does not use it; name it there or in --size"]);
 }
 
 #[test]

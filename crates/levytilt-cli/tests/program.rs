@@ -67,6 +67,12 @@ fn the_doctor_examines_data_and_its_advice_works() {
     let said = at.ok("doctor d.csv").out;
     assert!(said.contains("outliers    2") && said.contains("levytilt fit d.csv"), "{said}");
     at.refused("doctor nothing.csv", &["nothing.csv"]);
+    // The advice reads the table as the doctor did.
+    let wide: String = (0..120).map(|k| format!("{k};{};0,1;{}\n", value(k), k % 5)).collect();
+    at.write("wide.csv", format!("t;value;sigma;other\n{wide}"));
+    let found = at.ok("doctor wide.csv --json --column value --error-column sigma").json();
+    let advice = found["data"]["suggestion"].as_str().unwrap();
+    assert!(advice.starts_with("levytilt fit wide.csv --column value --error-column sigma --drift"), "{advice}");
 }
 
 #[test]

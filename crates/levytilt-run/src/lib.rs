@@ -18,6 +18,7 @@ pub mod progress;
 mod properties;
 pub mod report;
 pub mod settings;
+pub mod shell;
 pub mod table;
 pub mod threads;
 pub mod workflow;

@@ -50,7 +50,10 @@ fn main() -> Result<()> {
         let (path, column) = file.rsplit_once(':').ok_or_else(|| anyhow!("{file}: expected FILE.csv:COLUMN"))?;
         let data = DataSettings { column: Some(column.into()), ..DataSettings::default() };
         let read = table::read(path, &data.chosen(), &data.format())?;
-        println!("{}", examine(&read)?.to_text().lines().map(|line| format!("<!-- {line} -->\n")).collect::<String>());
+        println!(
+            "{}",
+            examine(&read, "")?.to_text().lines().map(|line| format!("<!-- {line} -->\n")).collect::<String>()
+        );
         right += usize::from(judge(column, "student", (&read.times, &read.columns[0]), rows)?);
         all += 1;
     }

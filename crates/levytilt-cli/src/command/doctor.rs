@@ -14,8 +14,10 @@ pub fn run(args: &DoctorArgs) -> Result<()> {
         .source
         .as_deref()
         .map(|source| table::read(source, &args.data.chosen(), &args.data.format()))
+        .transpose()?
+        .map(|table| table.with_errors(args.data.error_column.as_deref()))
         .transpose()?;
-    let findings = Findings::new(table.as_ref())?;
+    let findings = Findings::new(table.as_ref(), &args.data.flags())?;
     if args.json {
         say(&finite::json(&findings)?);
     } else {

@@ -5,6 +5,7 @@ use csv::{ReaderBuilder, StringRecord, Trim};
 use levytilt::progress::Watcher;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::directory::commit;
@@ -17,8 +18,10 @@ use crate::settings::{Settings, Volatility, inputs};
 use crate::table::bytes::read_settings;
 use crate::table::input::from_sparse_columns;
 use crate::table::{self, Table};
+use crate::workflow::driven::Driven;
 use crate::workflow::filtering::column_models;
 use crate::workflow::fit::analyse;
+use crate::workflow::forecast::known_at;
 use crate::workflow::update::{Answer, Summary, Update, Watch};
 
 /// How often a feed is saved.
@@ -35,7 +38,8 @@ pub struct Request {
 
 /// Take in the rows of `new`, which has the columns of the run; `tell` hears of every row. All rows are kept, or none.
 pub fn update(request: &Request, new: &Table, tell: &mut dyn FnMut(&Answer)) -> Result<Summary> {
-    with_update(request, |update, names| {
+    with_update(request, |update| {
+        let names = update.columns();
         let columns = names.iter().map(|name| column(new, name)).collect::<Result<Vec<_>>>()?;
         for (row, text) in new.time_texts().iter().enumerate() {
             let time = update.calendar().read("time", text).map_err(|e| located(&new.source, new.lines[row], &e))?;
@@ -49,7 +53,8 @@ pub fn update(request: &Request, new: &Table, tell: &mut dyn FnMut(&Answer)) -> 
 
 /// Take in rows as they come: the first line names the columns. The run is saved every second and at the end.
 pub fn follow(request: &Request, rows: impl BufRead, tell: &mut dyn FnMut(&Answer)) -> Result<Summary> {
-    with_update(request, |update, names| {
+    with_update(request, |update| {
+        let names = update.columns();
         let (mut lines, mut saved) = (rows.lines().enumerate(), Instant::now());
         let header =
             lines.next().ok_or_else(|| bad("standard input: is empty; expected a header such as time,value"))?;
@@ -85,8 +90,7 @@ pub fn follow(request: &Request, rows: impl BufRead, tell: &mut dyn FnMut(&Answe
 pub fn refit(run: &Path, heed: impl FnOnce() -> Watcher + Send) -> Result<crate::workflow::fit::Outcome> {
     let lock = Lock::new(run)?;
     let (state, _) = State::read(run)?;
-    let settings: Settings = toml::from_str(&read_settings(&run.join("settings.toml"))?)?;
-    refuse_inputs(&settings)?;
+    let mut settings: Settings = toml::from_str(&read_settings(&run.join("settings.toml"))?)?;
     let names: Vec<String> = state.dimension.iter().cloned().collect();
     let calendar = state.calendar()?;
     let Some(history) = state.history.as_ref().filter(|history| history.whole) else {
@@ -97,8 +101,20 @@ pub fn refit(run: &Path, heed: impl FnOnce() -> Watcher + Send) -> Result<crate:
     };
     let times: Vec<String> = history.times.iter().map(|time| calendar.write(*time)).collect();
     let column = |values: &Vec<Option<f64>>| values.iter().map(|value| value.unwrap_or(f64::NAN)).collect();
-    let columns: Vec<Vec<f64>> = history.values.iter().map(column).collect();
+    let mut columns: Vec<Vec<f64>> = history.values.iter().map(column).collect();
+    let mut names = names;
+    for (name, input) in &settings.inputs {
+        if let Some(values) = history.inputs.get(name) {
+            names.push(inputs::column(name, input).into());
+            columns.push(values.clone());
+        }
+    }
+    if let Some(known) = &state.known_errors {
+        names.push(known.column.clone());
+        columns.push(column(&history.errors));
+    }
     let table = from_sparse_columns("the run's record", &history.time_name, names, &times, &columns)?;
+    let table = inputs::take(table, &mut settings)?.with_errors(settings.data.error_column.as_deref())?;
     let outcome = analyse(settings, &table, heed())?;
     lock.save(&super::fit::entries(&outcome, &table, &outcome.summary, None)?)?;
     Ok(outcome)
@@ -113,11 +129,10 @@ pub fn read(run: &Path, source: &str) -> Result<Table> {
     Ok(table)
 }
 
-fn with_update(request: &Request, work: impl FnOnce(&mut Update, &[String]) -> Result<()>) -> Result<Summary> {
+fn with_update(request: &Request, work: impl FnOnce(&mut Update) -> Result<()>) -> Result<Summary> {
     let _lock = Lock::of_any_version(&request.run)?;
-    let (state, settings) = State::read(&request.run)?;
+    let (state, mut settings) = State::read(&request.run)?;
     let network = State::read_network(&request.run, &settings)?;
-    refuse_inputs(&settings)?;
     if settings.model.volatility == Some(Volatility::Recent) {
         return Err(bad(
             "the run goes by recent volatility (--volatility recent), which is learned from a whole record; fit again with \
@@ -125,15 +140,16 @@ fn with_update(request: &Request, work: impl FnOnce(&mut Update, &[String]) -> R
         ));
     }
     let names: Vec<String> = state.dimension.iter().cloned().collect();
+    let driven = Driven::new(&state, &settings, network.clone())?;
+    if driven.is_some() {
+        // Any values make the model complete; those of a row come with it.
+        settings.known_inputs = Some(Arc::new(known_at(&state)?));
+    }
     let models = column_models(&settings, &names, network)?;
     let watch = Watch { jump_above: request.watch.jump_above.or(settings.solve.jump_above), ..request.watch };
-    let mut update = Update::new(state, &models, watch)?;
-    work(&mut update, &names)?;
+    let mut update = Update::new(state, &models, driven, watch)?;
+    work(&mut update)?;
     Ok(update.summary)
-}
-
-fn refuse_inputs(settings: &Settings) -> Result<()> {
-    inputs::refuse(&settings.inputs, "update", "fit again with all rows")
 }
 
 fn save(run: &Path, update: &Update) -> Result<()> {

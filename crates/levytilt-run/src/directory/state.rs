@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use levytilt::StateSpace;
-use levytilt::drift::Neural;
+use levytilt::drift::{Inputs, Neural};
 use levytilt::exact::filter::FilterState;
 use levytilt::fit::Fit;
 use levytilt::forecast::WeightedDraws;
@@ -64,6 +64,18 @@ pub struct State {
     /// Inputs at the last time.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inputs: BTreeMap<String, f64>,
+    /// Where known errors of single values are; nothing where all values have errors of one size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known_errors: Option<KnownErrors>,
+}
+
+/// Known errors of single values.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KnownErrors {
+    /// Their column.
+    pub column: String,
+    /// The error to which the model's observation_std belongs.
+    pub typical: f64,
 }
 
 /// Where the filters of the columns ended: what `update` goes on from.
@@ -84,6 +96,12 @@ pub struct History {
     pub times: Vec<f64>,
     /// One list per dimension; null where nothing was seen.
     pub values: Vec<Vec<Option<f64>>>,
+    /// Inputs by name, one value per time.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub inputs: BTreeMap<String, Vec<f64>>,
+    /// Known errors of the values, one per time; null where nothing was seen. Empty where they are not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<Option<f64>>,
     /// Whether this is the whole record.
     #[serde(default)]
     pub whole: bool,
@@ -96,25 +114,41 @@ impl History {
     /// The end of `table`.
     pub fn new(table: &Table) -> Self {
         let first = table.times.len().saturating_sub(MOST_HISTORY);
-        let end = |column: &Vec<f64>| column[first..].iter().map(|v| Some(*v).filter(|v| !v.is_nan())).collect();
+        let end =
+            |column: &Vec<f64>| column[first..].iter().map(|v| Some(*v).filter(|v| !v.is_nan())).collect::<Vec<_>>();
         Self {
             time_name: table.time_name.clone(),
             times: table.times[first..].to_vec(),
             values: table.columns.iter().map(end).collect(),
+            inputs: BTreeMap::new(),
+            errors: table.errors.as_ref().map_or(Vec::new(), end),
             whole: first == 0,
         }
     }
 
-    /// Add a row, and forget the oldest where there are too many.
-    pub fn push(&mut self, time: f64, values: &[f64]) {
+    /// The same with the inputs at the rows of `table`, which `known` begins with.
+    pub fn with_inputs(mut self, table: &Table, known: &Inputs) -> Self {
+        let rows = table.times.len() - self.times.len()..table.times.len();
+        self.inputs = known.columns().map(|(name, values)| (name.into(), values[rows.clone()].to_vec())).collect();
+        self
+    }
+
+    /// Add a row with its inputs, in the order of their names, and its known error, if there are any, and forget the oldest
+    /// where there are too many.
+    pub fn push(&mut self, time: f64, values: &[f64], inputs: &[f64], error: Option<f64>) {
         self.times.push(time);
+        self.inputs.values_mut().zip(inputs).for_each(|(all, v)| all.push(*v));
+        if let Some(error) = error {
+            self.errors.push(Some(error).filter(|error| !error.is_nan()));
+        }
         self.values.iter_mut().zip(values).for_each(|(all, v)| all.push(Some(*v).filter(|v| !v.is_nan())));
         // In batches, so that a long feed does not move all rows with every new one.
         if self.times.len() >= 2 * MOST_HISTORY {
             let old = self.times.len() - MOST_HISTORY;
             self.whole = false;
             self.times.drain(..old);
-            self.values.iter_mut().for_each(|all| drop(all.drain(..old)));
+            self.values.iter_mut().chain([&mut self.errors]).for_each(|all| drop(all.drain(..old.min(all.len()))));
+            self.inputs.values_mut().for_each(|all| drop(all.drain(..old)));
         }
     }
 
@@ -128,6 +162,9 @@ impl History {
         let times = self.times.len();
         if self.values.len() != dim || self.values.iter().any(|values| values.len() != times) {
             return Err(format!("history: expected {dim} lists of {times} values, one value per time"));
+        }
+        if self.inputs.values().any(|values| values.len() != times) || ![0, times].contains(&self.errors.len()) {
+            return Err(format!("history: expected {times} values of each input and {times} known errors, or none"));
         }
         match self.times.windows(2).all(|pair| pair[0] < pair[1]) {
             true => Ok(()),
@@ -234,6 +271,9 @@ impl State {
             return Err("weights: expected numbers, 0 or greater, and not all 0".into());
         }
         self.trading.as_ref().map_or(Ok(()), TradingRecord::check)?;
+        if self.known_errors.as_ref().is_some_and(|known| !(known.typical > 0.0 && known.typical.is_finite())) {
+            return Err("known_errors: expected a typical error above 0".into());
+        }
         if let Some(filter) = &self.filter {
             if filter.columns.len() != dim || !(filter.longest > 0.0 && filter.longest.is_finite()) {
                 return Err(format!("filter: expected a longest step above 0 and {dim} columns"));

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 
 use super::escape::escape;
+use crate::shell;
 
 /// The command of this process, if it has one.
 static COMMAND: OnceLock<String> = OnceLock::new();
@@ -24,7 +25,7 @@ pub struct Made {
 
 /// Note with what arguments the program was started; the first call counts.
 pub fn by(arguments: impl Iterator<Item = String>) {
-    let words: Vec<String> = arguments.skip(1).map(|word| quoted(&word)).collect();
+    let words: Vec<String> = arguments.skip(1).map(|word| shell::word(&word)).collect();
     drop(COMMAND.set(format!("levytilt {}", words.join(" "))));
 }
 
@@ -44,21 +45,9 @@ impl Made {
     }
 }
 
-/// A word as a shell reads it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_./,:=+@%~".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', "'\\''")) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn golden_words_of_a_command() {
-        let words = ["fit", "my data.csv", "--size", "(x/400)^p", "", "it's"].map(quoted);
-        assert_eq!(words, ["fit", "'my data.csv'", "--size", "'(x/400)^p'", "''", "'it'\\''s'"]);
-    }
 
     #[test]
     fn identity_what_made_a_page_stays_text() {

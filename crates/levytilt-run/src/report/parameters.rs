@@ -93,7 +93,7 @@ pub fn about(name: &str, drift: &DriftName, noise: &str, size: Option<&SizeFormu
     if drift.formula_names().iter().any(|known| known == plain) {
         return "parameter of the formula";
     }
-    if size.is_some_and(|size| size.names().iter().any(|known| known == plain)) {
+    if size.is_some_and(|size| size.names(&[]).iter().any(|known| known == plain)) {
         return "parameter of the size of the noise";
     }
     if plain == "gain" && name.contains('[') {

@@ -3,6 +3,7 @@
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
+use crate::shell;
 use crate::table::decimal::Decimal;
 use crate::table::format::Format;
 use crate::table::separator::Separator;
@@ -47,6 +48,21 @@ impl DataSettings {
         let values: Vec<String> = self.column.iter().chain(self.columns.iter().flatten()).cloned().collect();
         let errors = self.error_column.iter().filter(|name| !values.is_empty() && !values.contains(name)).cloned();
         values.iter().cloned().chain(errors).collect()
+    }
+
+    /// The flags that say the same, each after a space, as a shell reads them.
+    pub fn flags(&self) -> String {
+        let names = |names: &Vec<String>| names.join(",");
+        let given = [
+            ("column", self.column.clone()),
+            ("columns", self.columns.as_ref().map(names)),
+            ("error-column", self.error_column.clone()),
+            ("time-column", self.time_column.clone()),
+            ("date-format", self.date_format.clone()),
+            ("separator", self.separator.map(|separator| separator.name().into())),
+            ("decimal", self.decimal.map(String::from)),
+        ];
+        given.into_iter().filter_map(|(flag, value)| Some(format!(" --{flag} {}", shell::word(&value?)))).collect()
     }
 
     /// How the table is written.

@@ -68,8 +68,13 @@ impl InputArgs {
 }
 
 /// The column of an input.
-fn column<'a>(name: &'a str, input: &'a InputSettings) -> &'a str {
+pub fn column<'a>(name: &'a str, input: &'a InputSettings) -> &'a str {
     input.column.as_deref().unwrap_or(name)
+}
+
+/// What an input is between two rows.
+pub fn between(input: &InputSettings) -> Between {
+    input.between.unwrap_or_default().into()
 }
 
 /// The columns to read besides values, where value columns are named.
@@ -146,7 +151,7 @@ fn gather(
             value.ok_or_else(|| bad(format!("state.json: has no last value of input {}; fit again", quoted(name))))
         });
         let values = last.transpose()?.into_iter().chain(rows.iter().copied()).collect();
-        all = all.with_column(name, values, input.between.unwrap_or_default().into())?;
+        all = all.with_column(name, values, between(input))?;
     }
     Ok(all)
 }

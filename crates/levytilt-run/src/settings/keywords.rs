@@ -53,7 +53,7 @@ fn formula_names(given: &Map<String, Value>) -> Vec<String> {
     let drift = given.get("drift").and_then(Value::as_str).and_then(|text| DriftName::read(text).ok());
     let size = given.get("size").and_then(Value::as_str).and_then(|text| text.parse::<SizeFormula>().ok());
     let of_drift = drift.map_or(Vec::new(), |drift| drift.formula_names());
-    [of_drift, size.map_or(Vec::new(), |size| size.names())].concat()
+    [of_drift, size.map_or(Vec::new(), |size| size.names(&[]))].concat()
 }
 
 impl Settings {

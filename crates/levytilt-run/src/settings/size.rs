@@ -1,4 +1,4 @@
-//! Read the size of the noise: a formula of the state that increments are multiplied by.
+//! Read the size of the noise: a formula of the state and of inputs that increments are multiplied by.
 
 use levytilt::drift::Formula;
 use serde::de::Error;
@@ -16,17 +16,17 @@ impl SizeFormula {
         &self.0
     }
 
-    /// The formula.
+    /// The formula, in which these names are inputs.
     ///
     /// # Errors
-    /// None for a text that was read.
-    pub fn formula(&self) -> levytilt::Result<Formula> {
-        Formula::parse(&self.0)
+    /// Names that no input can have; none for a text that was read.
+    pub fn formula(&self, inputs: &[&str]) -> levytilt::Result<Formula> {
+        Formula::system(&[("x", &self.0)], inputs)
     }
 
-    /// Names of its parameters.
-    pub fn names(&self) -> Vec<String> {
-        let formula = self.formula().ok();
+    /// Names of its parameters, where these names are inputs.
+    pub fn names(&self, inputs: &[&str]) -> Vec<String> {
+        let formula = self.formula(inputs).ok();
         formula.iter().flat_map(|formula| formula.parameters().iter().map(|parameter| parameter.name.clone())).collect()
     }
 }

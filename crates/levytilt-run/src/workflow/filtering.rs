@@ -50,13 +50,17 @@ pub fn column_models(settings: &Settings, names: &[String], network: Option<Neur
 }
 
 /// Filter the columns of `table` with the model that `settings` describe in full, whose rows are at `times` for the model.
-/// What is seen is told by the times of the table.
-pub fn filter_at(settings: &Settings, network: Option<Neural>, table: &Table, times: &[f64]) -> Result<Filtered> {
-    let models = column_models(settings, &table.names, network)?;
-    if table.errors.is_some() {
-        return Err(bad(
-            "the filter does not know the errors of single values; residuals need a fit without --error-column",
-        ));
+/// What is seen is told by the times of the table. Where errors are known, the model's are those of a value with error
+/// `typical`.
+pub fn filter_at(
+    settings: &Settings,
+    network: Option<Neural>,
+    (table, typical): (&Table, f64),
+    times: &[f64],
+) -> Result<Filtered> {
+    let mut models = column_models(settings, &table.names, network)?;
+    if let Some(errors) = &table.errors {
+        models[0].dimensions[0].errors.known = Some(errors.iter().map(|error| error / typical).collect());
     }
     let grid = latent_times(settings, times)?;
     let longest = (0..grid.steps()).map(|j| grid.step(j)).fold(0.0, f64::max);

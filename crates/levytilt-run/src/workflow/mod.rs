@@ -4,6 +4,7 @@ pub mod backtest;
 pub mod compare;
 pub mod demo;
 pub mod doctor;
+pub mod driven;
 pub mod exact;
 pub mod filtering;
 pub mod fit;

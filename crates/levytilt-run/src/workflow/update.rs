@@ -7,8 +7,9 @@ use levytilt::forecast::{ForecastOptions, Target, forecast};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::driven::Driven;
 use crate::directory::state::{FilterRecord, State};
-use crate::failure::bad;
+use crate::failure::{bad, quoted};
 use crate::finite;
 use crate::one_or_many::OneOrMany;
 use crate::table::time::Calendar;
@@ -107,7 +108,8 @@ pub struct Summary {
 pub struct Update<'a> {
     state: State,
     record: FilterRecord,
-    models: &'a [StateSpace],
+    /// The inputs, if there are any.
+    driven: Option<Driven>,
     filters: Vec<Filter<'a>>,
     calendar: Calendar,
     watch: Watch,
@@ -118,11 +120,11 @@ pub struct Update<'a> {
 }
 
 impl<'a> Update<'a> {
-    /// Go on from `state` with one model per column.
+    /// Go on from `state` with one model per column, and with inputs if it has any.
     ///
     /// # Errors
     /// A run without a filter; numbers of `watch` that are out of range.
-    pub fn new(state: State, models: &'a [StateSpace], watch: Watch) -> Result<Self> {
+    pub fn new(state: State, models: &'a [StateSpace], driven: Option<Driven>, watch: Watch) -> Result<Self> {
         let Watch { alarm, lag, jump_above } = watch;
         if !(0.0..=1.0).contains(&alarm) {
             return Err(bad(format!("--alarm {alarm}: expected a probability between 0 and 1")));
@@ -140,7 +142,7 @@ impl<'a> Update<'a> {
         let filters = models.iter().map(filter).collect::<levytilt::Result<_>>()?;
         let (calendar, summary) =
             (state.calendar()?, Summary { to: state.calendar()?.write(state.time), ..Default::default() });
-        Ok(Self { state, record, models, filters, calendar, watch, last: None, summary })
+        Ok(Self { state, record, driven, filters, calendar, watch, last: None, summary })
     }
 
     /// How times are written.
@@ -164,23 +166,42 @@ impl<'a> Update<'a> {
         Ok(self.model_end() + trading.ahead(&[time])?[0])
     }
 
-    /// Take in the values of one row, NaN where missing. After an error the run is as it was.
-    pub fn take(&mut self, time: f64, written: &str, values: &[f64]) -> Result<Answer> {
+    /// The columns that a row has: those of the values, of inputs and of known errors.
+    pub fn columns(&self) -> Vec<String> {
+        let inputs = self.driven.as_ref().map_or(Vec::new(), Driven::columns);
+        let errors = self.state.known_errors.iter().map(|known| known.column.clone());
+        self.state.dimension.iter().cloned().chain(inputs).chain(errors).collect()
+    }
+
+    /// Take in one row, which has a number for each of [`Update::columns`], NaN where missing. After an error the run is as it
+    /// was.
+    pub fn take(&mut self, time: f64, written: &str, row: &[f64]) -> Result<Answer> {
+        let (values, others) = row.split_at(self.filters.len());
         if time <= self.end() {
             self.summary.known += 1;
             let nothing = Taken { seen: None, revised: None };
             return Ok(self.answer((time, written), values, &vec![nothing; values.len()], true));
         }
+        let (inputs, error) = others.split_at(others.len() - usize::from(self.state.known_errors.is_some()));
+        let unit = self.unit(values, error)?;
+        if let Some(driven) = &self.driven {
+            let models = driven.models(time, inputs)?;
+            self.filters.iter_mut().zip(models).for_each(|(filter, model)| filter.set_model(model));
+        }
         let (mut columns, at) = (self.record.columns.clone(), self.model_time(time)?);
         let each = self.filters.iter_mut().zip(&mut columns).zip(values);
-        let taken = each.map(|((filter, state), value)| filter.advance(state, at, *value, 1.0));
+        let taken = each.map(|((filter, state), value)| filter.advance(state, at, *value, unit));
         let taken: Vec<Taken> = taken.collect::<levytilt::Result<_>>()?;
+        if let Some(driven) = &mut self.driven {
+            driven.push(time, inputs, columns.iter().map(FilterState::since).fold(time, f64::min));
+            self.state.inputs.values_mut().zip(inputs).for_each(|(last, new)| *last = *new);
+        }
         if let Some(trading) = &mut self.state.trading {
             trading.go_on(time)?;
         }
         self.record.columns = columns;
         if let Some(history) = &mut self.state.history {
-            history.push(time, values);
+            history.push(time, values, inputs, error.first().copied());
         }
         let answer = self.answer((time, written), values, &taken, false);
         self.summary.rows += 1;
@@ -192,9 +213,24 @@ impl<'a> Update<'a> {
         Ok(answer)
     }
 
+    /// The error of a row's value in that of the model; 1 where errors are not known, or nothing was seen.
+    fn unit(&self, values: &[f64], error: &[f64]) -> Result<f64> {
+        let (Some(known), [error], [value]) = (&self.state.known_errors, error, values) else { return Ok(1.0) };
+        match value.is_nan() {
+            true => Ok(1.0),
+            false if *error > 0.0 && error.is_finite() => Ok(error / known.typical),
+            false => Err(bad(format!(
+                "column {}: {} is not a standard deviation; expected a number greater than 0, or no value",
+                quoted(&known.column),
+                if error.is_nan() { "a missing value".into() } else { error.to_string() }
+            ))),
+        }
+    }
+
     fn answer(&self, (time, written): (f64, &str), values: &[f64], taken: &[Taken], known: bool) -> Answer {
         let of = |pick: &dyn Fn(&Seen) -> f64| each(taken.iter().map(|taken| taken.seen.as_ref().map(pick)));
-        let outliers = self.models.iter().any(|model| model.dimensions[0].errors.law != levytilt::ErrorLaw::Gaussian);
+        let outliers =
+            self.filters.iter().any(|filter| filter.model().dimensions[0].errors.law != levytilt::ErrorLaw::Gaussian);
         Answer {
             at: time,
             time: self.time(time, written),
@@ -238,10 +274,10 @@ impl<'a> Update<'a> {
     pub fn state(&self) -> Result<State> {
         let Some((end, written)) = &self.last else { return Ok(self.state.clone()) };
         let count = self.state.weights.len();
-        let (dim, weights) = (self.models.len(), vec![1.0 / count as f64; count]);
+        let (dim, weights) = (self.filters.len(), vec![1.0 / count as f64; count]);
         let now = self.model_end();
         let mut states = vec![0.0; dim * count];
-        for (i, (model, column)) in self.models.iter().zip(&self.record.columns).enumerate() {
+        for (i, (filter, column)) in self.filters.iter().zip(&self.record.columns).enumerate() {
             let seed = self.state.seed ^ (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ column.observations as u64;
             let mut own = column.states(count, seed);
             if column.time < now {
@@ -252,7 +288,7 @@ impl<'a> Update<'a> {
                     seed,
                     target: Target::States,
                 };
-                own = forecast(model, (&own, &weights), &[now], &options)?.states;
+                own = forecast(filter.model(), (&own, &weights), &[now], &options)?.states;
             }
             own.into_iter().enumerate().for_each(|(path, x)| states[path * dim + i] = x);
         }

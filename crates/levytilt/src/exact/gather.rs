@@ -120,7 +120,7 @@ impl Gathered {
 }
 
 /// What is left of a unit of the state after time `dt` under an affine drift, and its derivatives in the parameters.
-fn multiplier(drift: &dyn Drift, dt: f64) -> (f64, Vec<f64>) {
+pub(super) fn multiplier(drift: &dyn Drift, dt: f64) -> (f64, Vec<f64>) {
     let p = drift.parameter_count();
     let [(zero, at_zero), (one, at_one)] = [0.0, 1.0].map(|x| {
         let (mut out, mut by_state, mut by_parameter) = ([0.0], [0.0], vec![0.0; p]);

@@ -72,7 +72,12 @@ pub fn score_plain(settings: &Settings, first: &Table, table: &Table, heed: Watc
     let last = first.times[first.times.len() - 1];
     let network = outcome.fit.network.as_ref().map(|network| network.drift.clone());
     if outcome.filtered.is_some() {
-        let found = filter_at(&outcome.model, network, table, &later_times(&outcome, first, table)?)?;
+        let found = filter_at(
+            &outcome.model,
+            network,
+            (table, outcome.typical_error()),
+            &later_times(&outcome, first, table)?,
+        )?;
         let later = found.seen.iter().flatten().flatten().filter(|seen| seen.time > last);
         return HeldOut::of(later.map(|seen| seen.log_evidence).collect());
     }

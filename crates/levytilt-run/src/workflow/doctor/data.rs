@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::finite;
 use crate::number::brief;
+use crate::shell;
 use crate::table::input::Table;
 use crate::table::time::Calendar;
 use crate::workflow::doctor::cost::Cost;
@@ -78,8 +79,8 @@ struct ColumnReport {
     remarks: Vec<String>,
 }
 
-/// Examine a table.
-pub fn examine(table: &Table) -> Result<DataReport> {
+/// Examine a table, which was read with these flags.
+pub fn examine(table: &Table, flags: &str) -> Result<DataReport> {
     let mut spacings: Vec<f64> = table.times.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let plain = spacings.clone();
     spacings.sort_by(f64::total_cmp);
@@ -95,7 +96,7 @@ pub fn examine(table: &Table) -> Result<DataReport> {
     let latent_steps = TimeGrid::new(&table.times, None)?.steps();
     let columns: Vec<ColumnReport> = (0..table.names.len()).map(|i| column(table, i)).collect();
     let cost = Cost::of(table, columns.iter().map(|column| column.noise))?;
-    let suggestion = suggestion(table, &columns, regular, latent_steps);
+    let suggestion = suggestion((table, flags), &columns, regular, latent_steps);
     Ok(DataReport {
         source: table.source.clone(),
         rows: table.times.len(),
@@ -262,7 +263,7 @@ fn family(tail_index: Option<f64>, excess_kurtosis: f64) -> &'static str {
     }
 }
 
-fn suggestion(table: &Table, columns: &[ColumnReport], regular: bool, latent_steps: usize) -> String {
+fn suggestion((table, flags): (&Table, &str), columns: &[ColumnReport], regular: bool, latent_steps: usize) -> String {
     let first = &columns[0];
     let all_are = |of: fn(&ColumnReport) -> &'static str| columns.iter().all(|c| of(c) == of(first));
     let noise = if all_are(|c| c.noise) { first.noise } else { "auto" };
@@ -280,7 +281,7 @@ fn suggestion(table: &Table, columns: &[ColumnReport], regular: bool, latent_ste
     let rows = table.times.len();
     let steps =
         if regular && rows > 100 && latent_steps > rows { format!(" --steps {}", rows - 1) } else { String::new() };
-    format!("levytilt fit {} {drift} --noise {noise}{season}{steps} --out run", table.source)
+    format!("levytilt fit {}{flags} {drift} --noise {noise}{season}{steps} --out run", shell::word(&table.source))
 }
 
 impl DataReport {

@@ -34,9 +34,9 @@ struct Machine {
 }
 
 impl Findings {
-    /// Look at this machine, and at `table` if there is one.
-    pub fn new(table: Option<&Table>) -> Result<Self> {
-        let data = table.map(examine).transpose()?;
+    /// Look at this machine, and at `table` if there is one, which was read with these flags.
+    pub fn new(table: Option<&Table>, flags: &str) -> Result<Self> {
+        let data = table.map(|table| examine(table, flags)).transpose()?;
         Ok(Self { machine: machine(), data, version: env!("CARGO_PKG_VERSION") })
     }
 

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use crate::directory::networks;
-use crate::directory::state::{History, LearnedParameters, NETWORK, State};
+use crate::directory::state::{History, KnownErrors, LearnedParameters, NETWORK, State};
 use crate::directory::tensors::Tensors;
 use crate::failure::bad;
 use crate::one_or_many::OneOrMany;
@@ -60,6 +60,11 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// The known error to which the observation_std of the model belongs; 1 where no errors are known.
+    pub fn typical_error(&self) -> f64 {
+        typical_error(&self.fit)
+    }
+
     /// The times of the rows of `table` as the model sees them.
     pub fn model_times<'a>(&'a self, table: &'a Table) -> &'a [f64] {
         self.trading.as_ref().map_or(&table.times, |trading| &trading.times)
@@ -171,7 +176,18 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
     let model = filled(&summary, &fit, &settings)?;
     let filtered = filtered(&model, &fit, (table, trading.as_ref()), &mut summary);
     let known = settings.known_inputs.iter();
+    let history = History::new(table);
     let state = State {
+        history: Some(match &settings.known_inputs {
+            Some(known) => history.with_inputs(table, known),
+            None => history,
+        }),
+        known_errors: settings
+            .data
+            .error_column
+            .clone()
+            .filter(|_| table.errors.is_some())
+            .map(|column| KnownErrors { column, typical: typical_error(&fit) }),
         filter: filtered.as_ref().map(|found| found.record.clone()),
         trading: trading.as_ref().map(|trading| trading.record.clone()),
         inputs: known.flat_map(|known| known.last()).map(|(name, value)| (name.to_string(), value)).collect(),
@@ -191,7 +207,8 @@ fn filtered(
     if table.names.len() > 1 && (network.is_some() || model.drift().family().is_none_or(|drift| drift.coupled)) {
         return None;
     }
-    match filter_at(model, network, table, trading.map_or(&table.times, |trading| &trading.times)) {
+    match filter_at(model, network, (table, typical_error(fit)), trading.map_or(&table.times, |trading| &trading.times))
+    {
         Ok(found) => {
             summary.warnings.extend(found.warnings(&table.names));
             summary.residuals = Some(OneOrMany::new(found.residuals.clone()));
@@ -400,6 +417,12 @@ fn filled(summary: &Summary, fit: &Fit, settings: &Settings) -> Result<Settings>
     Ok(settings)
 }
 
+/// The known error to which the observation_std of a filled model belongs; 1 where no errors are known.
+fn typical_error(fit: &Fit) -> f64 {
+    let dimension = &fit.model.dimensions[0];
+    dimension.typical_error() / dimension.observation_std
+}
+
 /// What a forecast needs of a fit.
 fn state((fit, drawn): (&Fit, Option<&ParameterPosterior>), table: &Table, seed: u64) -> State {
     let mut lengths: Vec<f64> = fit.times.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -419,7 +442,8 @@ fn state((fit, drawn): (&Fit, Option<&ParameterPosterior>), table: &Table, seed:
         learned: Some(LearnedParameters::new(fit, drawn)),
         filter: None,
         trading: None,
-        history: Some(History::new(table)),
+        history: None,
         inputs: BTreeMap::new(),
+        known_errors: None,
     }
 }

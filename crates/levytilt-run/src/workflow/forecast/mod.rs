@@ -269,7 +269,7 @@ impl View {
 }
 
 /// The inputs of a run at its last time, as values that never change.
-fn known_at(state: &State) -> Result<Inputs> {
+pub(crate) fn known_at(state: &State) -> Result<Inputs> {
     let mut known = Inputs::new(vec![state.time, state.time + state.step])?;
     for (name, value) in &state.inputs {
         known = known.with_column(name, vec![*value; 2], Between::Previous)?;

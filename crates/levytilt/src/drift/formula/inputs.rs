@@ -60,6 +60,11 @@ impl Inputs {
         self.columns.iter().map(|column| column.name.as_str())
     }
 
+    /// Names of the columns and their values, one per time.
+    pub fn columns(&self) -> impl Iterator<Item = (&str, &[f64])> {
+        self.columns.iter().map(|column| (column.name.as_str(), column.values.as_slice()))
+    }
+
     /// Names of the columns and their values at the last time.
     pub fn last(&self) -> impl Iterator<Item = (&str, f64)> {
         self.columns.iter().map(|column| (column.name.as_str(), column.values[column.values.len() - 1]))
@@ -71,6 +76,9 @@ impl Inputs {
     /// A time outside of those for which they are known.
     pub fn at(&self, t: f64) -> Result<Vec<f64>> {
         let segment = self.segments(t, 0.0)?.remove(0);
+        if t >= self.times[self.times.len() - 1] {
+            return Ok(self.last().map(|(_, value)| value).collect());
+        }
         Ok((0..self.columns.len()).map(|k| segment.input(k, t)).collect())
     }
 

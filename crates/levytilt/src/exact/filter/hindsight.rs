@@ -67,6 +67,11 @@ impl Recent {
         Self { seen, rows: 0, calm, wrong, below, above, without: before, from, pending }
     }
 
+    /// The time of the law without the value.
+    pub fn from(&self) -> f64 {
+        self.from
+    }
+
     /// The parts of the present law.
     pub fn parts(&self) -> [Vec<f64>; 2] {
         [self.calm.clone(), self.wrong.clone()]
@@ -128,7 +133,7 @@ impl Filter<'_> {
         next: Observation,
         grid: (f64, f64),
     ) -> Result<()> {
-        let Observation { time, value, error } = recent.seen;
+        let Observation { value, error, .. } = recent.seen;
         let mut law = recent.without.clone();
         law.refine(grid.1);
         let times: Vec<f64> =
@@ -136,22 +141,28 @@ impl Filter<'_> {
         let steps = super::step::steps(&times);
         let reach = self.reach(&steps, &[law.moments().0, value, next.value], grid.1)?;
         let span = (value.min(next.value), value.max(next.value));
-        let (final_step, passed) = steps.split_last().expect("a time after the last one");
-        for (step, to) in passed.iter().zip(&times[1..]) {
-            law = self.pass(&law, (*step, false), grid, (span, reach))?;
-            if *to == time {
-                let tail = &self.error_tail;
-                let beyond = |sign: f64| {
-                    let states = law.states();
-                    let each = states.iter().zip(law.all());
-                    each.map(|(x, mass)| mass * tail.above(sign * (x - value) / error)).collect::<Vec<f64>>()
-                };
-                let (below, above) = (beyond(1.0), beyond(-1.0));
-                law.masses.extend([below, above]);
-            }
+        // As far as the row itself, if that is not behind yet, and from there on.
+        let (before, after) = steps.split_at(recent.pending.len());
+        for stride in self.strides(before, grid.1)? {
+            law = self.pass(&law, (&stride, false), grid, (span, reach))?;
         }
-        let (moved, moments) = self.along(&law, *final_step, grid)?;
-        let met = self.meet(&moved, (final_step.1, false), next, grid, (moments, reach))?;
+        if !before.is_empty() {
+            let tail = &self.error_tail;
+            let beyond = |sign: f64| {
+                let states = law.states();
+                let each = states.iter().zip(law.all());
+                each.map(|(x, mass)| mass * tail.above(sign * (x - value) / error)).collect::<Vec<f64>>()
+            };
+            let (below, above) = (beyond(1.0), beyond(-1.0));
+            law.masses.extend([below, above]);
+        }
+        let after = self.strides(after, grid.1)?;
+        let (last, passed) = after.split_last().expect("a time after the last one");
+        for stride in passed {
+            law = self.pass(&law, (stride, false), grid, (span, reach))?;
+        }
+        let (moved, moments) = self.along(&law, (last.from, last.dt), grid)?;
+        let met = self.meet(&moved, (last, false), next, grid, (moments, reach))?;
         recent.without = met.law.trimmed();
         recent.below = recent.without.share(1);
         recent.above = recent.without.share(2);

@@ -1,8 +1,9 @@
 //! Add the noise of a step to masses on the grid: all of it, or only what is no jump.
 
-use super::super::convolve::{Convolver, Rounding, Way};
+use super::super::convolve::{Convolver, Rounding, TAPS, Way, slide};
 use super::super::levels::level_size;
 use super::law::Moved;
+use super::stride::{Stride, calm_sum};
 use crate::Result;
 use crate::noise::{NodeCache, Nodes, Noise};
 use crate::series::length_key;
@@ -23,6 +24,8 @@ pub(super) struct Kernels<'a> {
     /// Distance of the cells, and the kernels for it by the level of the noise's size.
     spacing: f64,
     levels: BTreeMap<i64, Tables<'a>>,
+    /// K_0, K_1, … of what strides of several steps contribute without a jump.
+    calm_sums: BTreeMap<Vec<u64>, Vec<f64>>,
 }
 
 /// Kernels of noise of one size: of the whole noise, and of its steps that are no jumps.
@@ -41,7 +44,14 @@ pub(super) struct Pushed {
 
 impl<'a> Kernels<'a> {
     pub fn new(noise: &'a dyn Noise) -> Self {
-        Self { noise, nodes: NodeCache::new(noise), jump_above: None, spacing: 0.0, levels: BTreeMap::new() }
+        Self {
+            noise,
+            nodes: NodeCache::new(noise),
+            jump_above: None,
+            spacing: 0.0,
+            levels: BTreeMap::new(),
+            calm_sums: BTreeMap::new(),
+        }
     }
 
     /// Count increments beyond `above` as jumps.
@@ -49,28 +59,37 @@ impl<'a> Kernels<'a> {
         self.jump_above = above;
     }
 
+    /// Whether jumps are told by increments.
+    pub fn tells_by_increment(&self) -> bool {
+        self.jump_above.is_some()
+    }
+
     /// Nodes of a step.
     pub fn nodes(&mut self, dt: f64) -> Result<Arc<Nodes>> {
         if self.nodes.lengths() > MOST_LENGTHS {
             self.nodes = NodeCache::new(self.noise);
             self.levels.clear();
+            self.calm_sums.clear();
         }
         self.nodes.nodes(dt)
     }
 
-    /// Add the noise of a step of length `dt`; results at `len` cells from `first` on. If `calm`, the first part takes only the
-    /// increments that are no jumps.
+    /// Add the noise of a stride; results at `len` cells from `first` on. If `calm`, the first part takes only the increments
+    /// that are no jumps.
     pub fn add_noise(
         &mut self,
         moved: &[Moved],
-        (dt, calm): (f64, bool),
+        (stride, calm): (&Stride, bool),
         spacing: f64,
         (first, len): (i64, usize),
     ) -> Result<Pushed> {
         if self.spacing != spacing {
             self.levels.clear();
+            self.calm_sums.clear();
             self.spacing = spacing;
         }
+        let dt = stride.noise;
+        let gathered = if calm { self.calm_sum(stride)? } else { None };
         let count = moved.first().map_or(0, |moved| moved.masses.len());
         let mut pushed = Pushed { masses: vec![vec![0.0; len]; count], outside: vec![(0.0, 0.0); count] };
         for Moved { level, first: from, masses } in moved {
@@ -82,10 +101,11 @@ impl<'a> Kernels<'a> {
                 let mut own = vec![0.0; len];
                 let (source, out) = ((*from, masses.as_slice()), (first, own.as_mut_slice()));
                 match (calm && k == 1, above) {
+                    (true, _) if gathered.is_some() => add_calm(gathered.as_deref().unwrap_or_default(), source, out),
                     (true, Some(above)) => tables.all.apply_within(dt, source, out, above / spacing)?,
                     (true, None) => {
                         tables.calm.apply(Way::Forward, dt, source, out)?;
-                        let share: f64 = nodes.weights()[..threshold(&nodes)].iter().sum();
+                        let share: f64 = calm_nodes(&nodes).1.iter().sum();
                         own.iter_mut().for_each(|mass| *mass *= share);
                     }
                     (false, _) => {
@@ -105,6 +125,20 @@ impl<'a> Kernels<'a> {
         Ok(pushed)
     }
 
+    /// K_0, K_1, … of what a stride of several steps contributes without a jump.
+    fn calm_sum(&mut self, stride: &Stride) -> Result<Option<Vec<f64>>> {
+        if stride.steps.is_empty() {
+            return Ok(None);
+        }
+        let key = stride.key();
+        if !self.calm_sums.contains_key(&key) {
+            let nodes = |(dt, left): &(f64, f64)| Ok((self.nodes(*dt)?, *left));
+            let steps = stride.steps.iter().map(nodes).collect::<Result<Vec<_>>>()?;
+            self.calm_sums.insert(key.clone(), calm_sum(&steps, self.spacing)?);
+        }
+        Ok(self.calm_sums.get(&key).cloned())
+    }
+
     /// The kernels of noise of the size of a level, ready for steps of length `dt`.
     fn tables(&mut self, level: i64, dt: f64) -> Result<&mut Tables<'a>> {
         let nodes = self.nodes(dt)?;
@@ -118,10 +152,13 @@ impl<'a> Kernels<'a> {
         let sized = |nodes: &Nodes| if level == 0 { nodes.clone() } else { nodes.scaled(level_size(level)) };
         tables.all.provide(length_key(dt), || Ok(Arc::new(sized(&nodes))))?;
         tables.calm.provide(length_key(dt), || {
-            let calm = |values: &[f64]| values[..threshold(&nodes)].to_vec();
-            let (variances, weights) = (calm(nodes.variances()), calm(nodes.weights()));
+            let (variances, weights) = calm_nodes(&nodes);
+            let (variances, weights) = (variances.to_vec(), weights.to_vec());
             let calm = match nodes.means() {
-                Some(means) => Nodes::with_means(calm(means), variances, weights, Vec::new(), Vec::new()),
+                Some(means) => {
+                    let means = means[..weights.len()].to_vec();
+                    Nodes::with_means(means, variances, weights, Vec::new(), Vec::new())
+                }
                 None => Nodes::new(variances, weights, Vec::new()),
             };
             Ok(Arc::new(sized(&calm?)))
@@ -145,9 +182,18 @@ impl Tables<'_> {
     }
 }
 
-/// First node that is a jump.
-fn threshold(nodes: &Nodes) -> usize {
-    crate::posterior::upper_tail(nodes.weights())
+/// Variances and weights of the nodes that are no jumps.
+pub(super) fn calm_nodes(nodes: &Nodes) -> (&[f64], &[f64]) {
+    let threshold = crate::posterior::upper_tail(nodes.weights());
+    (&nodes.variances()[..threshold], &nodes.weights()[..threshold])
+}
+
+/// Convolve a source with the symmetric kernel K_0, K_1, …
+fn add_calm(kernel: &[f64], (first_source, source): (i64, &[f64]), (first_out, out): (i64, &mut [f64])) {
+    let lowest = first_out - (first_source + source.len() as i64 - 1);
+    let at = |m: i64| kernel.get(m.unsigned_abs() as usize).copied().unwrap_or(0.0);
+    let stretch: Vec<f64> = (lowest..).take(source.len() + out.len() - 1 + TAPS).map(at).collect();
+    slide(source, &stretch, out);
 }
 
 /// Probability to move by `distance` cells or more to the side of `out`; below 1, not to move back by as many.

@@ -6,6 +6,7 @@ use super::super::levels::{Rung, stretches};
 use super::super::marginal::Marginal;
 use super::super::transition::touched;
 use super::Filter;
+use super::landings::land;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +47,15 @@ impl Law {
     /// States of the cells.
     pub fn states(&self) -> Vec<f64> {
         (0..self.all().len()).map(|i| self.first + i as f64 * self.step).collect()
+    }
+
+    /// First cell and number of cells, if they are those of a grid.
+    fn cells(&self, (origin, spacing): (f64, f64)) -> Option<(i64, usize)> {
+        let first = ((self.first - origin) / spacing).round();
+        // Twice the rounding of a first state.
+        let rounding = 4.0 * f64::EPSILON * self.first.abs().max(origin.abs());
+        let on_grid = self.step == spacing && (origin + first * spacing - self.first).abs() <= rounding;
+        (on_grid && first.abs() < 1e15).then_some((first as i64, self.all().len()))
     }
 
     /// Mean and standard deviation.
@@ -100,15 +110,16 @@ impl Filter<'_> {
     /// Masses moved along the drift onto the grid, by the size of the noise to come; with the mean and the standard deviation
     /// of the law there.
     pub(super) fn along(
-        &self,
+        &mut self,
         law: &Law,
         (t, dt): (f64, f64),
         (origin, spacing): (f64, f64),
     ) -> Result<(Vec<Moved>, (f64, f64))> {
-        let states = law.states();
-        let mut ahead = vec![0.0; states.len()];
-        self.model.drift.flow_many(t, dt, &states, &mut ahead);
-        let landings: Vec<Landing> = ahead.iter().map(|x| Landing::new((x - origin) / spacing)).collect();
+        let drift = self.model.drift.as_ref();
+        let landings = match law.cells((origin, spacing)).filter(|_| drift.is_autonomous()) {
+            Some(cells) => self.landings.of_cells(drift, (t, dt), (origin, spacing), cells),
+            None => land(drift, (t, dt), (origin, spacing), &law.states()),
+        };
         let ends = |landings: &[Landing]| {
             let targets = landings.iter().map(|landing| landing.target);
             targets.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), t| (low.min(t), high.max(t)))
@@ -136,7 +147,7 @@ impl Filter<'_> {
         let moved = match &self.model.dimensions[0].size {
             None => vec![spread(0, &landings, &|masses, i| masses[i])],
             Some(size) => {
-                let rungs: Vec<Rung> = size.at(t, &states)?.into_iter().map(Rung::new).collect();
+                let rungs: Vec<Rung> = size.at(t, &law.states())?.into_iter().map(Rung::new).collect();
                 let part = |(level, range): (i64, std::ops::Range<usize>)| {
                     let from = range.start;
                     spread(level, &landings[range], &|masses, i| rungs[from + i].weight(level) * masses[from + i])
@@ -144,14 +155,15 @@ impl Filter<'_> {
                 stretches(&rungs, false).into_iter().map(part).collect()
             }
         };
-        Ok((moved, moments(law.all(), &ahead)))
+        let (mean, sd) = moments(law.all(), landings.iter().map(|landing| landing.target));
+        Ok((moved, (origin + spacing * mean, spacing * sd)))
     }
 }
 
 /// Mean and standard deviation of masses at `states`.
-fn moments(masses: &[f64], states: &[f64]) -> (f64, f64) {
+fn moments(masses: &[f64], states: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     let total: f64 = masses.iter().sum();
-    let each = || masses.iter().zip(states);
+    let each = || masses.iter().zip(states.clone());
     let mean = each().map(|(mass, x)| mass * x).sum::<f64>() / total;
     let variance = each().map(|(mass, x)| mass * (x - mean).powi(2)).sum::<f64>() / total;
     (mean, variance.max(0.0).sqrt())

@@ -9,10 +9,12 @@
 mod error_tail;
 mod hindsight;
 mod kernels;
+mod landings;
 mod law;
 mod start;
 mod state;
 mod step;
+mod stride;
 #[cfg(test)]
 mod tests;
 
@@ -23,6 +25,8 @@ use crate::series::TimeGrid;
 use crate::{Error, Result, StateSpace};
 use error_tail::ErrorTail;
 use kernels::Kernels;
+use landings::Landings;
+use std::ops::Deref;
 use step::Observation;
 
 /// Cells per standard deviation of the narrowest law that a time may have.
@@ -30,13 +34,33 @@ const PER_SD: f64 = 5.0;
 
 /// The filter of a one-dimensional model.
 pub struct Filter<'a> {
-    model: &'a StateSpace,
+    model: Held<'a>,
     /// Latent steps are not longer than this.
     longest: f64,
     /// Rows of hindsight.
     lag: usize,
     kernels: Kernels<'a>,
+    landings: Landings,
+    /// α where the noise of several steps can be one step's.
+    index: Option<f64>,
     error_tail: ErrorTail,
+}
+
+/// The model of a filter: that which it was made with, or one that took its place.
+enum Held<'a> {
+    Given(&'a StateSpace),
+    Own(Box<StateSpace>),
+}
+
+impl Deref for Held<'_> {
+    type Target = StateSpace;
+
+    fn deref(&self) -> &StateSpace {
+        match self {
+            Self::Given(model) => model,
+            Self::Own(model) => model,
+        }
+    }
 }
 
 /// What a row said.
@@ -57,7 +81,21 @@ impl<'a> Filter<'a> {
         let dimension = model.only_dimension()?;
         crate::error::positive("longest latent step", longest)?;
         let error_tail = ErrorTail::new(dimension.errors.law);
-        Ok(Self { model, longest, lag: 0, kernels: Kernels::new(dimension.noise.as_ref()), error_tail })
+        let kernels = Kernels::new(dimension.noise.as_ref());
+        let index = super::gather::index(model);
+        let model = Held::Given(model);
+        Ok(Self { model, longest, lag: 0, kernels, landings: Landings::default(), index, error_tail })
+    }
+
+    /// Go on with the drift and the size of `model`, whose inputs reach further. Everything else must be as in the model that
+    /// the filter was made with, because its tables stay.
+    pub fn set_model(&mut self, model: StateSpace) {
+        self.model = Held::Own(Box::new(model));
+    }
+
+    /// The model.
+    pub fn model(&self) -> &StateSpace {
+        &self.model
     }
 
     /// Look at every row again when `lag` rows have come after it; 0 for not. A value then costs about 4 `lag` times as much.
@@ -83,7 +121,7 @@ impl<'a> Filter<'a> {
     /// Values that do not fit the grid; a value that the model cannot have produced.
     pub fn run(&mut self, grid: &TimeGrid, values: &[f64]) -> Result<(FilterState, Vec<Option<Seen>>)> {
         let spread = grid.spread(values)?;
-        let errors = &self.model.dimensions[0].errors;
+        let errors = self.model.dimensions[0].errors.clone();
         let unit = |j: usize| {
             grid.observation(j).filter(|_| !spread[j].is_nan()).map_or(Ok(1.0), |row| errors.checked_unit(row))
         };

@@ -74,6 +74,12 @@ impl FilterState {
         self.pending.last().copied().unwrap_or(self.time)
     }
 
+    /// The first time from which the filter will carry a state on: that of the last value, or of a row that waits for its
+    /// hindsight.
+    pub fn since(&self) -> f64 {
+        self.recent.iter().map(Recent::from).fold(self.time, f64::min)
+    }
+
     /// Mean and standard deviation of the state at the last observation.
     pub fn moments(&self) -> (f64, f64) {
         self.marginal().moments()

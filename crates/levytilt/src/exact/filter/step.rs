@@ -5,6 +5,7 @@ use super::super::windows::upper;
 use super::hindsight::Recent;
 use super::kernels::Pushed;
 use super::law::{Law, MOST_CELLS, Moved};
+use super::stride::Stride;
 use super::{Filter, FilterState, PER_SD, Seen};
 use crate::series::length_key;
 use crate::{Error, ErrorLaw, Result};
@@ -47,7 +48,8 @@ impl Filter<'_> {
         for (_, dt) in &steps {
             self.model.drift.check_step(*dt)?;
         }
-        let variance = self.narrowest(&state, &steps, seen.error)?;
+        let strides = self.strides(&steps, state.spacing)?;
+        let variance = self.narrowest(&state, &strides, seen.error)?;
         while state.spacing > 1.1 * variance.sqrt() / PER_SD {
             state.spacing *= 0.5;
         }
@@ -57,16 +59,16 @@ impl Filter<'_> {
         let mut law = state.law([state.masses.clone()].into_iter().chain(parts));
         law.refine(grid.1);
         let before = Law { masses: vec![law.all().to_vec()], ..law.clone() };
-        let (last, passed) = steps.split_last().expect("a time after the last one");
+        let (last, passed) = strides.split_last().expect("a time after the last one");
         let reach = match passed.is_empty() && !self.open() {
             true => 0.0,
             false => self.reach(&steps, &[law.moments().0, seen.value], grid.1)?,
         };
-        for step in passed {
-            law = self.pass(&law, (*step, true), grid, ((seen.value, seen.value), reach))?;
+        for stride in passed {
+            law = self.pass(&law, (stride, true), grid, ((seen.value, seen.value), reach))?;
         }
-        let (moved, moments) = self.along(&law, *last, grid)?;
-        let met = self.meet(&moved, (last.1, true), seen, grid, (moments, reach))?;
+        let (moved, moments) = self.along(&law, (last.from, last.dt), grid)?;
+        let met = self.meet(&moved, (last, true), seen, grid, (moments, reach))?;
         let Met { mut law, log_evidence, below, above } = met;
         // What belongs to this row goes last.
         let calm = law.masses.remove(1);
@@ -125,13 +127,14 @@ impl Filter<'_> {
     pub(super) fn pass(
         &mut self,
         law: &Law,
-        (step, calm): ((f64, f64), bool),
+        (stride, calm): (&Stride, bool),
         (origin, spacing): (f64, f64),
         (span, reach): ((f64, f64), f64),
     ) -> Result<Law> {
-        let (moved, moments) = self.along(law, step, (origin, spacing))?;
-        let (first, len) = self.wide(moments, (span, reach), (origin, spacing), step.0 + step.1)?;
-        let mut pushed = self.kernels.add_noise(&moved, (step.1, calm), spacing, (first, len))?;
+        let Stride { from, dt, .. } = *stride;
+        let (moved, moments) = self.along(law, (from, dt), (origin, spacing))?;
+        let (first, len) = self.wide(moments, (span, reach), (origin, spacing), from + dt)?;
+        let mut pushed = self.kernels.add_noise(&moved, (stride, calm), spacing, (first, len))?;
         pile(&mut pushed);
         Ok(Law { first: origin + first as f64 * spacing, step: spacing, masses: pushed.masses })
     }
@@ -158,11 +161,11 @@ impl Filter<'_> {
         Ok((first, (((high - origin) / spacing).ceil() as i64 - first) as usize + 1))
     }
 
-    /// Meet a value at the end of a step of length `dt`.
+    /// Meet a value at the end of a stride.
     pub(super) fn meet(
         &mut self,
         moved: &[Moved],
-        (dt, calm): (f64, bool),
+        noise: (&Stride, bool),
         seen: Observation,
         (origin, spacing): (f64, f64),
         (moments, reach): ((f64, f64), f64),
@@ -179,7 +182,7 @@ impl Filter<'_> {
                     (first, (cell(value + sides[1] * error).ceil() as i64 - first) as usize + 1)
                 }
             };
-            let mut pushed = self.kernels.add_noise(moved, (dt, calm), spacing, (first, len))?;
+            let mut pushed = self.kernels.add_noise(moved, noise, spacing, (first, len))?;
             let outside = pushed.outside[0];
             let everywhere = pushed.masses[0].iter().sum::<f64>() + outside.0 + outside.1;
             if self.open() {
@@ -221,8 +224,8 @@ impl Filter<'_> {
     pub(super) fn reach(&mut self, steps: &[(f64, f64)], states: &[f64], spacing: f64) -> Result<f64> {
         let total: f64 = steps.iter().map(|(_, dt)| dt).sum();
         let mut size = 0.0f64;
-        for x in states {
-            size = size.max(self.model.dimensions[0].size_at(steps[0].0, *x)?);
+        for (x, (t, _)) in states.iter().flat_map(|x| steps.iter().map(move |step| (x, step))) {
+            size = size.max(self.model.dimensions[0].size_at(*t, *x)?);
         }
         // By eighths of a doubling, so that few lengths are needed.
         let nodes = self.kernels.nodes(((8.0 * total.log2()).ceil() / 8.0).exp2())?;
@@ -230,14 +233,14 @@ impl Filter<'_> {
         Ok(if reach[0] < MANY_CELLS * spacing { reach[0] } else { reach[1] })
     }
 
-    /// The variance of the narrowest law after these steps and a value with this error: a step takes P to 1/E[1/(a²P + γ²S)],
+    /// The variance of the narrowest law after these strides and a value with this error: a stride takes P to 1/E[1/(a²P + γ²S)],
     /// a value adds its precision.
-    fn narrowest(&mut self, state: &FilterState, steps: &[(f64, f64)], error: f64) -> Result<f64> {
+    fn narrowest(&mut self, state: &FilterState, strides: &[Stride], error: f64) -> Result<f64> {
         let dimension = &self.model.dimensions[0];
         let error = error * dimension.errors.law.core();
         let (mut x, mut variance) = (state.moments().0, state.variance);
-        for &(t, dt) in steps {
-            let nodes = self.kernels.nodes(dt)?;
+        for &Stride { from: t, dt, noise, .. } in strides {
+            let nodes = self.kernels.nodes(noise)?;
             let mut ahead = [0.0; 3];
             self.model.drift.flow_many(t, dt, &[x - error, x, x + error], &mut ahead);
             let slope = (ahead[2] - ahead[0]) / (2.0 * error);
@@ -251,7 +254,7 @@ impl Filter<'_> {
         if variance > 0.0 && variance.is_finite() {
             return Ok(variance);
         }
-        let why = format!("the drift does not carry the state at time {} on", steps[0].0);
+        let why = format!("the drift does not carry the state at time {} on", strides[0].from);
         Err(self.model.drift.failure().unwrap_or(Error::Numerical { what: "filter", why }))
     }
 }

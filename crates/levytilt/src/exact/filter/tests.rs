@@ -72,6 +72,36 @@ fn identity_evidence_of_the_filter_is_that_of_the_reference() {
     }
 }
 
+/// A gap crossed at once and step by step: alike up to the states far out that single steps leave out, and to the quadrature
+/// of the variance-gamma law, which is another one for a gap than for its steps.
+#[test]
+fn identity_gaps_at_once_are_gaps_step_by_step() {
+    for model in models().iter().take(3) {
+        let (times, mut values) = record(model, 40, 3);
+        values[10..14].fill(f64::NAN);
+        values[20..23].fill(f64::NAN);
+        values[23] += 4.0;
+        let grid = TimeGrid::new(&times, Some(117)).unwrap();
+        let mut at_once = Filter::new(model, 1.0).unwrap();
+        let mut by_steps = Filter::new(model, 1.0).unwrap();
+        by_steps.index = None;
+        let (found, want) = (at_once.run(&grid, &values).unwrap().1, by_steps.run(&grid, &values).unwrap().1);
+        let noise = model.dimensions[0].noise.family();
+        let tolerance = if noise == "variance-gamma" { 1e-3 } else { 5e-5 };
+        for (found, want) in found.iter().zip(&want).filter_map(|(found, want)| found.zip(*want)) {
+            let pairs = [
+                (found.log_evidence, want.log_evidence),
+                (found.below, want.below),
+                (found.jump_probability, want.jump_probability),
+                (found.mean, want.mean),
+            ];
+            for (found, want) in pairs {
+                assert!((found - want).abs() < tolerance, "{noise}: {found} {want}");
+            }
+        }
+    }
+}
+
 #[test]
 fn identity_evidence_of_wider_models_is_that_of_the_reference() {
     for (name, model) in wider_models() {

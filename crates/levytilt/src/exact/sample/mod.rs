@@ -227,16 +227,21 @@ impl<'a> Sampler<'a> {
         Ok(Step { chain: self.chain, problem, layout, j, target, increments, factor, normalisers, constant })
     }
 
-    /// Z wherever the cells of time `j` − 1 lead, up to some distance from those of time `j`.
+    /// Z where the cells of time `j` − 1 lead: wherever that is if they do not lead far apart, else near those of time `j`.
     fn normalisers(&mut self, j: usize, target: &Target) -> Result<Normalisers> {
         let support = self.transition.layout.support(j);
-        let reach = AROUND * support.len as f64;
-        let (low, high) = (support.first as f64 - reach, support.first as f64 + support.len as f64 + reach);
+        let (reach, len) = (AROUND * support.len as f64, support.len as f64);
         let landings = self.transition.landings(j - 1);
         let targets = landings.iter().map(|landing| landing.target);
         let (lo, hi) = targets.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), t| (lo.min(t), hi.max(t)));
-        let served = (lo.max(low), hi.min(high));
-        let served = if served.0 <= served.1 { served } else { (low, low) };
+        let served = match hi - lo <= len + 2.0 * reach && lo.abs().max(hi.abs()) < 1e15 {
+            true => (lo, hi),
+            false => {
+                let (low, high) = (support.first as f64 - reach, support.first as f64 + len + reach);
+                let near = (lo.max(low), hi.min(high));
+                if near.0 <= near.1 { near } else { (low, low) }
+            }
+        };
         let ahead = self.transition.ahead(j - 1, &target.values, touched(served.0, served.1))?;
         Ok(Normalisers::Even { ahead, served })
     }
