@@ -13,7 +13,7 @@ pub(super) struct Lattice {
 impl Lattice {
     /// Rotations by the golden ratio, and by the square roots of other primes: badly approximable, and independent.
     pub fn new(dim: usize) -> Self {
-        let is_prime = |n: &u32| (2..*n).take_while(|k| k * k <= *n).all(|k| n % k != 0);
+        let is_prime = |n: &u32| (2..*n).take_while(|k| k * k <= *n).all(|k| !n.is_multiple_of(k));
         let golden = 0.5 * (5.0f64.sqrt() - 1.0);
         let roots = (2u32..).filter(is_prime).filter(|prime| *prime != 5).map(|prime| f64::from(prime).sqrt().fract());
         Self { rotations: std::iter::once(golden).chain(roots).take(dim).collect(), shifts: vec![0.0; dim] }
