@@ -8,6 +8,10 @@
 //!
 //! Given their mixing variables jumps are independent, N(vδ, v/(2a)), and a path needs their sum only. The one with the
 //! largest mixing variable gets a normal number of its own, all others share one.
+//!
+//! The rate holds at one state, and a large jump changes the state. So the time may end at the first large jump, one with
+//! s²r² from the power of two nearest to 1/(6a) on, about v ≥ ¼: jumps get times, and those after it are dropped. That limit
+//! stays the same when a changes a little, so the law of the numbers, sizes and times keeps the score Σ ∂ln C − h ∂Λ.
 
 use super::poisson::poisson;
 use super::power::Power;
@@ -40,6 +44,8 @@ pub(super) struct Jumps {
     power: Arc<Power>,
     edges: Vec<Edge>,
     cells: Box<[OnceLock<Cell>]>,
+    /// The least v of a large jump.
+    large: f64,
 }
 
 /// An end of a bin.
@@ -90,6 +96,17 @@ pub(super) struct Drawn {
     pub noise: f64,
     /// Size of the jump with the largest mixing variable.
     pub largest: f64,
+    /// The time that they took.
+    pub time: f64,
+}
+
+/// When the time of some jumps ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Until {
+    /// When it is over.
+    End,
+    /// At the first large jump, if there is one.
+    LargeJump,
 }
 
 /// The power that [`Jumps`] of a measure need.
@@ -107,10 +124,12 @@ impl Jumps {
         let inner = EDGES.into_iter().filter(|&v| v > first.v).map(edge);
         let edges = std::iter::once(first).chain(inner).chain([Edge { v: 1.0, g: 0.0, beyond: 0.0 }]).collect();
         let cells = (0..CELLS).map(|_| OnceLock::new()).collect();
-        Self { a, prior: measure.rate(), most_inverse: 1.0 / least_u, power, edges, cells }
+        let large_u = 2.0 * a * (-(6.0 * a).log2().round()).exp2();
+        let large = large_u / (1.0 + large_u);
+        Self { a, prior: measure.rate(), most_inverse: 1.0 / least_u, power, edges, cells, large }
     }
 
-    /// The jumps within `h` at κ and δ = c − x; `rate` is Λ.
+    /// The jumps within `h` at κ and δ = c − x, or until the first large one; `rate` is Λ.
     ///
     /// # Errors
     /// More jumps than a Poisson number can count.
@@ -118,16 +137,42 @@ impl Jumps {
         &self,
         tilted: &TiltedMeasure,
         (delta, rate): (f64, f64),
-        h: f64,
+        (h, until): (f64, Until),
         rng: &mut StreamRng,
     ) -> Result<Drawn> {
+        let mut drawn = Drawn { time: h, ..Drawn::default() };
+        match until {
+            Until::End => self.each(tilted, rate, h, rng, |v, _| drawn.add(v))?,
+            Until::LargeJump => {
+                let mut timed = Vec::new();
+                self.each(tilted, rate, h, rng, |v, rng| timed.push((h * (1.0 - rng.random::<f64>()), v)))?;
+                let large = timed.iter().filter(|(_, v)| *v >= self.large);
+                let end = large.fold(h, |end, (time, _)| end.min(*time));
+                timed.iter().filter(|(time, _)| *time <= end).for_each(|(_, v)| drawn.add(*v));
+                drawn.time = end;
+            }
+        }
+        drawn.finish(self.a, delta, rng);
+        Ok(drawn)
+    }
+
+    /// Call `add` with the v of each jump within `h`.
+    fn each(
+        &self,
+        tilted: &TiltedMeasure,
+        rate: f64,
+        h: f64,
+        rng: &mut StreamRng,
+        mut add: impl FnMut(f64, &mut StreamRng),
+    ) -> Result<()> {
         let kappa = tilted.kappa();
         let place = (kappa / WIDTH) as usize;
-        let mut drawn = Drawn::default();
         if let Some(cell) = self.cells.get(place) {
             let cell = cell.get_or_init(|| Cell::new(&self.edges, WIDTH * place as f64));
             for _ in 0..poisson(self.prior * h * cell.total, rng)? {
-                self.propose(cell, kappa, &mut drawn, rng);
+                if let Some(v) = self.propose(cell, kappa, rng) {
+                    add(v, rng);
+                }
             }
         } else {
             let count = poisson(rate * h, rng)?;
@@ -135,16 +180,15 @@ impl Jumps {
                 let (sampler, unit) = (tilted.sampler()?, tilted.prior().unit());
                 for _ in 0..count {
                     let u = 2.0 * self.a * (unit * sampler.mixing(rng)).powi(2);
-                    drawn.add(1.0 / (1.0 + 1.0 / u));
+                    add(1.0 / (1.0 + 1.0 / u), rng);
                 }
             }
         }
-        drawn.finish(self.a, delta, rng);
-        Ok(drawn)
+        Ok(())
     }
 
-    /// Propose a jump and add it if it is kept. One random word chooses it, and decides unless the bounds leave it open.
-    fn propose(&self, cell: &Cell, kappa: f64, drawn: &mut Drawn, rng: &mut StreamRng) {
+    /// Propose a jump: its v if it is kept. One random word chooses it, and decides unless the bounds leave it open.
+    fn propose(&self, cell: &Cell, kappa: f64, rng: &mut StreamRng) -> Option<f64> {
         let word = rng.next_u64();
         let mark = cell.total * ((word >> LEVEL_BITS) as f64 * 2f64.powi(LEVEL_BITS as i32 - 64));
         let mut k = usize::from(cell.guide[(word >> (u64::BITS - GUIDE_BITS)) as usize]);
@@ -157,9 +201,7 @@ impl Jumps {
         let inverse_u = self.most_inverse * self.power.of(bin.beyond + (bin.sum - mark) * bin.inverse);
         let v = 1.0 / (1.0 + inverse_u);
         let level = word % (1 << LEVEL_BITS);
-        if level < bin.sure || bin.keeps(level, kappa * v, inverse_u, rng) {
-            drawn.add(v);
-        }
+        (level < bin.sure || bin.keeps(level, kappa * v, inverse_u, rng)).then_some(v)
     }
 }
 
@@ -242,7 +284,7 @@ mod tests {
             let tilted = measure.tilted(Quadratic::new(a, delta).unwrap(), 0.0);
             let mut rng = stream(3, (100.0 * kappa) as u64);
             let draws: Vec<Drawn> =
-                (0..n).map(|_| jumps.draw(&tilted, (delta, rates.rate), h, &mut rng).unwrap()).collect();
+                (0..n).map(|_| jumps.draw(&tilted, (delta, rates.rate), (h, Until::End), &mut rng).unwrap()).collect();
             let check = |name: &str, want: f64, value: &dyn Fn(&Drawn) -> f64| {
                 let mean = draws.iter().map(value).sum::<f64>() / n as f64;
                 let variance = draws.iter().map(|d| (value(d) - mean).powi(2)).sum::<f64>() / (n * n) as f64;

@@ -8,12 +8,13 @@
 //! σ²φ'(x)Δ + σ√Δ ε at the same time and costs ½σ²φ'(x)²Δ. The prior of such a step is the library's chain with truncated
 //! stable noise. Where more than half an extra jump is expected, or the Brownian part would move by more than half of the
 //! way to the centre, the step is halved until it is not, and the rate is computed anew after every part: a rate frozen
-//! over many jumps that all aim at the centre would overshoot it.
+//! over many jumps that all aim at the centre would overshoot it. Where a few per cent of an extra jump are expected a part
+//! ends at its first large jump, for the same reason.
 //!
-//! With δ = c − x and v_i of jump i, a part moves x by Σ v_i δ and a Gaussian number, and the score of its N and r_i is
-//! Σ ∂ln C_i − h ∂Λ.
+//! With δ = c − x and v_i of jump i, a part moves x by Σ v_i δ and a Gaussian number, and the score of its N, r_i
+//! and length h is Σ ∂ln C_i − h ∂Λ.
 
-use super::jumps::{Jumps, power_of};
+use super::jumps::{Jumps, Until, power_of};
 use super::options::{Gradient, Kl, Motion, PaperOptions};
 use super::power::Power;
 use super::rates::RateTable;
@@ -27,6 +28,8 @@ use std::sync::Arc;
 
 /// Extra jumps expected in a part of a step, and the share of the way to the centre that a Brownian part moves.
 const MOST_EXTRA: f64 = 0.5;
+/// Extra jumps expected in a part that may have several large jumps.
+const FEW_EXTRA: f64 = 0.02;
 /// Halvings of a step.
 const MOST_HALVINGS: i32 = 1000;
 /// Part of a step over which the drift is differenced for Euler's f(x).
@@ -172,17 +175,22 @@ impl<'a> Walker<'a> {
         while left > 0.0 {
             let delta = tilt.c - *x;
             let rates = tilt.rates.at(delta)?;
-            let fast = (rates.rate - tilt.rates.prior()).max(2.0 * a * variance);
+            let extra = rates.rate - tilt.rates.prior();
+            let fast = extra.max(2.0 * a * variance);
             let halvings = if fast * left > MOST_EXTRA { (fast * left / MOST_EXTRA).log2().ceil() as i32 } else { 0 };
             let h = left * 0.5f64.powi(halvings.min(MOST_HALVINGS));
             let tilted = measure.tilted(tilt.quadratic, *x);
-            let drawn = tilt.jumps.draw(&tilted, (delta, rates.rate), h, rng)?;
+            let until = if extra * h > FEW_EXTRA { Until::LargeJump } else { Until::End };
+            let drawn = tilt.jumps.draw(&tilted, (delta, rates.rate), (h, until), rng)?;
+            let unused = 1.0 - drawn.time / h;
+            let h = drawn.time;
             (count, largest) = (count + drawn.count, largest.max(drawn.largest));
             let v_by_a = (drawn.v - drawn.v_squared) / a;
             let mut part = Part {
                 delta,
                 moved: [drawn.v, v_by_a * delta - drawn.noise],
                 kl: self.divergence(&tilted, (a, delta), &rates, rng)?.map(|k| k * h),
+                unused,
                 score: [
                     2.0 * a * delta * drawn.v - h * rates.rate_by_delta,
                     delta * delta * drawn.v + tilted.kappa() * v_by_a - drawn.v / (2.0 * a) - h * rates.rate_by_a,
@@ -193,7 +201,7 @@ impl<'a> Walker<'a> {
                 *x += part.diffuse(a, variance * h, rng);
             }
             tape.push(part);
-            left = if halvings == 0 { 0.0 } else { left - h };
+            left = if halvings == 0 && unused == 0.0 { 0.0 } else { left - h };
         }
         Ok((count, largest))
     }
@@ -233,7 +241,8 @@ impl<'a> Walker<'a> {
                     let place = j * dim + i;
                     mu[i] += self.chain.log_likelihood_slope(i, j, tape.states[place]);
                     for part in tape.parts_of(place).iter().rev() {
-                        let slope = |k: usize| mu[i] * part.moved[k] - part.kl[1 + k] + surplus * part.score[k];
+                        let own = surplus + scored * part.spared();
+                        let slope = |k: usize| mu[i] * part.moved[k] - part.kl[1 + k] + own * part.score[k];
                         let [by_delta, by_a] = [slope(0), slope(1)];
                         sum.tilts[place][0] += by_a;
                         sum.tilts[place][1] += by_delta;

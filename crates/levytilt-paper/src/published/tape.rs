@@ -12,6 +12,8 @@ pub(super) struct Part {
     pub moved: [f64; 2],
     /// h·D and its derivatives in δ and in a.
     pub kl: [f64; 3],
+    /// The share of the time meant for it by which it ended early.
+    pub unused: f64,
     /// Score in δ and in a.
     pub score: [f64; 2],
 }
@@ -58,6 +60,14 @@ impl PathGradient {
 }
 
 impl Part {
+    /// By how much an early end, which its score knows of, raised the ELBO: what the unused time would have cost.
+    pub fn spared(&self) -> f64 {
+        match self.unused {
+            0.0 => 0.0,
+            unused => self.kl[0] * unused / (1.0 - unused),
+        }
+    }
+
     /// Add a Brownian motion of variance `s` with the drift sφ'(x) = 2asδ, which costs ½sφ'² = 2sa²δ².
     pub fn diffuse(&mut self, a: f64, s: f64, rng: &mut StreamRng) -> f64 {
         let delta = self.delta;
