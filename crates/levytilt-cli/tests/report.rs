@@ -25,7 +25,22 @@ fn the_report_of_a_fit_shows_what_was_found() {
     check_page(&browser, &file, "fit");
     browser.open(&file, 1280, false);
     let titles = browser.run("return [...document.querySelectorAll('h2')].map((h) => h.id);");
-    assert_eq!(titles, serde_json::json!(["finding", "path", "parameters", "quality", "drift", "noise", "trace"]));
+    let sections = ["finding", "path", "parameters", "quality", "residuals", "drift", "noise", "trace"];
+    assert_eq!(titles, serde_json::json!(sections));
+    // Every check with its verdict, as in summary.json.
+    let checks = browser.run(
+        "return [...document.querySelectorAll('section[aria-labelledby=residuals] tbody tr')]
+             .map((row) => [Number(row.cells[2].dataset.value), row.cells[3].textContent === 'fails']);",
+    );
+    let mut shown: Vec<(f64, bool)> =
+        checks.as_array().unwrap().iter().map(|row| (row[0].as_f64().unwrap(), row[1] == true)).collect();
+    let summary = at.json("run/summary.json");
+    let known = summary["residuals"]["checks"].as_array().unwrap();
+    let mut known: Vec<(f64, bool)> =
+        known.iter().map(|check| (check["p_value"].as_f64().unwrap(), check["failed"] == true)).collect();
+    shown.sort_by(|a, b| a.0.total_cmp(&b.0));
+    known.sort_by(|a, b| a.0.total_cmp(&b.0));
+    assert_eq!(shown, known);
     check_numbers(&browser, &at.json("run/summary.json"));
     check_zoom(&browser);
     check_finding(&browser);

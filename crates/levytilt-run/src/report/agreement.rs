@@ -1,31 +1,10 @@
-//! Say whether the model suits the record: by its one-step residuals where they are exact, else by whether the increments of
-//! the posterior paths follow the law of the noise.
+//! Say whether the increments of the posterior paths follow the law of the noise, where no one-step residuals judge it.
 
-use levytilt::residuals::Residuals;
-
-use super::page::{Block, sentence};
+use super::page::Block;
 use crate::number::readable;
 
 /// Critical value of Kolmogorov's distance times √n at the 1% level.
 const ONE_PERCENT: f64 = 1.628;
-
-/// What the one-step residuals of a dimension say, whose name comes first if there are several.
-pub fn residual_verdict(name: Option<String>, residuals: &Residuals) -> Block {
-    let of = name.map_or(String::new(), |name| format!("{name}: "));
-    let failures: Vec<String> = residuals.failures().map(|check| sentence(&check.advice())).collect();
-    if failures.is_empty() {
-        return Block::Good(format!(
-            "{of}The {} one-step residuals show no sign of a wrong model: {} checks of their distribution, of dependence in \
-             time and on the level found nothing. On the true model they find something in at most 5% of records.",
-            residuals.count,
-            residuals.checks.len()
-        ));
-    }
-    Block::Warning(format!(
-        "{of}The one-step residuals show that this model does not describe the record. {}",
-        failures.join(" ")
-    ))
-}
 
 /// A verdict on one dimension, whose name comes first if there are several; per path the sign of every increment and the
 /// logarithm of the chance to go further on that side.

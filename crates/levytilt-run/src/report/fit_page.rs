@@ -6,7 +6,7 @@ use levytilt::Chain;
 use super::figure::Axis;
 use super::page::{Block, Page, Section};
 use super::scene::Scene;
-use super::{finding, message, motion, noise, parameters, path, quality, trace};
+use super::{finding, message, motion, noise, parameters, path, quality, residuals, trace};
 use crate::settings::DriftName;
 use crate::settings::build_model::latent_times;
 use crate::table::input::Table;
@@ -55,6 +55,10 @@ pub fn fit_page(material: &Material) -> Result<Page> {
     ];
     if let Some(wrong) = super::outliers::table(&outcome.fit, table) {
         sections.insert(2, Section::new("outliers", "Probably wrong values", vec![Block::Table(wrong)]));
+    }
+    if let Some(section) = residuals::section(&scene) {
+        let place = sections.iter().position(|section| section.id == "drift").unwrap_or(sections.len());
+        sections.insert(place, section);
     }
     let steps = trace::figures(&outcome.trace, &outcome.fit, &table.names);
     if !steps.is_empty() {

@@ -34,6 +34,7 @@ mod png;
 mod prices_page;
 mod quality;
 mod ranking;
+mod residuals;
 mod scene;
 mod score_page;
 mod sheet;

@@ -37,11 +37,9 @@ pub fn blocks(scene: &Scene, i: usize) -> Result<Vec<Block>> {
     for figure in &mut figures {
         (figure.dimension, figure.height) = (scene.dimension(i), Some(340));
     }
-    let residuals = scene.outcome.filtered.as_ref().map(|found| &found.residuals[i]);
-    let verdict = match residuals.filter(|residuals| !residuals.checks.is_empty()) {
-        Some(residuals) => Some(agreement::residual_verdict(scene.dimension(i), residuals)),
-        None => agreement::verdict(scene.dimension(i), &paths),
-    };
+    // Where there are residuals, they have judged the model.
+    let judged = scene.outcome.filtered.as_ref().is_some_and(|found| !found.residuals[i].checks.is_empty());
+    let verdict = if judged { None } else { agreement::verdict(scene.dimension(i), &paths) };
     Ok(verdict.into_iter().chain([Block::Pair(figures)]).collect())
 }
 

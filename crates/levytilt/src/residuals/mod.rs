@@ -47,7 +47,7 @@ pub struct Check {
     /// The period, for [`Aspect::Season`] and [`Aspect::Clock`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub period: Option<&'static str>,
-    /// The statistic: Ljung–Box's Q, a correlation, Anderson and Darling's A², skewness, or the largest |z|.
+    /// The statistic: Ljung–Box's Q, a correlation, the excess of one at a period, Anderson and Darling's A², skewness, or the largest |z|.
     pub statistic: f64,
     /// Probability of a larger one under the right model.
     pub p_value: f64,
@@ -99,6 +99,21 @@ impl Residuals {
     pub fn autocorrelation(&self, lag: usize) -> f64 {
         test::autocorrelation(&self.values, lag)
     }
+
+    /// Autocorrelation of their sizes |z| at a lag.
+    pub fn size_autocorrelation(&self, lag: usize) -> f64 {
+        let sizes: Vec<f64> = self.values.iter().map(|z| z.abs()).collect();
+        test::autocorrelation(&sizes, lag)
+    }
+
+    /// Number of values whose PIT lies in each of `bins` equal parts of (0, 1).
+    pub fn pit_counts(&self, bins: usize) -> Vec<usize> {
+        let mut counts = vec![0; bins];
+        for z in &self.values {
+            counts[((test::upper_tail(-z) * bins as f64) as usize).min(bins - 1)] += 1;
+        }
+        counts
+    }
 }
 
 fn checks(seen: &[&Seen], times: &[f64], values: &[f64], periods: &[Period]) -> Vec<Check> {
@@ -118,7 +133,7 @@ fn checks(seen: &[&Seen], times: &[f64], values: &[f64], periods: &[Period]) -> 
     for &(length, name) in periods {
         if let Some(lag) = test::lag_of(times, length) {
             let mut periodic = |aspect, series: &[f64]| {
-                all.push(Check { period: Some(name), ..check(aspect, test::at_lag(series, lag)) });
+                all.push(Check { period: Some(name), ..check(aspect, test::at_period(series, lag)) });
             };
             periodic(Aspect::Season, values);
             periodic(Aspect::Clock, &sizes);
@@ -152,8 +167,14 @@ impl Check {
 
     /// What was found, what it means and what to try, as one sentence without a full stop.
     pub fn advice(&self) -> String {
+        let (found, meaning) = self.meaning();
+        format!("{found} (p {}): {meaning}", short(self.p_value))
+    }
+
+    /// What a failure says of the residuals; what it means and what to try.
+    pub fn meaning(&self) -> (String, &'static str) {
         let period = self.period.unwrap_or_default();
-        let (found, meaning) = match self.aspect {
+        match self.aspect {
             Aspect::Dependence => (
                 "one-step residuals are autocorrelated".to_string(),
                 "the drift misses part of the motion. Try another drift, a season, or an input that drives the record",
@@ -163,7 +184,11 @@ impl Check {
                 "the drift is missing or has the wrong shape. Compare others: levytilt compare DATA --drift ou,double-well",
             ),
             Aspect::Season => (
-                format!("one-step residuals have an autocorrelation of {:.2} after a {period}", self.statistic),
+                format!(
+                    "the autocorrelation of one-step residuals after a {period} is {:.2} above that half a {period} before \
+                     and after",
+                    self.statistic
+                ),
                 "the record has a season that the drift misses. Remove it first, or put it into the drift with --season",
             ),
             Aspect::Volatility => (
@@ -172,7 +197,8 @@ impl Check {
             ),
             Aspect::Clock => (
                 format!(
-                    "the sizes of one-step residuals have an autocorrelation of {:.2} after a {period}",
+                    "the autocorrelation of the sizes of one-step residuals after a {period} is {:.2} above that half a \
+                     {period} before and after",
                     self.statistic
                 ),
                 "the noise depends on the calendar. Try --clock business, or leave out hours of rest",
@@ -190,8 +216,12 @@ impl Check {
                 format!("one residual is {:.1} standard deviations out", self.statistic),
                 "this noise cannot explain so large a move. Check that value, or use a noise with heavier tails",
             ),
-        };
-        format!("{found} (p {}): {meaning}", short(self.p_value))
+        }
+    }
+
+    /// Its p-value, in few digits.
+    pub fn short_p_value(&self) -> String {
+        short(self.p_value).trim_start_matches("= ").into()
     }
 }
 
