@@ -14,6 +14,8 @@ use std::sync::Arc;
 pub(super) struct Flow {
     pub slope: DMatrix<f64>,
     pub offset: DVector<f64>,
+    /// Whether the slope is diagonal: states do not move each other.
+    pub diagonal: bool,
     /// Per parameter, the derivatives of slope and offset.
     pub by_parameter: Vec<(DMatrix<f64>, DVector<f64>)>,
 }
@@ -156,5 +158,7 @@ fn flow(model: &GeneralModel, t: f64, dt: f64) -> Result<Flow> {
             by_slope.set_column(i, &(there.column(l) - &*by_offset));
         }
     }
-    Ok(Flow { slope: DMatrix::from_row_slice(dim, dim, &slope), offset: DVector::from_vec(offset), by_parameter })
+    let slope = DMatrix::from_row_slice(dim, dim, &slope);
+    let diagonal = (0..dim).all(|i| (0..dim).all(|k| i == k || slope[(i, k)] == 0.0));
+    Ok(Flow { slope, offset: DVector::from_vec(offset), diagonal, by_parameter })
 }

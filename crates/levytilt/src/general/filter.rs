@@ -3,16 +3,20 @@
 //! At a source a particle draws the node k of its variance in proportion to w_k ∫N(z; m, P + S_k bbᵀ) e^{message}, and
 //! its weight grows by the sum of these over all nodes, divided by the same integral one stage before. So weights are even
 //! when messages are right, and evidence is unbiased whatever they are.
+//!
+//! Particles are sorted so that neighbours are alike, resampled systematically, and draw with the points of a randomly shifted
+//! lattice (array-RQMC; L'Ecuyer, Lécot and Tuffin 2008): each draw has its law, and neighbours draw differently, so errors
+//! cancel.
 
 use super::chain::GeneralChain;
-use super::form::{Along, Form, Space};
-use super::guide::Guide;
-use super::pass::{Law, see};
+use super::guide::{Guide, Reach};
+use super::lattice::{Lattice, batches};
+use super::meet::{Met, meet};
+use super::pass::{predict_slices, see_slices};
 use crate::noise::Nodes;
 use crate::noise::fast_exp::exp_slice;
 use crate::posterior::{Evidence, normalise, systematic};
-use crate::{StreamRng, stream};
-use nalgebra::DVector;
+use crate::stream;
 use rand::RngExt;
 
 /// How much to compute.
@@ -35,7 +39,10 @@ impl Default for FilterOptions {
 /// The particles of one time after what is seen there.
 #[derive(Debug)]
 pub(super) struct Cloud {
-    pub laws: Vec<Law>,
+    /// Means, particle after particle.
+    means: Vec<f64>,
+    /// Covariances, particle after particle.
+    covariances: Vec<f64>,
     /// ln of the twisted weights, before any resampling.
     pub log_weights: Vec<f64>,
     /// ln ∫ N(z; m, P) of the copies of the message from the future.
@@ -46,6 +53,14 @@ pub(super) struct Cloud {
     pub parents: Vec<u32>,
 }
 
+impl Cloud {
+    /// Mean and covariance of particle `i`.
+    pub fn law(&self, i: usize) -> (&[f64], &[f64]) {
+        let dim = self.means.len() / self.log_weights.len();
+        (&self.means[i * dim..(i + 1) * dim], &self.covariances[i * dim * dim..(i + 1) * dim * dim])
+    }
+}
+
 /// One filter over all times.
 #[derive(Debug)]
 pub(super) struct Filtered {
@@ -54,15 +69,15 @@ pub(super) struct Filtered {
     pub clouds: Vec<Cloud>,
 }
 
-/// Room for the choice of a node.
+/// Room for the choice of nodes.
 #[derive(Default)]
 struct Choice {
-    space: Space,
-    along: Vec<Along>,
+    met: Vec<Met>,
+    away: Vec<f64>,
+    wide: Vec<f64>,
     terms: Vec<f64>,
     shrunk: Vec<f64>,
     shares: Vec<f64>,
-    away: Vec<f64>,
 }
 
 /// A node drawn.
@@ -76,53 +91,73 @@ struct Drawn {
 
 /// Run filter number `number`.
 pub(super) fn filter(chain: &GeneralChain, guide: &Guide, options: &FilterOptions, number: u64) -> Filtered {
-    let count = options.particles;
+    let (count, dim) = (options.particles, chain.dim());
     let mut rng = stream(options.seed, number);
     let mut choice = Choice::default();
-    let mut law = chain.start();
-    let mut log_evidence = see(chain, 0, &mut law);
-    let outlook = choice.meet(&guide.future[0], &law, &guide.at[0], &vec![0.0; chain.dim()]);
+    let (mut mean, mut covariance) = chain.start();
+    let mut log_evidence = see_slices(chain, 0, mean.as_mut_slice(), covariance.as_mut_slice());
+    let outlook = choice.outlook(guide, mean.as_slice(), covariance.as_slice());
     log_evidence += outlook;
     let mut clouds = vec![Cloud {
-        laws: vec![law; count],
+        means: mean.as_slice().repeat(count),
+        covariances: covariance.as_slice().repeat(count),
         log_weights: vec![0.0; count],
         outlook: vec![outlook; count],
         nodes: Vec::new(),
         parents: Vec::new(),
     }];
+    let directions: Vec<f64> = chain.model.sources.iter().flat_map(|source| source.direction.iter().copied()).collect();
+    let sources = chain.model.sources.len();
+    let mut lattice = Lattice::new(sources);
     let mut resamplings = 0;
     for j in 1..chain.len() {
         let old = &clouds[j - 1];
-        let (parents, mut log_weights) = match uneven(&old.log_weights) {
+        let order = order(chain, guide, j - 1, old);
+        let (parents, mut log_weights): (Vec<usize>, Vec<f64>) = match uneven(&old.log_weights) {
             Some((log_total, weights)) => {
                 log_evidence += log_total - (count as f64).ln();
                 resamplings += 1;
-                (systematic(&weights, count, rng.random()), vec![0.0; count])
+                let sorted: Vec<f64> = order.iter().map(|&i| weights[i]).collect();
+                let chosen = systematic(&sorted, count, rng.random());
+                (chosen.into_iter().map(|i| order[i]).collect(), vec![0.0; count])
             }
-            None => ((0..count).collect(), old.log_weights.clone()),
+            None => {
+                let log_weights = order.iter().map(|&i| old.log_weights[i]).collect();
+                (order, log_weights)
+            }
         };
         let mut cloud = Cloud {
-            laws: Vec::with_capacity(count),
+            means: vec![0.0; count * dim],
+            covariances: vec![0.0; count * dim * dim],
             log_weights: Vec::new(),
             outlook: Vec::with_capacity(count),
-            nodes: Vec::with_capacity(count * chain.model.sources.len()),
+            nodes: Vec::with_capacity(count * sources),
             parents: parents.iter().map(|&parent| parent as u32).collect(),
         };
-        for (&parent, log_weight) in parents.iter().zip(&mut log_weights) {
-            let mut law = super::pass::predict(chain, j, &old.laws[parent]);
+        lattice.shift(&mut rng);
+        let priors = Priors::new(chain, guide, j);
+        let laws = cloud.means.chunks_exact_mut(dim).zip(cloud.covariances.chunks_exact_mut(dim * dim));
+        for ((i, (&parent, log_weight)), (mean, covariance)) in
+            parents.iter().zip(&mut log_weights).enumerate().zip(laws)
+        {
+            predict_slices(chain.flow(j), old.law(parent), mean, covariance);
             let mut before = old.outlook[parent];
+            if priors.is_none() {
+                choice.meet(guide, j, mean, covariance, &directions);
+            }
             for (r, source) in chain.model.sources.iter().enumerate() {
-                let forms = &guide.stages[j - 1][r];
-                let drawn =
-                    choice.draw(forms, &law, &guide.at[j], source.direction.as_slice(), chain.nodes(r, j), &mut rng);
+                let nodes = chain.nodes(r, j);
+                let point = lattice.point(i, r);
+                let drawn = match &priors {
+                    Some(priors) => priors.draw(r, point),
+                    None => choice.draw(r, nodes, guide.guesses[j - 1].0[r], point),
+                };
                 *log_weight += drawn.total - before;
                 before = drawn.chosen;
-                law.1.ger(chain.nodes(r, j).variances()[drawn.node], &source.direction, &source.direction, 1.0);
+                widen(covariance, nodes.variances()[drawn.node], source.direction.as_slice());
                 cloud.nodes.push(drawn.node as u16);
             }
-            before -= see(chain, j, &mut law);
-            cloud.outlook.push(before);
-            cloud.laws.push(law);
+            cloud.outlook.push(before - see_slices(chain, j, mean, covariance));
         }
         cloud.log_weights = log_weights;
         clouds.push(cloud);
@@ -134,47 +169,107 @@ pub(super) fn filter(chain: &GeneralChain, guide: &Guide, options: &FilterOption
     Filtered { log_evidence, resamplings, clouds }
 }
 
-/// ln of the sum of the weights and the normalised weights, if they are so uneven that half of the particles hardly count.
+/// P ← P + v·bbᵀ.
+fn widen(covariance: &mut [f64], v: f64, b: &[f64]) {
+    for (column, by) in covariance.chunks_exact_mut(b.len()).zip(b) {
+        if *by != 0.0 {
+            column.iter_mut().zip(b).for_each(|(entry, b)| *entry += v * by * b);
+        }
+    }
+}
+
+/// Numbers of the particles of time `j` such that neighbours are alike: by their outlook and the trace of ΛP if they look far
+/// ahead, else by that trace and their mean along the first source in the measure Λ.
+fn order(chain: &GeneralChain, guide: &Guide, j: usize, cloud: &Cloud) -> Vec<usize> {
+    let measure = guide.measure[j].precision.as_slice();
+    let stiff = &guide.measure[j].precision * &chain.model.sources[0].direction;
+    let keys = |i: usize| {
+        let (mean, covariance) = cloud.law(i);
+        let spread = super::form::dot(measure, covariance);
+        match guide.reach {
+            Reach::Record => (cloud.outlook[i], spread),
+            Reach::Step => (spread, super::form::dot(stiff.as_slice(), mean)),
+        }
+    };
+    batches(&(0..cloud.log_weights.len()).map(keys).collect::<Vec<_>>())
+}
+
+/// ln of the sum of the weights and the normalised weights, unless they are as good as even.
 fn uneven(log_weights: &[f64]) -> Option<(f64, Vec<f64>)> {
     let (log_total, weights) = normalise(log_weights);
     let effective = 1.0 / weights.iter().map(|w| w * w).sum::<f64>();
-    (effective < 0.5 * weights.len() as f64).then_some((log_total, weights))
+    (effective < 0.99 * weights.len() as f64).then_some((log_total, weights))
+}
+
+/// Draws from the prior, for steps about which no message says anything: sums of the weights, per source.
+struct Priors(Vec<Vec<f64>>);
+
+impl Priors {
+    /// For the step that ends at time `j`, if no message says anything about it.
+    fn new(chain: &GeneralChain, guide: &Guide, j: usize) -> Option<Self> {
+        let sums = |r: usize| {
+            let mut sum = 0.0;
+            let sums = chain.nodes(r, j).weights().iter().map(|w| {
+                sum += w;
+                sum
+            });
+            sums.collect()
+        };
+        guide.stages[j - 1].is_empty().then(|| Self((0..chain.model.sources.len()).map(sums).collect()))
+    }
+
+    fn draw(&self, r: usize, point: f64) -> Drawn {
+        let sums = &self.0[r];
+        let last = sums.len() - 1;
+        let node = sums.partition_point(|sum| *sum <= point * sums[last]).min(last);
+        Drawn { node, total: 0.0, chosen: 0.0 }
+    }
 }
 
 impl Choice {
-    /// ln of the integral of a law against a sum of messages; how each feels along `b` is left in `along`.
-    fn meet(&mut self, forms: &[Form], (mean, covariance): &Law, at: &DVector<f64>, b: &[f64]) -> f64 {
-        let Self { space, along, terms, away, .. } = self;
-        away.clear();
-        away.extend(mean.iter().zip(at).map(|(m, at)| m - at));
-        along.clear();
-        along.extend(forms.iter().map(|form| form.meet(away, covariance.as_slice(), b, space)));
-        terms.clear();
-        terms.extend(along.iter().map(|along| along.log));
-        normalise(terms).0
+    /// ln of the integral of a law of the first time against the message from its future.
+    fn outlook(&mut self, guide: &Guide, mean: &[f64], covariance: &[f64]) -> f64 {
+        if guide.first.is_empty() {
+            return 0.0;
+        }
+        let away: Vec<f64> = mean.iter().zip(&guide.at[0]).map(|(m, at)| m - at).collect();
+        let mut met = Met::default();
+        let mut log = |form| {
+            meet(form, &away, covariance, &[], &mut met);
+            met.log
+        };
+        normalise(&guide.first.iter().map(&mut log).collect::<Vec<_>>()).0
     }
 
-    fn draw(
-        &mut self,
-        forms: &[Form],
-        law: &Law,
-        at: &DVector<f64>,
-        b: &[f64],
-        nodes: &Nodes,
-        rng: &mut StreamRng,
-    ) -> Drawn {
-        self.meet(forms, law, at, b);
-        let Self { along, terms, shrunk, shares, .. } = self;
+    /// Meet the messages of time `j` with a law, as wide as the guesses of all sources but the first make it.
+    fn meet(&mut self, guide: &Guide, j: usize, mean: &[f64], covariance: &[f64], directions: &[f64]) {
+        let Self { met, away, wide, .. } = self;
+        let forms = &guide.stages[j - 1];
+        away.clear();
+        away.extend(mean.iter().zip(&guide.at[j]).map(|(m, at)| m - at));
+        wide.clear();
+        wide.extend(covariance.iter().zip(&guide.guesses[j - 1].1).map(|(p, extra)| p + extra));
+        met.resize_with(forms.len(), Met::default);
+        forms.iter().zip(met).for_each(|(form, met)| meet(form, away, wide, directions, met));
+    }
+
+    /// Draw the node of source `r`, which the law has with variance `guess`, at a point of (0, 1).
+    fn draw(&mut self, r: usize, nodes: &Nodes, guess: f64, point: f64) -> Drawn {
+        let Self { met, terms, shrunk, shares, .. } = self;
         let variances = nodes.variances();
-        drop_hopeless(along, variances);
         let size = variances.len();
+        let ends = [variances[0] - guess, variances[size - 1] - guess];
+        let floor = met.iter().map(|met| lowest(met, r, ends)).fold(f64::NEG_INFINITY, f64::max);
         terms.clear();
         shrunk.clear();
-        for a in &*along {
-            let half = 0.5 * a.force.powi(2);
-            shrunk.extend(variances.iter().map(|s| 1.0 / (1.0 + s * a.firmness)));
+        for met in met.iter() {
+            let (firmness, half) = (met.firmness_along(r), 0.5 * met.force[r].powi(2));
+            if highest(met, r, ends[0]) < floor + HOPELESS {
+                continue;
+            }
+            shrunk.extend(variances.iter().map(|s| 1.0 / (1.0 + (s - guess) * firmness)));
             let own = &shrunk[shrunk.len() - size..];
-            terms.extend(variances.iter().zip(own).map(|(s, q)| a.log + half * s * q));
+            terms.extend(variances.iter().zip(own).map(|(s, q)| met.log + half * (s - guess) * q));
         }
         let top = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         terms.iter_mut().for_each(|term| *term -= top);
@@ -185,29 +280,40 @@ impl Choice {
         for (terms, shrunk) in terms.chunks_exact(size).zip(shrunk.chunks_exact(size)) {
             shares.iter_mut().zip(terms.iter().zip(shrunk)).for_each(|(sum, (term, q))| *sum += term * q.sqrt());
         }
-        let terms = &*shares;
-        let weighted = || terms.iter().zip(nodes.weights()).map(|(term, w)| term * w);
+        let shares = &*shares;
+        let weighted = || shares.iter().zip(nodes.weights()).map(|(share, w)| share * w);
         let total: f64 = weighted().sum();
-        let mut left = rng.random::<f64>() * total;
+        let mut left = point * total;
         let node = weighted().position(|share| {
             left -= share;
             left < 0.0
         });
-        let node = node.unwrap_or(nodes.len() - 1);
-        Drawn { node, total: top + total.ln(), chosen: top + terms[node].ln() }
+        let node = node.unwrap_or(size - 1);
+        if r + 1 < met[0].force.len() {
+            met.iter_mut().for_each(|met| met.widen(r, variances[node] - guess));
+        }
+        Drawn { node, total: top + total.ln(), chosen: top + shares[node].ln() }
     }
 }
 
 /// Smallest share of a node's sum that a copy may have to be kept: below it the sum does not change.
 const HOPELESS: f64 = -40.0;
 
-/// Drop the copies that count for nothing at any node: with force f and firmness φ a copy is at most log + ½f²/φ, and
-/// another one at least log − ½ln(1 + s·φ) for the largest variance s.
-fn drop_hopeless(along: &mut Vec<Along>, variances: &[f64]) {
-    let largest = variances.iter().copied().fold(0.0, f64::max);
-    let floor = |a: &Along| a.log - 0.5 * (largest * a.firmness).ln_1p();
-    let floor = along.iter().map(floor).fold(f64::NEG_INFINITY, f64::max);
-    along.retain(|a| a.firmness <= 0.0 || a.log + 0.5 * a.force.powi(2) / a.firmness > floor + HOPELESS);
+/// ln of a copy as source `r` widens the law by d: log + ½f²d/(1 + φd) − ½ln(1 + φd) for its force f and firmness φ.
+fn widened(met: &Met, r: usize, d: f64) -> f64 {
+    let grown = 1.0 + d * met.firmness_along(r);
+    met.log + 0.5 * (met.force[r].powi(2) * d / grown - grown.ln())
+}
+
+/// The lowest value of a copy between two widths: it rises and then falls, so it is that of an end.
+fn lowest(met: &Met, r: usize, ends: [f64; 2]) -> f64 {
+    widened(met, r, ends[0]).min(widened(met, r, ends[1]))
+}
+
+/// A bound of a copy from the width `d` on: d/(1 + φd) is below 1/φ.
+fn highest(met: &Met, r: usize, d: f64) -> f64 {
+    let firmness = met.firmness_along(r);
+    met.log + 0.5 * (met.force[r].powi(2) / firmness - (1.0 + d * firmness).ln())
 }
 
 /// ln of the mean of independent estimates of the evidence, with the standard error of that logarithm.

@@ -57,9 +57,13 @@ pub struct GeneralFit {
     pub warnings: Vec<String>,
 }
 
-/// Particles of the final filters.
+/// Final filters.
 const FILTERS: usize = 10;
-const PARTICLES: usize = 200;
+
+/// Particles of each final filter: two for five paths, between 100 and 2,000.
+fn particles(paths: usize) -> usize {
+    (2 * paths / 5).clamp(100, 2000)
+}
 
 /// Fit `spec` to `columns`: one value per row of the spec and observation row of `grid`, NaN where missing.
 ///
@@ -85,13 +89,14 @@ pub fn fit_general(
     let times: Vec<f64> = (0..grid.len()).filter(|&j| grid.observation(j).is_some()).map(|j| grid.times()[j]).collect();
     let starts = spec.starts(&parameters, &times, columns)?;
     // A model that cannot be built says so before anything is learned.
-    spec.model(&parameters, &starts)?;
-    let search = Search { spec, grid, columns, parameters, starts: starts.clone(), seed: learning };
+    let first = spec.model(&parameters, &starts)?;
+    let reach = Guide::new(&GeneralChain::new(&first, grid, columns)?)?.reach;
+    let search = Search { spec, grid, columns, parameters, starts: starts.clone(), seed: learning, reach };
     let learned = search.run()?;
     let model = spec.model(&learned.parameters, &starts)?;
     let chain = GeneralChain::new(&model, grid, columns)?;
     let guide = Guide::new(&chain)?;
-    let filters = FilterOptions { filters: FILTERS, particles: PARTICLES, seed: fresh };
+    let filters = FilterOptions { filters: FILTERS, particles: particles(options.paths), seed: fresh };
     let smoothed = smooth(&chain, &guide, options.paths, &filters)?;
     let marginals = (0..model.dim()).map(|i| state_marginals(&chain, &smoothed, i, &options.quantiles)).collect();
     let sources = model.sources.len();

@@ -1,65 +1,115 @@
-//! Prepare what steers particles: every future message as a sum of widened copies, at every stage of every step.
+//! Prepare what steers particles: messages about what is seen later, at every time.
 //!
-//! Particles must also visit what the messages find unlikely: a message of one width makes evidences that look steady
-//! and are wrong. So each is replaced by copies about its own peak with Λ/τ, and by what the next time would say had the
-//! step to it brought a large jump: a particle that has not yet jumped where the robust smoother has is then charged what a
-//! later jump costs, not what the smoother's path denies. What is seen at the time itself stays exact.
+//! Particles may look at what is seen at the end of the step, or at everything that follows. The latter comes from a robust
+//! smoother. Particles must also visit what its messages find unlikely: a message of one width makes evidences that look steady
+//! and are wrong. So each is a sum of itself and a copy of twice the width about its peak, and of what the next time would say
+//! had the step to it brought a large jump: a particle that has not yet jumped where the robust smoother has is then charged
+//! what a later jump costs, not what the smoother's path denies. What is seen at the time itself stays exact.
 
 use super::chain::GeneralChain;
+use super::filter::{FilterOptions, filter};
 use super::form::Form;
 use super::pass::{Variances, backward, miss};
-use super::robust::{quantile, robust};
+use super::robust::{Robust, quantile, robust};
 use crate::Result;
-use nalgebra::DVector;
+use nalgebra::{DMatrix, DVector};
+use rayon::prelude::*;
 
-/// Widths and weights of the copies.
-const COPIES: [(f64, f64); 3] = [(1.0, 0.7), (4.0, 0.2), (30.0, 0.1)];
+/// Widths τ and weights of the copies, each with Λ/τ.
+const COPIES: [(f64, f64); 2] = [(1.0, 0.8), (4.0, 0.2)];
 /// Jumps of the next step: the share of the prior below their variance, and the share of the prior that each stands for.
-const JUMPS: [(f64, f64); 3] = [(0.9, 0.09), (0.99, 0.009), (0.999, 0.001)];
+const JUMPS: [(f64, f64); 2] = [(0.99, 0.009), (0.999, 0.001)];
 /// Width τ of the message that a jump is followed by.
 const AFTER_JUMP: f64 = 4.0;
 /// Most sources that get copies of their own; more of them jump together in one.
 const FEW: usize = 2;
+/// Largest product of a guessed variance and the precision of what is seen: beyond it differences lose their digits.
+const SHARPEST: f64 = 1e8;
+
+/// How far particles look ahead when they draw variances.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// To what is seen at the end of the step.
+    Step,
+    /// To all that follows.
+    Record,
+}
 
 /// Messages that steer particles.
 #[derive(Debug)]
 pub struct Guide {
+    pub(super) reach: Reach,
     /// Reference points, per time.
     pub(super) at: Vec<DVector<f64>>,
-    /// Per time, the copies of the message from its future.
-    pub(super) future: Vec<Vec<Form>>,
-    /// Per time but the first, and per source: the copies right after its jump, with what is seen and all that follows.
-    pub(super) stages: Vec<Vec<Vec<Form>>>,
+    /// Per time, the message of the robust smoother from its future: the measure in which particles are alike.
+    pub(super) measure: Vec<Form>,
+    /// At the first time, the copies of the message from its future.
+    pub(super) first: Vec<Form>,
+    /// Per time but the first, the copies of the message from its future together with what is seen there; none if they say
+    /// nothing.
+    pub(super) stages: Vec<Vec<Form>>,
+    /// Per time but the first: the variances that a source takes the later ones to have, 0 for the first source, and Σ vbbᵀ.
+    pub(super) guesses: Vec<(Vec<f64>, DMatrix<f64>)>,
 }
 
 impl Guide {
-    /// From a robust smoother.
+    /// With the reach that promises the smaller error for the same work, by short filters.
     ///
     /// # Errors
     /// A law of the states that cannot be computed.
     pub fn new(chain: &GeneralChain) -> Result<Self> {
+        let [near, far] = [Self::reaching(chain, Reach::Step)?, Self::reaching(chain, Reach::Record)?];
+        Ok(if near.cost(chain) < far.cost(chain) { near } else { far })
+    }
+
+    /// With this reach.
+    ///
+    /// # Errors
+    /// A law of the states that cannot be computed.
+    pub fn reaching(chain: &GeneralChain, reach: Reach) -> Result<Self> {
         let found = robust(chain)?;
+        let variances = Variances { sources: chain.model.sources.len(), values: &found.variances };
+        let measure = backward(chain, &variances, &found.means);
+        let future: Vec<Vec<Form>> = match reach {
+            Reach::Step => vec![Vec::new(); chain.len()],
+            Reach::Record => (0..chain.len()).map(|j| ahead(chain, j, &measure, &variances, &found.means)).collect(),
+        };
+        let stages: Vec<Vec<Form>> = (1..chain.len()).map(|j| stage(chain, j, &future[j], &found.means[j])).collect();
+        let guesses = stages.iter().enumerate().map(|(j, forms)| guesses(chain, j + 1, forms, &variances)).collect();
+        let first = future.into_iter().next().unwrap_or_default();
+        let Robust { means: at, .. } = found;
+        Ok(Self { reach, at, measure, first, stages, guesses })
+    }
+
+    /// Variance of the log evidence of a short filter times the work it takes.
+    fn cost(&self, chain: &GeneralChain) -> f64 {
+        const PILOTS: u64 = 6;
+        let options = FilterOptions { filters: PILOTS as usize, particles: 50, seed: 7 };
+        let logs: Vec<f64> =
+            (0..PILOTS).into_par_iter().map(|k| filter(chain, self, &options, k).log_evidence).collect();
+        let mean = logs.iter().sum::<f64>() / PILOTS as f64;
+        let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (PILOTS - 1) as f64;
+        variance * self.work(chain)
+    }
+
+    /// Operations per particle, roughly.
+    fn work(&self, chain: &GeneralChain) -> f64 {
+        let dim = chain.dim() as f64;
         let sources = chain.model.sources.len();
-        let variances = Variances { sources, values: &found.variances };
-        let messages = backward(chain, &variances, &found.means);
-        let future: Vec<Vec<Form>> = (0..chain.len())
-            .map(|j| {
-                let mut all = copies(&messages[j]);
-                if j + 1 < chain.len() && messages[j].precision.amax() > 0.0 {
-                    all.extend(jumps(chain, j + 1, &messages[j + 1], &variances, &found.means));
-                }
-                all
-            })
-            .collect();
-        let stages = (1..chain.len()).map(|j| stages(chain, j, &future[j], &variances, &found.means[j])).collect();
-        Ok(Self { at: found.means, future, stages })
+        let step = |j: usize| {
+            let nodes: f64 = (0..sources).map(|r| 20.0 * chain.nodes(r, j).len() as f64).sum();
+            let each = 3.0 * dim.powi(3) + sources as f64 * dim * dim + nodes;
+            200.0 + 4.0 * dim.powi(3) + self.stages[j - 1].len() as f64 * each
+        };
+        (1..chain.len()).map(step).sum()
     }
 }
 
-/// The widened copies of a message; one that says nothing has no need of any.
-fn copies(message: &Form) -> Vec<Form> {
+/// The copies of the message from the future of time `j`; none if it says nothing.
+fn ahead(chain: &GeneralChain, j: usize, messages: &[Form], variances: &Variances, at: &[DVector<f64>]) -> Vec<Form> {
+    let message = &messages[j];
     if message.precision.amax() == 0.0 {
-        return vec![Form::flat(message.pull.len())];
+        return Vec::new();
     }
     let peak = message.peak();
     let copy = |(tau, weight): (f64, f64)| {
@@ -67,7 +117,9 @@ fn copies(message: &Form) -> Vec<Form> {
         copy.log += weight.ln();
         copy
     };
-    COPIES.into_iter().map(copy).collect()
+    let mut all: Vec<Form> = COPIES.into_iter().map(copy).collect();
+    all.extend(jumps(chain, j + 1, &messages[j + 1], variances, at));
+    all
 }
 
 /// The message at time `j` − 1 if the step to `j` brought a large jump of a source, one copy per source and size of the
@@ -101,25 +153,26 @@ fn jumps(chain: &GeneralChain, j: usize, after: &Form, usual: &Variances, at: &[
     .collect()
 }
 
-/// Messages after each source's jump of the step that ends at time `j`. Those of a later source are integrated over its
-/// jump as the robust smoother has it, and as a jump of a usual size: which source jumped is often in doubt.
-fn stages(chain: &GeneralChain, j: usize, future: &[Form], variances: &Variances, at: &DVector<f64>) -> Vec<Vec<Form>> {
-    let sources = &chain.model.sources;
-    let mut last = future.to_vec();
-    last.iter_mut().for_each(|form| chain.seen(j).for_each(|seen| form.see(seen, at)));
-    let mut all = vec![last.clone()];
-    let halved = |mut form: Form| {
-        form.log -= std::f64::consts::LN_2;
-        form
-    };
-    let mut found: Vec<Form> = last.iter().cloned().map(halved).collect();
-    let mut usual = found.clone();
-    for (r, source) in sources.iter().enumerate().skip(1).rev() {
-        found.iter_mut().for_each(|form| form.pull_back(&source.direction, variances.of(j)[r]));
-        let median = quantile(chain.nodes(r, j), 0.5);
-        usual.iter_mut().for_each(|form| form.pull_back(&source.direction, median));
-        all.push(found.iter().chain(&usual).cloned().collect());
+/// The copies `future` of the message from the future of time `j`, together with what is seen there.
+fn stage(chain: &GeneralChain, j: usize, future: &[Form], at: &DVector<f64>) -> Vec<Form> {
+    let mut all = future.to_vec();
+    if all.is_empty() && !chain.seen_rows(j).is_empty() {
+        all.push(Form::flat(chain.dim()));
     }
-    all.reverse();
+    all.iter_mut().for_each(|form| chain.seen(j).for_each(|seen| form.see(seen, at)));
     all
+}
+
+/// Variances of the robust smoother for all sources but the first, and what they add to a covariance.
+fn guesses(chain: &GeneralChain, j: usize, forms: &[Form], variances: &Variances) -> (Vec<f64>, DMatrix<f64>) {
+    let mut all = vec![0.0];
+    let mut sum = DMatrix::zeros(chain.dim(), chain.dim());
+    for (source, v) in chain.model.sources.iter().zip(variances.of(j)).skip(1) {
+        let b = &source.direction;
+        let sharpest = forms.iter().map(|form| b.dot(&(&form.precision * b))).fold(0.0, f64::max);
+        let v = v.min(SHARPEST / sharpest);
+        sum.ger(v, b, b, 1.0);
+        all.push(v);
+    }
+    (all, sum)
 }

@@ -7,7 +7,7 @@
 use super::chain::GeneralChain;
 use super::filter::FilterOptions;
 use super::gradient::mean_gradient;
-use super::guide::Guide;
+use super::guide::{Guide, Reach};
 use super::smooth::smooth;
 use super::spec::{GeneralSpec, Parameter, Role};
 use crate::progress::{self, Progress};
@@ -23,6 +23,8 @@ pub(super) struct Search<'a> {
     pub parameters: Vec<Parameter>,
     pub starts: Vec<(f64, f64)>,
     pub seed: u64,
+    /// How far particles look ahead, the same at all points.
+    pub reach: Reach,
 }
 
 /// A point of the search on the free scales of the learned parameters.
@@ -159,7 +161,7 @@ impl Search<'_> {
         let parameters = self.at(free);
         let model = self.spec.model(&parameters, &self.starts)?;
         let chain = GeneralChain::new(&model, self.grid, self.columns)?;
-        let guide = Guide::new(&chain)?;
+        let guide = Guide::reaching(&chain, self.reach)?;
         let found = smooth(&chain, &guide, paths, &FilterOptions { filters, particles, seed: self.seed })?;
         let gradient = mean_gradient(&chain, &guide, &found.paths).ok_or_else(lost)?;
         let mut value = found.evidence.log_evidence;

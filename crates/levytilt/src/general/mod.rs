@@ -7,9 +7,9 @@
 //! | file | does |
 //! |---|---|
 //! | `model`, `chain` | the model, and its steps on a grid of latent times |
-//! | `form`, `pass` | quadratic messages with full matrices; one Kalman filter and its backward messages |
+//! | `form`, `meet`, `pass` | quadratic messages with full matrices, their integrals against laws; one Kalman filter and its backward messages |
 //! | `robust`, `guide` | variances of a robust smoother, and the widened messages that steer particles |
-//! | `filter`, `smooth` | evidence by independent filters, and paths by backward simulation |
+//! | `lattice`, `filter`, `smooth` | evenly spread draws, evidence by independent filters, and paths by backward simulation |
 //! | `spec`, `observe` | which parameters are open, and where learning starts |
 //! | `gradient`, `learn`, `fit` | the gradient of the log evidence, the search, and all of it in one call |
 //! | `forecast`, `simulate` | predictive paths of the observed columns, and records with known truth |
@@ -21,7 +21,9 @@ mod forecast;
 mod form;
 mod gradient;
 mod guide;
+mod lattice;
 mod learn;
+mod meet;
 mod model;
 mod observe;
 mod pass;
@@ -36,7 +38,7 @@ pub use chain::GeneralChain;
 pub use filter::FilterOptions;
 pub use fit::{GeneralFit, GeneralOptions, fit_general};
 pub use forecast::forecast_general;
-pub use guide::Guide;
+pub use guide::{Guide, Reach};
 pub use model::{GeneralModel, Row, Source};
 pub use simulate::{GeneralSimulated, simulate_general};
 pub use smooth::{DrawnPath, Smoothed, smooth};

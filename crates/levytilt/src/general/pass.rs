@@ -1,6 +1,6 @@
 //! Filter forward and send messages backward when the variance of every jump is known: the model is then Gaussian.
 
-use super::chain::GeneralChain;
+use super::chain::{Flow, GeneralChain};
 use super::form::{Form, dot};
 use nalgebra::{DMatrix, DVector};
 
@@ -51,12 +51,29 @@ pub(super) fn forward(chain: &GeneralChain, variances: &Variances) -> Forward {
 
 /// The law after the flow of the step that ends at time `j`, before its jumps.
 pub(super) fn predict(chain: &GeneralChain, j: usize, (mean, covariance): &Law) -> Law {
-    let flow = chain.flow(j);
-    let mut moved = flow.offset.clone();
-    moved.gemv(1.0, &flow.slope, mean, 1.0);
-    let mut spread = covariance.clone();
-    congruence(flow.slope.as_slice(), spread.as_mut_slice(), mean.len());
+    let (mut moved, mut spread) = (mean.clone(), covariance.clone());
+    let law = (mean.as_slice(), covariance.as_slice());
+    predict_slices(chain.flow(j), law, moved.as_mut_slice(), spread.as_mut_slice());
     (moved, spread)
+}
+
+/// The same for laws in slices.
+pub(super) fn predict_slices(flow: &Flow, law: (&[f64], &[f64]), moved: &mut [f64], spread: &mut [f64]) {
+    let (mean, covariance) = law;
+    moved.copy_from_slice(flow.offset.as_slice());
+    spread.copy_from_slice(covariance);
+    if flow.diagonal {
+        let slope = flow.slope.diagonal();
+        moved.iter_mut().zip(slope.iter().zip(mean)).for_each(|(moved, (f, m))| *moved += f * m);
+        for (column, by) in spread.chunks_exact_mut(mean.len()).zip(&slope) {
+            column.iter_mut().zip(&slope).for_each(|(entry, f)| *entry *= f * by);
+        }
+        return;
+    }
+    for (column, m) in flow.slope.as_slice().chunks_exact(mean.len()).zip(mean) {
+        moved.iter_mut().zip(column).for_each(|(moved, f)| *moved += f * m);
+    }
+    congruence(flow.slope.as_slice(), spread, mean.len());
 }
 
 /// Run `work` with room for `size` numbers, on the stack where they are few.
@@ -121,29 +138,34 @@ fn keep_alone(gain: &[f64], w: f64, i: usize, p: &mut [f64]) {
 ///
 /// The covariance is updated in Joseph's form, which keeps it positive semidefinite.
 pub(super) fn see(chain: &GeneralChain, j: usize, (mean, covariance): &mut Law) -> f64 {
+    see_slices(chain, j, mean.as_mut_slice(), covariance.as_mut_slice())
+}
+
+/// The same for a law in slices.
+pub(super) fn see_slices(chain: &GeneralChain, j: usize, mean: &mut [f64], covariance: &mut [f64]) -> f64 {
     let mut log = 0.0;
     let dim = mean.len();
     for (h, y, variance) in chain.seen(j) {
         let (total, miss) = with_room(dim * dim + dim, |room| {
             let (keep, gain) = room.split_at_mut(dim * dim);
-            for (gain, column) in gain.iter_mut().zip(covariance.as_slice().chunks_exact(dim)) {
+            for (gain, column) in gain.iter_mut().zip(covariance.chunks_exact(dim)) {
                 *gain = dot(column, h.as_slice());
             }
             let total = dot(h.as_slice(), gain) + variance;
             gain.iter_mut().for_each(|gain| *gain /= total);
-            let miss = y - h.dot(mean);
+            let miss = y - dot(h.as_slice(), mean);
             mean.iter_mut().zip(&*gain).for_each(|(mean, gain)| *mean += miss * gain);
             match alone(h.as_slice()) {
-                Some(i) => keep_alone(gain, h[i], i, covariance.as_mut_slice()),
+                Some(i) => keep_alone(gain, h[i], i, covariance),
                 None => {
                     for (k, column) in keep.chunks_exact_mut(dim).enumerate() {
                         column.iter_mut().zip(&*gain).for_each(|(keep, gain)| *keep = -gain * h[k]);
                         column[k] += 1.0;
                     }
-                    congruence(keep, covariance.as_mut_slice(), dim);
+                    congruence(keep, covariance, dim);
                 }
             }
-            for (column, by) in covariance.as_mut_slice().chunks_exact_mut(dim).zip(&*gain) {
+            for (column, by) in covariance.chunks_exact_mut(dim).zip(&*gain) {
                 column.iter_mut().zip(&*gain).for_each(|(sum, gain)| *sum += variance * gain * by);
             }
             (total, miss)

@@ -6,9 +6,10 @@
 
 use super::chain::GeneralChain;
 use super::filter::{FilterOptions, Filtered, combine, filter};
-use super::form::{Form, Space};
+use super::form::Form;
 use super::guide::Guide;
-use super::pass::{Law, miss};
+use super::meet::{Met, meet};
+use super::pass::miss;
 use crate::posterior::{Evidence, normalise, systematic};
 use crate::{Result, StreamRng, stream};
 use nalgebra::{DMatrix, DVector};
@@ -101,6 +102,9 @@ fn cumulate(log_weights: &[f64]) -> Vec<f64> {
         .collect()
 }
 
+/// Mean and covariance of a particle.
+type Slices<'a> = (&'a [f64], &'a [f64]);
+
 /// The nodes of all steps, the exact messages from the future of a path with these variances, and the law at the first time.
 fn backward_nodes<'a>(
     chain: &GeneralChain,
@@ -109,12 +113,12 @@ fn backward_nodes<'a>(
     cumulated: &[Vec<f64>],
     end: usize,
     rng: &mut StreamRng,
-) -> (Vec<u16>, Vec<Form>, &'a Law) {
+) -> (Vec<u16>, Vec<Form>, Slices<'a>) {
     let sources = chain.model.sources.len();
     let last = chain.len() - 1;
     let mut nodes = vec![0; last * sources];
     let mut messages = vec![Form::flat(chain.dim())];
-    let mut space = Space::default();
+    let (mut met, mut away) = (Met::default(), Vec::new());
     let mut particle = end;
     for j in (1..=last).rev() {
         let cloud = &filtered.clouds[j];
@@ -128,11 +132,11 @@ fn backward_nodes<'a>(
         let message = message.before(&chain.flow(j).slope, &miss(chain, j, &guide.at));
         let before = &filtered.clouds[j - 1];
         let mut value = |i: usize| {
-            let (mean, covariance) = &before.laws[i];
-            let away = mean - &guide.at[j - 1];
-            // Any direction will do: only the integral is asked for.
-            let along = message.meet(away.as_slice(), covariance.as_slice(), away.as_slice(), &mut space);
-            along.log - before.outlook[i]
+            let (mean, covariance) = before.law(i);
+            away.clear();
+            away.extend(mean.iter().zip(&guide.at[j - 1]).map(|(m, at)| m - at));
+            meet(&message, &away, covariance, &[], &mut met);
+            met.log - before.outlook[i]
         };
         particle = cloud.parents[particle] as usize;
         let mut now = value(particle);
@@ -150,7 +154,7 @@ fn backward_nodes<'a>(
         messages.push(message);
     }
     messages.reverse();
-    (nodes, messages, &filtered.clouds[0].laws[particle])
+    (nodes, messages, filtered.clouds[0].law(particle))
 }
 
 /// States and jumps of a path with these variances, forward along its messages.
@@ -159,7 +163,7 @@ fn forward_states(
     guide: &Guide,
     nodes: Vec<u16>,
     messages: &[Form],
-    first: &Law,
+    first: Slices,
     rng: &mut StreamRng,
 ) -> DrawnPath {
     let sources = &chain.model.sources;
@@ -193,12 +197,13 @@ fn forward_states(
 }
 
 /// A draw of N(m, P)·e^{message}: covariance P(I + ΛP)⁻¹.
-fn draw_first(message: &Form, (mean, covariance): &Law, at: &DVector<f64>, rng: &mut StreamRng) -> DVector<f64> {
+fn draw_first(message: &Form, (mean, covariance): Slices, at: &DVector<f64>, rng: &mut StreamRng) -> DVector<f64> {
     let dim = mean.len();
-    let away = mean - at;
+    let (mean, covariance) = (DVector::from_column_slice(mean), DMatrix::from_column_slice(dim, dim, covariance));
+    let away = &mean - at;
     let gradient = &message.pull - &message.precision * away;
-    let system = DMatrix::identity(dim, dim) + covariance * &message.precision;
-    let spread = system.lu().solve(covariance).unwrap_or_else(|| covariance.clone());
+    let system = DMatrix::identity(dim, dim) + &covariance * &message.precision;
+    let spread = system.lu().solve(&covariance).unwrap_or_else(|| covariance.clone());
     let eigen = (0.5 * (&spread + spread.transpose())).symmetric_eigen();
     let noise = DVector::from_fn(dim, |i, _| {
         let z: f64 = StandardNormal.sample(rng);

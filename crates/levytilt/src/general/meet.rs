@@ -1,0 +1,225 @@
+//! Meet a Gaussian law of the state with a quadratic message: the integral, and how it changes as jumps widen the law.
+
+use super::form::{Form, dot};
+use nalgebra::{DMatrix, DVector};
+
+/// What a message says to a Gaussian law N(m, P), and how that changes along the directions b of all sources.
+///
+/// With Λ̃ = (I + ΛP)⁻¹Λ and γ = g − Λ(m − at), more variance along one direction is a change of rank one in these numbers, so
+/// matrices of the size of the state are met once for all sources.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Met {
+    /// ln ∫ N(z; m, P) e^{message}.
+    pub log: f64,
+    /// bᵀ(I + ΛP)⁻¹γ per source.
+    pub force: Vec<f64>,
+    /// bᵀΛ̃b' of all pairs of sources.
+    pub firmness: Vec<f64>,
+}
+
+impl Met {
+    /// bᵀΛ̃b of source `r`.
+    pub fn firmness_along(&self, r: usize) -> f64 {
+        self.firmness[r * (self.force.len() + 1)].max(0.0)
+    }
+
+    /// The law has become wider by `variance` (negative: narrower) along source `r`; sources up to `r` are not asked again.
+    pub fn widen(&mut self, r: usize, variance: f64) {
+        let count = self.force.len();
+        let (force, grown) = (self.force[r], 1.0 + variance * self.firmness_along(r));
+        let share = variance / grown;
+        self.log += 0.5 * (force * force * share - grown.ln());
+        let (above, below) = self.firmness.split_at_mut((r + 1) * count);
+        let own = &above[r * count..];
+        for (q, row) in below.chunks_exact_mut(count).enumerate() {
+            let by = share * own[r + 1 + q];
+            self.force[r + 1 + q] -= by * force;
+            row.iter_mut().zip(own).for_each(|(entry, own)| *entry -= by * own);
+        }
+    }
+}
+
+/// Meet `form` with the law of mean at + `away` and `covariance` (symmetric), along the directions of `sources`, one after
+/// another in one slice:
+/// ln ∫ = log − ½awayᵀΛ away + gᵀaway − ½ ln|I + ΛP| + ½ γᵀP(I + ΛP)⁻¹γ.
+pub(super) fn meet(form: &Form, away: &[f64], covariance: &[f64], sources: &[f64], met: &mut Met) {
+    match away.len() {
+        1 => meet_in::<1>(form, away, covariance, sources, met),
+        2 => meet_in::<2>(form, away, covariance, sources, met),
+        3 => meet_in::<3>(form, away, covariance, sources, met),
+        4 => meet_in::<4>(form, away, covariance, sources, met),
+        5 => meet_in::<5>(form, away, covariance, sources, met),
+        6 => meet_in::<6>(form, away, covariance, sources, met),
+        7 => meet_in::<7>(form, away, covariance, sources, met),
+        8 => meet_in::<8>(form, away, covariance, sources, met),
+        9 => meet_in::<9>(form, away, covariance, sources, met),
+        10 => meet_in::<10>(form, away, covariance, sources, met),
+        _ => meet_anywhere(form, away, covariance, sources, met),
+    }
+}
+
+/// The same in `D` dimensions, which the compiler knows: no bounds to check, and loops over rows in the vector unit.
+fn meet_in<const D: usize>(form: &Form, away: &[f64], covariance: &[f64], sources: &[f64], met: &mut Met) {
+    let (lambda, covariance) = (form.precision.as_slice().as_chunks::<D>().0, covariance.as_chunks::<D>().0);
+    let (mut matrix, mut gradient) = ([[0.0; D]; D], [0.0; D]);
+    met.log = form.log;
+    for (i, row) in lambda.iter().enumerate() {
+        gradient[i] = form.pull[i] - dot(row, away);
+        met.log += 0.5 * away[i] * (form.pull[i] + gradient[i]);
+        // Row i of ΛP, with P symmetric.
+        for (by, column) in row.iter().zip(covariance) {
+            matrix[i].iter_mut().zip(column).for_each(|(sum, p)| *sum += by * p);
+        }
+        matrix[i][i] += 1.0;
+    }
+    let (pivots, log_det) = decompose(&mut matrix);
+    let mut force = gradient;
+    solve(&matrix, &pivots, &mut force);
+    met.log -= 0.5 * log_det;
+    for (gradient, row) in gradient.iter().zip(covariance) {
+        met.log += 0.5 * gradient * dot(row, &force);
+    }
+    let sources = sources.as_chunks::<D>().0;
+    met.force.clear();
+    met.firmness.clear();
+    for b in sources {
+        met.force.push(dot(b, &force));
+        let mut stiff = [0.0; D];
+        for (stiff, row) in stiff.iter_mut().zip(lambda) {
+            *stiff = dot(row, b);
+        }
+        solve(&matrix, &pivots, &mut stiff);
+        met.firmness.extend(sources.iter().map(|other| dot(other, &stiff)));
+    }
+}
+
+/// The same in any number of dimensions.
+fn meet_anywhere(form: &Form, away: &[f64], covariance: &[f64], sources: &[f64], met: &mut Met) {
+    let dim = away.len();
+    let away = DVector::from_column_slice(away);
+    let covariance = DMatrix::from_column_slice(dim, dim, covariance);
+    let sources = DMatrix::from_column_slice(dim, sources.len() / dim, sources);
+    let gradient = &form.pull - &form.precision * &away;
+    let lu = (DMatrix::identity(dim, dim) + &form.precision * &covariance).lu();
+    // I + ΛP has no eigenvalue below 1; a pivot of 0 would be one of rounding, and makes the integral NaN.
+    let log_det: f64 = lu.u().diagonal().iter().map(|pivot| pivot.abs().ln()).sum();
+    let lost = || DVector::from_element(dim, f64::NAN);
+    let force = lu.solve(&gradient).unwrap_or_else(lost);
+    let stiff = lu.solve(&(&form.precision * &sources)).unwrap_or_else(|| &sources * f64::NAN);
+    met.log = form.log + 0.5 * (away.dot(&(&form.pull + &gradient)) - log_det + gradient.dot(&(covariance * &force)));
+    met.force.clear();
+    met.force.extend((sources.transpose() * force).iter());
+    met.firmness.clear();
+    met.firmness.extend((sources.transpose() * stiff).iter());
+}
+
+/// LU decomposition with row pivots in place, inverses of the pivots on the diagonal; the pivots' rows, and ln |det|.
+fn decompose<const D: usize>(matrix: &mut [[f64; D]; D]) -> ([usize; D], f64) {
+    let mut pivots = [0; D];
+    let (mut det, mut log_det) = (1.0, 0.0);
+    for c in 0..D {
+        let mut pivot = c;
+        for i in c + 1..D {
+            if matrix[i][c].abs() > matrix[pivot][c].abs() {
+                pivot = i;
+            }
+        }
+        pivots[c] = pivot;
+        matrix.swap(c, pivot);
+        det *= matrix[c][c].abs();
+        // One logarithm for several pivots, before their product leaves the range of numbers.
+        if !(1e-100..1e100).contains(&det) {
+            log_det += f64::ln(det);
+            det = 1.0;
+        }
+        matrix[c][c] = 1.0 / matrix[c][c];
+        let top = matrix[c];
+        for row in &mut matrix[c + 1..] {
+            let factor = row[c] * top[c];
+            for k in c + 1..D {
+                row[k] -= factor * top[k];
+            }
+            row[c] = factor;
+        }
+    }
+    (pivots, log_det + det.ln())
+}
+
+/// Solve with a decomposed matrix, in place.
+fn solve<const D: usize>(lu: &[[f64; D]; D], pivots: &[usize; D], x: &mut [f64; D]) {
+    for (c, &pivot) in pivots.iter().enumerate() {
+        x.swap(c, pivot);
+    }
+    for i in 1..D {
+        for k in 0..i {
+            x[i] -= lu[i][k] * x[k];
+        }
+    }
+    for i in (0..D).rev() {
+        for k in i + 1..D {
+            x[i] -= lu[i][k] * x[k];
+        }
+        x[i] *= lu[i][i];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream;
+    use rand::RngExt;
+
+    fn random(rng: &mut crate::StreamRng, rows: usize, columns: usize) -> DMatrix<f64> {
+        DMatrix::from_fn(rows, columns, |_, _| rng.random::<f64>() - 0.4)
+    }
+
+    fn close(got: &Met, want: &Met) -> bool {
+        let close = |a: f64, b: f64| (a - b).abs() < 1e-8 * (1.0 + b.abs());
+        let all = |a: &[f64], b: &[f64]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| close(*a, *b));
+        close(got.log, want.log) && all(&got.force, &want.force) && all(&got.firmness, &want.firmness)
+    }
+
+    /// The elimination that knows the dimension against the one that does not, at laws from narrow to very wide.
+    #[test]
+    fn identity_known_dimensions_meet_as_any_do() {
+        let mut rng = stream(1, 0);
+        for dim in 1..=10 {
+            for size in [1e-6, 1.0, 1e6] {
+                let (a, p) = (random(&mut rng, dim + 1, dim), random(&mut rng, dim + 2, dim));
+                let covariance = p.transpose() * &p * size;
+                let pull = random(&mut rng, dim, 1).column(0).into_owned();
+                let (away, b) = (random(&mut rng, dim, 1), random(&mut rng, dim, 3));
+                let form = Form { log: 0.3, precision: a.transpose() * &a, pull };
+                let [mut got, mut want] = [Met::default(), Met::default()];
+                meet(&form, away.as_slice(), covariance.as_slice(), b.as_slice(), &mut got);
+                meet_anywhere(&form, away.as_slice(), covariance.as_slice(), b.as_slice(), &mut want);
+                assert!(close(&got, &want), "{dim} {size}: {got:?} {want:?}");
+            }
+        }
+    }
+
+    /// Widening what was met against meeting the wider law.
+    #[test]
+    fn identity_widening_is_meeting_a_wider_law() {
+        let mut rng = stream(2, 0);
+        let (dim, count) = (4, 3);
+        let (a, p) = (random(&mut rng, dim, dim), random(&mut rng, dim, dim));
+        let form =
+            Form { log: -1.0, precision: a.transpose() * &a, pull: random(&mut rng, dim, 1).column(0).into_owned() };
+        let (away, b) = (random(&mut rng, dim, 1), random(&mut rng, dim, count));
+        let mut covariance = p.transpose() * &p;
+        let mut got = Met::default();
+        meet(&form, away.as_slice(), covariance.as_slice(), b.as_slice(), &mut got);
+        for (r, variance) in [0.7, -0.05, 30.0].into_iter().enumerate() {
+            got.widen(r, variance);
+            covariance.ger(variance, &b.column(r), &b.column(r), 1.0);
+            let mut want = Met::default();
+            meet(&form, away.as_slice(), covariance.as_slice(), b.as_slice(), &mut want);
+            assert!((got.log - want.log).abs() < 1e-10, "{got:?} {want:?}");
+            for q in r + 1..count {
+                assert!((got.force[q] - want.force[q]).abs() < 1e-10);
+                assert!((got.firmness_along(q) - want.firmness_along(q)).abs() < 1e-10);
+            }
+        }
+    }
+}
