@@ -4,6 +4,7 @@ use levytilt::drift::DriftFamily;
 use levytilt::drift::{NoDrift, Ou};
 use levytilt::fit::{FitOptions, PosteriorKind, Spec};
 use levytilt::noise::{Family, TruncatedStable};
+use levytilt::posterior::jump_table;
 use levytilt::potential::Quadratic;
 use levytilt::series::TimeGrid;
 use levytilt::{Chain, Start, StateSpace, exact, simulate, stream};
@@ -209,6 +210,8 @@ fn identity_a_fit_trains_and_repeats() {
         let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
         assert!(mean(&trace[15..]) > mean(&trace[..5]), "{gradient:?} {trace:?}");
         assert_eq!(first.fit.posterior, PosteriorKind::Variational);
+        let chain = Chain::new(&first.fit.model, &grid, &[&values]).unwrap();
+        assert_eq!(first.fit.jumps[0], jump_table(&first.fit.paths, &chain, 0, &first.fit.weights, None));
         assert!(
             first.fit.summary.elbo < first.fit.evidence.log_evidence + 3.0 * first.fit.summary.elbo_std_error + 1.0
         );

@@ -8,7 +8,7 @@ use crate::fit::NeuralFit;
 use crate::potential::{Frame, NeuralPotentialSpec};
 use crate::training::{Trained, keep};
 use levytilt::fit::{FitOptions, PosteriorKind, PotentialFinder, Spec, fit_with};
-use levytilt::posterior::{BLOCK, Made, Paths, Potentials, WeightSummary, marginals};
+use levytilt::posterior::{BLOCK, Made, Paths, Potentials, WeightSummary, jump_table, marginals};
 use levytilt::potential::Quadratic;
 use levytilt::progress::{self, Progress};
 use levytilt::series::TimeGrid;
@@ -52,6 +52,7 @@ pub fn fit_paper(
     let weights = vec![1.0 / tapes.len() as f64; tapes.len()];
     let (dim, times) = (chain.dim(), chain.times().to_vec());
     let known = (0..dim).map(|i| marginals(&paths, i, &weights, &options.quantiles)).collect();
+    fit.jumps = (0..dim).map(|i| jump_table(&paths, &chain, i, &weights, options.jump_above)).collect();
     drop(chain);
     let Bound { elbo, std_error, log_likelihood, kl } = bound;
     // What judged the library's paths says nothing about these.

@@ -99,7 +99,7 @@ fn facts(summary: &Summary, weighting: Weighting) -> Vec<Fact> {
         fact(
             "computing time",
             Cell::written(summary.seconds, format!("{:.1} s", summary.seconds)),
-            format!("{} Newton steps, seed {}", summary.iterations, summary.seed),
+            format!("{} iterations, seed {}", summary.iterations, summary.seed),
         ),
     ]
 }

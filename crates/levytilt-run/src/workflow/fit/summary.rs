@@ -79,7 +79,7 @@ pub struct Summary {
     pub residuals: Option<OneOrMany<Residuals>>,
     /// Unit of time in rates and scales.
     pub time_unit: &'static str,
-    /// Newton steps taken.
+    /// Newton steps taken, or iterations of training.
     pub iterations: usize,
     /// Time the computation took.
     pub seconds: f64,

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""One-step log scores of Dst driven by the solar wind, and the table of docs/validation/dst.md.
+
+    scripts/compare-dst.py omni_hourly.csv OUT
+
+Needs numpy, pandas and arch; levytilt is the program on the path, or LEVYTILT_PROGRAM. Fits that are in OUT are not repeated.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.special import gammaln
+
+PROGRAM = os.environ.get("LEVYTILT_PROGRAM", "levytilt")
+FIRST, TEST, END = "2001-01-01", "2002-01-01", "2003-01-01"
+BLOCK = 5 * 24
+
+DRIVEN = "theta*(mu-x) + k*vbs"
+SIZED = ["--inputs", "vbs,unrest", "--size", "1 + a*vbs + b*unrest", "--config", "size.toml"]
+FITS = {
+    "levytilt, no input": ["--drift", "ou"],
+    "levytilt, input": ["--drift", DRIVEN, "--inputs", "vbs"],
+    "levytilt, input, size of the noise": ["--drift", DRIVEN, *SIZED],
+    "levytilt, input, size of Student noise": ["--drift", DRIVEN, *SIZED, "--noise", "student"],
+}
+# The size must stay positive.
+SIZE = "[parameters]\na = { guess = 0.5, low = 0.0 }\nb = { guess = 0.5, low = 0.0 }\n"
+
+
+def table(file: str) -> pd.DataFrame:
+    """Dst, the electric field of southward wind in mV/m, and a running mean of the sizes of past moves of Dst in nT."""
+    raw = pd.read_csv(file, parse_dates=["timestamp"]).set_index("timestamp")
+    wind = raw[["Bz_gsm_nT", "speed_km_s"]].interpolate()
+    vbs = 1e-3 * wind.speed_km_s * np.maximum(-wind.Bz_gsm_nT, 0.0)
+    unrest = raw.Dst_nT.diff().abs().ewm(alpha=0.3, adjust=False).mean()
+    made = pd.DataFrame({"dst": raw.Dst_nT, "vbs": vbs.round(4), "unrest": unrest.round(4)})
+    return made[FIRST:END].iloc[:-1] if made.index[-1] >= pd.Timestamp(END, tz="UTC") else made[FIRST:]
+
+
+def levytilt(data: pd.DataFrame, name: str, flags: list, out: Path) -> tuple:
+    """Log densities of the test part from `update`, and the CPU seconds of the fit."""
+    run, scores = out / name.replace(" ", "-").replace(",", ""), out / f"{name}.json"
+    if not scores.exists():
+        shutil.rmtree(run, ignore_errors=True)
+        columns = ["dst", *(flags[flags.index("--inputs") + 1].split(",") if "--inputs" in flags else [])]
+        data[columns][data.index < TEST].to_csv(out / "train.csv", date_format="%Y-%m-%dT%H:%M:%SZ")
+        data[columns][data.index >= TEST].to_csv(out / "test.csv", date_format="%Y-%m-%dT%H:%M:%SZ")
+        (out / "size.toml").write_text(SIZE)
+        flags = [*flags, *([] if "--noise" in flags else ["--noise", "nig"])]
+        flags = [str(out / flag) if flag == "size.toml" else flag for flag in flags]
+        began = sum(os.times()[2:4])
+        subprocess.run([PROGRAM, "fit", str(out / "train.csv"), "--column", "dst", "--observation-std", "0.5",
+                        *flags, "--paths", "100", "--quiet", "--out", str(run)], check=True)  # fmt: skip
+        seconds = sum(os.times()[2:4]) - began
+        said = subprocess.run([PROGRAM, "update", str(run), str(out / "test.csv"), "--json"], check=True, capture_output=True)
+        rows = [json.loads(line) for line in said.stdout.decode().splitlines()]
+        scores.write_text(json.dumps([seconds, [row["log_evidence"] for row in rows]]))
+    seconds, found = json.loads(scores.read_text())
+    return np.array(found), seconds
+
+
+def garch(data: pd.DataFrame, with_input: bool) -> tuple:
+    """Log densities of the test part under AR(1)-GARCH(1,1)-t, with the input of the hour before, learned on the training part."""
+    from arch.univariate import ARX, GARCH, StudentsT
+
+    values, before = data.dst.to_numpy(float), data.vbs.shift(1).bfill().to_numpy()
+    inputs = pd.DataFrame({"vbs": before}) if with_input else None
+    model = ARX(pd.Series(values), x=inputs, lags=1, volatility=GARCH(1, 0, 1), distribution=StudentsT(), rescale=False)
+    count, began = int((data.index < TEST).sum()), time.process_time()
+    found = model.fit(last_obs=count, disp="off", options={"maxiter": 1000})
+    seconds, parameters = time.process_time() - began, found.params
+    sd = model.fix(parameters).conditional_volatility.to_numpy()[1:]
+    mean = parameters.iloc[0] + parameters.iloc[1] * values[:-1] + (parameters["vbs"] * before[1:] if with_input else 0.0)
+    nu, z = parameters["nu"], (values[1:] - mean) / sd
+    constant = gammaln((nu + 1) / 2) - gammaln(nu / 2) - 0.5 * np.log(np.pi * (nu - 2))
+    density = constant - (nu + 1) / 2 * np.log1p(z * z / (nu - 2)) - np.log(sd)
+    return density[count - 1 :], seconds
+
+
+def interval(differences: np.ndarray) -> np.ndarray:
+    """95% interval of the mean by circular block bootstrap, blocks of five days."""
+    random, count = np.random.default_rng(1), len(differences)
+    sums = np.cumsum(np.concatenate([[0.0], differences, differences[:BLOCK]]))
+    blocks = sums[BLOCK : BLOCK + count] - sums[:count]
+    draws = blocks[random.integers(count, size=(10_000, -(-count // BLOCK)))].mean(axis=1) / BLOCK
+    return np.quantile(draws, [0.025, 0.975])
+
+
+def main() -> None:
+    out = Path(sys.argv[2])
+    out.mkdir(parents=True, exist_ok=True)
+    data = table(sys.argv[1])
+    found = {
+        "AR(1)-GARCH(1,1)-t, no input": garch(data, False),
+        "AR(1)-GARCH(1,1)-t, input": garch(data, True),
+        **{name: levytilt(data, name, flags, out) for name, flags in FITS.items()},
+    }
+    print(f"{(data.index < TEST).sum()} hours to learn from, {(data.index >= TEST).sum()} hours to score\n")
+    print("| model | log score, nats per hour | minus GARCH with input, 95% | minus the same without input, 95% | fit, CPU s |")
+    print("|---|---|---|---|---|")
+
+    def against(name: str, other: str) -> str:
+        if name == other:
+            return "–"
+        differences = found[other][0] - found[name][0]
+        low, high = interval(differences)
+        return f"{differences.mean():+.4f} ({low:+.4f}, {high:+.4f})"
+
+    for name, (density, seconds) in found.items():
+        plain = "AR(1)-GARCH(1,1)-t, no input" if name.startswith("AR") else "levytilt, no input"
+        columns = [name, f"{-density.mean():.4f}", against(name, "AR(1)-GARCH(1,1)-t, input"), against(name, plain), f"{seconds:.1f}"]
+        print("| " + " | ".join(columns) + " |")
+
+
+if __name__ == "__main__":
+    main()
