@@ -9,6 +9,9 @@ use nalgebra::{DMatrix, DVector};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// Entries of a matrix that are not 0: row and column, and value.
+type Entries = Vec<([usize; 2], f64)>;
+
 /// The flow z ↦ slope·z + offset over one step, with its derivatives in the parameters of the drift.
 #[derive(Debug)]
 pub(super) struct Flow {
@@ -17,7 +20,7 @@ pub(super) struct Flow {
     /// Whether the slope is diagonal: states do not move each other.
     pub diagonal: bool,
     /// Per parameter, the derivatives of slope (entries that are not 0, as row and column) and offset.
-    pub by_parameter: Vec<(Vec<([usize; 2], f64)>, DVector<f64>)>,
+    pub by_parameter: Vec<(Entries, DVector<f64>)>,
 }
 
 /// A model on a grid with data.
@@ -148,7 +151,7 @@ fn flow(model: &GeneralModel, t: f64, dt: f64) -> Result<Flow> {
         let why = format!("the flow from time {t} over {dt} is not finite");
         return Err(model.drift.failure().unwrap_or(Error::Numerical { what: "drift", why }));
     }
-    let mut by_parameter: Vec<(Vec<([usize; 2], f64)>, DVector<f64>)> =
+    let mut by_parameter: Vec<(Entries, DVector<f64>)> =
         (0..count).map(|l| (Vec::new(), origin.column(l).into_owned())).collect();
     for k in 0..dim {
         let mut unit = vec![0.0; dim];
