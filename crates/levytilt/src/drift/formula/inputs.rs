@@ -185,6 +185,9 @@ mod tests {
         let segments = inputs().segments(0.5, 2.5).unwrap();
         assert_eq!([segments[0].input(0, 0.5), segments[0].input(0, 1.0), segments[2].input(0, 3.0)], [2.0, 3.0, 1.0]);
         assert_eq!([segments[0].input(1, 1.0), segments[1].input(1, 1.0), segments[2].input(1, 3.0)], [0.0, 1.0, 0.0]);
+        // The last value counts at its own time.
+        assert_eq!(inputs().at(4.0).unwrap(), [0.0, 1.0]);
+        assert_eq!(inputs().at(3.0).unwrap(), [1.0, 0.0]);
     }
 
     #[test]
