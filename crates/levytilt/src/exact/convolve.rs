@@ -77,12 +77,47 @@ pub(super) struct Side {
     tails: Vec<f64>,
 }
 
+/// Room for transforms, to be used again and again.
+#[derive(Default)]
+pub(super) struct Room {
+    pub values: Vec<f64>,
+    pub spectra: [Vec<Complex<f64>>; 2],
+    pub scratch: Vec<Complex<f64>>,
+}
+
+impl Room {
+    /// Put the spectrum of `values`, placed `shift` cells along the circle of `plan`, into spectrum number `k`.
+    pub fn transform(&mut self, plan: &Arc<dyn RealToComplex<f64>>, (values, shift): (&[f64], i64), k: usize) {
+        let circle = plan.len();
+        let start = shift.rem_euclid(circle as i64) as usize;
+        let (head, tail) = values.split_at(values.len().min(circle - start));
+        self.values.resize(circle, 0.0);
+        // What goes round the seam, then nothing, then the rest.
+        self.values[..tail.len()].copy_from_slice(tail);
+        self.values[tail.len()..start].fill(0.0);
+        self.values[start..start + head.len()].copy_from_slice(head);
+        self.values[start + head.len()..].fill(0.0);
+        self.spectra[k].resize(circle / 2 + 1, Complex::default());
+        self.scratch.resize(plan.get_scratch_len(), Complex::default());
+        let spectrum = &mut self.spectra[k];
+        plan.process_with_scratch(&mut self.values, spectrum, &mut self.scratch).expect("lengths of the plan");
+    }
+
+    /// Put the values of spectrum number 0 into `values`.
+    fn invert(&mut self, plan: &Arc<dyn ComplexToReal<f64>>) {
+        self.scratch.resize(plan.get_scratch_len(), Complex::default());
+        let spectrum = &mut self.spectra[0];
+        plan.process_with_scratch(spectrum, &mut self.values, &mut self.scratch).expect("lengths of the plan");
+    }
+}
+
 /// Convolution on a grid of one spacing, with kernels by step length.
 pub(crate) struct Convolver<'a> {
     nodes: NodeCache<'a>,
     spacing: f64,
     pub(super) entries: BTreeMap<u64, Entry>,
     pub(super) planner: RealFftPlanner<f64>,
+    pub(super) room: Room,
     pub rounding: Rounding,
     /// Where kernels of many lengths are interpolated.
     pub ladder: Option<Arc<Ladder>>,
@@ -92,7 +127,8 @@ impl<'a> Convolver<'a> {
     /// Convolution with the increments of `noise`.
     pub fn new(noise: &'a dyn Noise, spacing: f64, rounding: Rounding) -> Self {
         let nodes = NodeCache::new(noise);
-        Self { nodes, spacing, entries: BTreeMap::new(), planner: RealFftPlanner::new(), rounding, ladder: None }
+        let (planner, room) = (RealFftPlanner::new(), Room::default());
+        Self { nodes, spacing, entries: BTreeMap::new(), planner, room, rounding, ladder: None }
     }
 
     /// `out`_i = Σ_m K_{(first_out + i) − (first_source + m)} `source`_m for a step of length `dt`; backward, with K_{−m} for
@@ -134,7 +170,8 @@ impl<'a> Convolver<'a> {
         // Turning a real kernel round conjugates its transform.
         let turned = way == Way::Backward && entry.down.is_some();
         let spectrum = entry.spectrum(circle, &forward);
-        Ok(around(source, first_out - first_source, out, (spectrum, turned), (&forward, &inverse)))
+        let room = &mut self.room;
+        Ok(around(source, first_out - first_source, out, (spectrum, turned), (&forward, &inverse), room))
     }
 
     /// [`Convolver::apply`] forward with the moves of up to `within` cells alone, a cell that is cut counting by its part.
@@ -360,29 +397,30 @@ pub(super) fn slide(source: &[f64], kernel: &[f64], out: &mut [f64]) {
     }
 }
 
-/// Convolve around a circle with the kernel of a `spectrum`, or with that kernel turned round; the results begin `shift` cells from the source. Returns the
-/// typical error of a result.
+/// Convolve around a circle with the kernel of a `spectrum`, or with that kernel turned round; the results begin `shift` cells
+/// from the source. Returns the typical error of a result.
 fn around(
     source: &[f64],
     shift: i64,
     out: &mut [f64],
     (spectrum, turned): (&[Complex<f64>], bool),
     (forward, inverse): (&Arc<dyn RealToComplex<f64>>, &Arc<dyn ComplexToReal<f64>>),
+    room: &mut Room,
 ) -> f64 {
     let circle = forward.len();
-    let mut buffer = vec![0.0; circle];
-    buffer[..source.len()].copy_from_slice(source);
-    let mut product = forward.make_output_vec();
-    forward.process(&mut buffer, &mut product).expect("lengths of the plan");
+    room.transform(forward, (source, 0), 0);
+    let product = room.spectra[0].iter_mut().zip(spectrum);
     match turned {
-        true => product.iter_mut().zip(spectrum).for_each(|(a, b)| *a *= b.conj()),
-        false => product.iter_mut().zip(spectrum).for_each(|(a, b)| *a *= b),
+        true => product.for_each(|(a, b)| *a *= b.conj()),
+        false => product.for_each(|(a, b)| *a *= b),
     }
-    inverse.process(&mut product, &mut buffer).expect("lengths of the plan");
+    room.invert(inverse);
     let shift = shift.rem_euclid(circle as i64) as usize;
     let scale = 1.0 / circle as f64;
-    let rotated = buffer[shift..].iter().chain(&buffer[..shift]);
-    out.iter_mut().zip(rotated).for_each(|(value, sum)| *value = scale * sum);
+    let (before, after) = room.values.split_at(shift);
+    let (first, rest) = out.split_at_mut(after.len().min(out.len()));
+    first.iter_mut().zip(after).for_each(|(value, sum)| *value = scale * sum);
+    rest.iter_mut().zip(before).for_each(|(value, sum)| *value = scale * sum);
     let norm = source.iter().map(|b| b * b).sum::<f64>().sqrt();
     f64::EPSILON * norm * (f64::log2(circle as f64) / circle as f64).sqrt()
 }

@@ -148,7 +148,7 @@ impl FlowTable {
     }
 
     /// Table and part of it for the cells of time `j`, if there is to be one.
-    fn place(&self, problem: &Problem, layout: &Layout, j: usize) -> Option<(u64, Range<usize>)> {
+    pub fn place(&self, problem: &Problem, layout: &Layout, j: usize) -> Option<(u64, Range<usize>)> {
         let (support, range) = (layout.support(j), layout.range());
         let key = length_key(problem.grid.step(j));
         let usable = j > 0 && problem.model.drift.is_autonomous() && range.len <= WIDEST && range.contains(support);
@@ -169,7 +169,7 @@ fn states(layout: &Layout, j: usize) -> Vec<f64> {
 
 /// The states of `count` cells from `first` on, the same to the last digit whatever the first is: states on a cell must land there
 /// from a table and without one.
-fn at_cells(layout: &Layout, first: i64, count: usize) -> Vec<f64> {
+pub(super) fn at_cells(layout: &Layout, first: i64, count: usize) -> Vec<f64> {
     (first..first + count as i64).map(|cell| layout.origin + cell as f64 * layout.spacing).collect()
 }
 

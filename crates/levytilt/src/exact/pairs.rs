@@ -63,11 +63,13 @@ impl Convolver<'_> {
         let direct = (before.len() * after.len()) as f64;
         if self.rounding != Rounding::Careful && direct > fft_cost(farthest) && (farthest as usize) < KEPT_EACH {
             let circle = good_length(2 * farthest as usize + 2);
-            let spectra = [(before, 0), (after, first_after - first_before)]
-                .map(|(values, shift)| transform(&mut self.planner, circle, values, shift));
-            let sum = entry.pairs.around.entry(circle).or_insert_with(|| vec![Complex::default(); spectra[0].len()]);
+            let (plan, room) = (self.planner.plan_fft_forward(circle), &mut self.room);
+            room.transform(&plan, (before, 0), 0);
+            room.transform(&plan, (after, first_after - first_before), 1);
+            let [before, after] = &room.spectra;
+            let sum = entry.pairs.around.entry(circle).or_insert_with(|| vec![Complex::default(); before.len()]);
             let scale = 1.0 / (evidence * circle as f64);
-            for ((sum, f), b) in sum.iter_mut().zip(&spectra[0]).zip(&spectra[1]) {
+            for ((sum, f), b) in sum.iter_mut().zip(before).zip(after) {
                 *sum += f.conj() * b * scale;
             }
             return Ok(());
@@ -190,16 +192,4 @@ fn side(skewed: bool, m: i64) -> usize {
 /// Smallest magnitude of the offsets from `lowest` to `highest`.
 fn nearest(lowest: i64, highest: i64) -> usize {
     if lowest <= 0 && highest >= 0 { 0 } else { lowest.unsigned_abs().min(highest.unsigned_abs()) as usize }
-}
-
-/// Spectrum of `values` placed `shift` cells along a circle.
-fn transform(planner: &mut RealFftPlanner<f64>, circle: usize, values: &[f64], shift: i64) -> Vec<Complex<f64>> {
-    let plan = planner.plan_fft_forward(circle);
-    let (mut buffer, mut spectrum) = (vec![0.0; circle], plan.make_output_vec());
-    let start = shift.rem_euclid(circle as i64) as usize;
-    let before_seam = values.len().min(circle - start);
-    buffer[start..start + before_seam].copy_from_slice(&values[..before_seam]);
-    buffer[..values.len() - before_seam].copy_from_slice(&values[before_seam..]);
-    plan.process(&mut buffer, &mut spectrum).expect("lengths of the plan");
-    spectrum
 }

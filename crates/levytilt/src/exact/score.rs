@@ -7,16 +7,20 @@
 
 use super::backward::Message;
 use super::convolve::Rounding;
+use super::flow_table::at_cells;
 use super::forward::{Past, pressed};
 use super::layout::Layout;
 use super::problem::Problem;
 use super::transition::{Read, Transition};
-use crate::Result;
+use crate::{ErrorLaw, Result};
 use rayon::prelude::*;
+use std::collections::BTreeMap;
 
 /// Tasks that sum the slopes, and the fewest steps of one; fixed, so that sums do not depend on the number of threads.
 const TASKS: usize = 8;
 const FEWEST: usize = 512;
+/// Cells whose flow is differentiated at once.
+const CELLS: usize = 256;
 
 /// The log evidence and its slope.
 #[derive(Debug)]
@@ -83,6 +87,7 @@ pub(crate) fn score(problem: &Problem, layout: &Layout, max_cells: usize, roundi
             for j in from..(from + task).min(problem.end) {
                 part.step(j, &past[j].values, &future[j])?;
             }
+            part.settle();
             Ok(part)
         })
         .collect::<Result<_>>()?;
@@ -138,6 +143,8 @@ fn backward(transition: &mut Transition) -> Result<(Vec<Behind>, Message)> {
 struct Part<'a> {
     transition: Transition<'a>,
     sum: Sum,
+    /// By step length: one of its steps, and the slope of the log evidence in where each cell of the layout lands, of all.
+    moved: BTreeMap<u64, (usize, Vec<f64>)>,
 }
 
 /// Sums over steps.
@@ -155,7 +162,18 @@ struct Sum {
 impl<'a> Part<'a> {
     fn new(transition: Transition<'a>) -> Self {
         let sum = Sum::new(transition.problem);
-        Self { transition, sum }
+        Self { transition, sum, moved: BTreeMap::new() }
+    }
+
+    /// Add what the drift owes to the cells of all steps.
+    fn settle(&mut self) {
+        let Transition { problem, layout, .. } = self.transition;
+        for (j, slopes) in std::mem::take(&mut self.moved).into_values() {
+            for (block, slopes) in slopes.chunks(CELLS).enumerate().filter(|(_, s)| s.iter().any(|s| *s != 0.0)) {
+                let first = layout.range().first + (block * CELLS) as i64;
+                self.sum.move_flow(problem, j, &at_cells(layout, first, slopes.len()), slopes);
+            }
+        }
     }
 
     /// Add what step `j` says, given the masses before it and the message behind it.
@@ -180,8 +198,19 @@ impl<'a> Part<'a> {
         if problem.model.drift.parameter_count() > 0 {
             let weights = transition.slopes(j, &landings);
             let slopes = behind.read.slopes(&landings, &weights);
-            let slopes: Vec<f64> = masses.iter().zip(slopes).map(|(f, slope)| f * slope).collect();
-            self.sum.move_flow(problem, j, layout.points(j), &slopes, evidence * layout.spacing);
+            let scale = 1.0 / (evidence * layout.spacing);
+            let slopes = masses.iter().zip(slopes).map(|(f, slope)| f * slope * scale);
+            match transition.shared_flow(j) {
+                Some((key, part)) => {
+                    let moved = self.moved.entry(key).or_insert_with(|| (j, vec![0.0; layout.range().len]));
+                    moved.1[part].iter_mut().zip(slopes).for_each(|(sum, slope)| *sum += slope);
+                }
+                None => {
+                    let (first, spacing) = layout.points(j);
+                    let states: Vec<f64> = (0..masses.len()).map(|i| first + i as f64 * spacing).collect();
+                    self.sum.move_flow(problem, j, &states, &slopes.collect::<Vec<f64>>());
+                }
+            }
         }
         Ok(())
     }
@@ -212,6 +241,16 @@ impl Sum {
         if y.is_nan() {
             return;
         }
+        if law == ErrorLaw::Gaussian {
+            let (mut total, mut squares) = (0.0, 0.0);
+            for (i, mass) in joint.iter().enumerate() {
+                let z = (first + i as f64 * spacing - y) / std;
+                total += mass;
+                squares += mass * z * z;
+            }
+            self.error += (squares / total - 1.0) / problem.dimension.observation_std;
+            return;
+        }
         let (mut total, mut squares) = (0.0, 0.0);
         let mut slopes = vec![0.0; self.error_law.len()];
         for (i, mass) in joint.iter().enumerate() {
@@ -227,17 +266,16 @@ impl Sum {
         }
     }
 
-    /// Add Σ_x slope(x) ∂flow(x)/∂p over the cells of time `j`, divided by `evidence`.
-    fn move_flow(&mut self, problem: &Problem, j: usize, (first, spacing): (f64, f64), slopes: &[f64], evidence: f64) {
+    /// Add Σ_x slope(x) ∂flow(x)/∂p over `states` at time `j`.
+    fn move_flow(&mut self, problem: &Problem, j: usize, states: &[f64], slopes: &[f64]) {
         let n = slopes.len();
-        let states: Vec<f64> = (0..n).map(|i| first + i as f64 * spacing).collect();
         let (mut out, mut by_state) = (vec![0.0; n], vec![0.0; n]);
         let mut rows = vec![0.0; n * self.drift.len()];
         let (t, dt) = (problem.grid.times()[j], problem.grid.step(j));
         let mut covectors = |_: &[f64], lambda: &mut [f64]| lambda.copy_from_slice(slopes);
-        problem.model.drift.pullback_many(t, dt, &states, &mut covectors, &mut out, &mut by_state, &mut rows);
+        problem.model.drift.pullback_many(t, dt, states, &mut covectors, &mut out, &mut by_state, &mut rows);
         for row in rows.chunks_exact(self.drift.len()) {
-            self.drift.iter_mut().zip(row).for_each(|(sum, d)| *sum += d / evidence);
+            self.drift.iter_mut().zip(row).for_each(|(sum, d)| *sum += d);
         }
     }
 

@@ -206,6 +206,11 @@ impl<'a> Transition<'a> {
         self.flows.landings(self.problem, self.layout, j)
     }
 
+    /// Step length and place among the cells of the layout of those of time `j`, if their flow is that of other times too.
+    pub fn shared_flow(&self, j: usize) -> Option<(u64, Range<usize>)> {
+        self.flows.place(self.problem, self.layout, j)
+    }
+
     /// Weights that give the slopes at `landings`, those of time `j`.
     pub fn slopes(&mut self, j: usize, landings: &Landings) -> Slopes {
         self.flows.slopes(self.problem, self.layout, j, landings)

@@ -83,8 +83,8 @@ impl Windows {
         let few = few.count();
         let share = 0.5 * allowed / (ordered.len() - few) as f64;
         for &(gap, side, loss) in &ordered[few..] {
-            // Losses fall with the third to fifth power of the distance.
-            self.reach[gap][side] *= (loss / share).powf(0.25).clamp(FARTHER, 4.0);
+            // Losses fall with the third to fifth power of the distance; another run costs more than cells.
+            self.reach[gap][side] *= (loss / share).powf(1.0 / 3.0).clamp(FARTHER, 6.0);
         }
         true
     }

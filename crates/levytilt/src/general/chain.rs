@@ -9,6 +9,9 @@ use nalgebra::{DMatrix, DVector};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// Entries of a matrix that are not 0: row and column, and value.
+type Entries = Vec<([usize; 2], f64)>;
+
 /// The flow z ↦ slope·z + offset over one step, with its derivatives in the parameters of the drift.
 #[derive(Debug)]
 pub(super) struct Flow {
@@ -16,8 +19,8 @@ pub(super) struct Flow {
     pub offset: DVector<f64>,
     /// Whether the slope is diagonal: states do not move each other.
     pub diagonal: bool,
-    /// Per parameter, the derivatives of slope and offset.
-    pub by_parameter: Vec<(DMatrix<f64>, DVector<f64>)>,
+    /// Per parameter, the derivatives of slope (entries that are not 0, as row and column) and offset.
+    pub by_parameter: Vec<(Entries, DVector<f64>)>,
 }
 
 /// A model on a grid with data.
@@ -148,14 +151,20 @@ fn flow(model: &GeneralModel, t: f64, dt: f64) -> Result<Flow> {
         let why = format!("the flow from time {t} over {dt} is not finite");
         return Err(model.drift.failure().unwrap_or(Error::Numerical { what: "drift", why }));
     }
-    let mut by_parameter: Vec<(DMatrix<f64>, DVector<f64>)> =
-        (0..count).map(|l| (DMatrix::zeros(dim, dim), origin.column(l).into_owned())).collect();
-    for i in 0..dim {
+    let mut by_parameter: Vec<(Entries, DVector<f64>)> =
+        (0..count).map(|l| (Vec::new(), origin.column(l).into_owned())).collect();
+    for k in 0..dim {
         let mut unit = vec![0.0; dim];
-        unit[i] = 1.0;
+        unit[k] = 1.0;
         let (_, _, there) = jacobian(&unit);
         for (l, (by_slope, by_offset)) in by_parameter.iter_mut().enumerate() {
-            by_slope.set_column(i, &(there.column(l) - &*by_offset));
+            for i in 0..dim {
+                let (here, origin) = (there[(i, l)], by_offset[i]);
+                // The rest of a difference of equal numbers is not a derivative.
+                if (here - origin).abs() > 4.0 * f64::EPSILON * (here.abs() + origin.abs()) {
+                    by_slope.push(([i, k], here - origin));
+                }
+            }
         }
     }
     let slope = DMatrix::from_row_slice(dim, dim, &slope);

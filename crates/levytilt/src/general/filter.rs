@@ -9,12 +9,13 @@
 //! cancel.
 
 use super::chain::GeneralChain;
+use super::form::{add_square, dot};
 use super::guide::{Guide, Reach};
 use super::lattice::{Lattice, batches};
-use super::meet::{Met, meet};
+use super::meet::{Along, Met, meet};
 use super::pass::{predict_slices, see_slices};
 use crate::noise::Nodes;
-use crate::noise::fast_exp::exp_slice;
+use crate::noise::fast_exp::exp_slice_single;
 use crate::posterior::{Evidence, normalise, systematic};
 use crate::stream;
 use rand::RngExt;
@@ -75,9 +76,10 @@ struct Choice {
     met: Vec<Met>,
     away: Vec<f64>,
     wide: Vec<f64>,
-    terms: Vec<f64>,
-    shrunk: Vec<f64>,
-    shares: Vec<f64>,
+    alone: Vec<Along>,
+    terms: Vec<f32>,
+    shrunk: Vec<f32>,
+    shares: Vec<f32>,
 }
 
 /// A node drawn.
@@ -136,6 +138,8 @@ pub(super) fn filter(chain: &GeneralChain, guide: &Guide, options: &FilterOption
         };
         lattice.shift(&mut rng);
         let priors = Priors::new(chain, guide, j);
+        let single = |r: usize| chain.nodes(r, j).variances().iter().map(|s| s.min(1e38) as f32).collect();
+        let variances: Vec<Vec<f32>> = (0..sources).map(single).collect();
         let laws = cloud.means.chunks_exact_mut(dim).zip(cloud.covariances.chunks_exact_mut(dim * dim));
         for ((i, (&parent, log_weight)), (mean, covariance)) in
             parents.iter().zip(&mut log_weights).enumerate().zip(laws)
@@ -150,11 +154,11 @@ pub(super) fn filter(chain: &GeneralChain, guide: &Guide, options: &FilterOption
                 let point = lattice.point(i, r);
                 let drawn = match &priors {
                     Some(priors) => priors.draw(r, point),
-                    None => choice.draw(r, nodes, guide.guesses[j - 1].0[r], point),
+                    None => choice.draw(r, nodes, &variances[r], guide.guesses[j - 1].0[r], point),
                 };
                 *log_weight += drawn.total - before;
                 before = drawn.chosen;
-                widen(covariance, nodes.variances()[drawn.node], source.direction.as_slice());
+                add_square(covariance, nodes.variances()[drawn.node], source.direction.as_slice());
                 cloud.nodes.push(drawn.node as u16);
             }
             cloud.outlook.push(before - see_slices(chain, j, mean, covariance));
@@ -169,15 +173,6 @@ pub(super) fn filter(chain: &GeneralChain, guide: &Guide, options: &FilterOption
     Filtered { log_evidence, resamplings, clouds }
 }
 
-/// P ← P + v·bbᵀ.
-fn widen(covariance: &mut [f64], v: f64, b: &[f64]) {
-    for (column, by) in covariance.chunks_exact_mut(b.len()).zip(b) {
-        if *by != 0.0 {
-            column.iter_mut().zip(b).for_each(|(entry, b)| *entry += v * by * b);
-        }
-    }
-}
-
 /// Numbers of the particles of time `j` such that neighbours are alike: by their outlook and the trace of ΛP if they look far
 /// ahead, else by that trace and their mean along the first source in the measure Λ.
 fn order(chain: &GeneralChain, guide: &Guide, j: usize, cloud: &Cloud) -> Vec<usize> {
@@ -185,10 +180,10 @@ fn order(chain: &GeneralChain, guide: &Guide, j: usize, cloud: &Cloud) -> Vec<us
     let stiff = &guide.measure[j].precision * &chain.model.sources[0].direction;
     let keys = |i: usize| {
         let (mean, covariance) = cloud.law(i);
-        let spread = super::form::dot(measure, covariance);
+        let spread = dot(measure, covariance);
         match guide.reach {
             Reach::Record => (cloud.outlook[i], spread),
-            Reach::Step => (spread, super::form::dot(stiff.as_slice(), mean)),
+            Reach::Step => (spread, dot(stiff.as_slice(), mean)),
         }
     };
     batches(&(0..cloud.log_weights.len()).map(keys).collect::<Vec<_>>())
@@ -254,26 +249,30 @@ impl Choice {
     }
 
     /// Draw the node of source `r`, which the law has with variance `guess`, at a point of (0, 1).
-    fn draw(&mut self, r: usize, nodes: &Nodes, guess: f64, point: f64) -> Drawn {
-        let Self { met, terms, shrunk, shares, .. } = self;
-        let variances = nodes.variances();
+    ///
+    /// Shares are single precision: they steer, and a weight is exact with whatever share its node was drawn by.
+    fn draw(&mut self, r: usize, nodes: &Nodes, variances: &[f32], guess: f64, point: f64) -> Drawn {
+        let Self { met, alone, terms, shrunk, shares, .. } = self;
         let size = variances.len();
-        let ends = [variances[0] - guess, variances[size - 1] - guess];
-        let floor = met.iter().map(|met| lowest(met, r, ends)).fold(f64::NEG_INFINITY, f64::max);
+        alone.clear();
+        alone.extend(met.iter().map(|met| met.without(r, guess)));
+        let largest = f64::from(variances[size - 1]);
+        let floor = alone.iter().map(|along| along.lowest(largest)).fold(f64::NEG_INFINITY, f64::max);
+        alone.retain(|along| along.highest() >= floor + HOPELESS);
+        let top = alone.iter().map(Along::highest).fold(f64::NEG_INFINITY, f64::max);
         terms.clear();
         shrunk.clear();
-        for met in met.iter() {
-            let (firmness, half) = (met.firmness_along(r), 0.5 * met.force[r].powi(2));
-            if highest(met, r, ends[0]) < floor + HOPELESS {
-                continue;
-            }
-            shrunk.extend(variances.iter().map(|s| 1.0 / (1.0 + (s - guess) * firmness)));
-            let own = &shrunk[shrunk.len() - size..];
-            terms.extend(variances.iter().zip(own).map(|(s, q)| met.log + half * (s - guess) * q));
+        for along in &*alone {
+            // log + κ(1 − q) with κ = ½f²/φ, below the highest value of any copy.
+            let (below, kappa) = ((along.highest() - top) as f32, along.kappa() as f32);
+            let firmness = along.firmness as f32;
+            shrunk.extend(variances.iter().map(|s| 1.0 / (1.0 + s * firmness)));
+            terms.extend(shrunk[shrunk.len() - size..].iter().map(|q| below - kappa * q));
         }
-        let top = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        terms.iter_mut().for_each(|term| *term -= top);
-        exp_slice(terms);
+        let peak = terms.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        terms.iter_mut().for_each(|term| *term -= peak);
+        let top = top + f64::from(peak);
+        exp_slice_single(terms);
         // The sum over the copies, per node.
         shares.clear();
         shares.resize(size, 0.0);
@@ -281,40 +280,26 @@ impl Choice {
             shares.iter_mut().zip(terms.iter().zip(shrunk)).for_each(|(sum, (term, q))| *sum += term * q.sqrt());
         }
         let shares = &*shares;
-        let weighted = || shares.iter().zip(nodes.weights()).map(|(share, w)| share * w);
+        let weighted = || shares.iter().zip(nodes.weights()).map(|(share, w)| f64::from(*share) * w);
         let total: f64 = weighted().sum();
         let mut left = point * total;
         let node = weighted().position(|share| {
             left -= share;
             left < 0.0
         });
-        let node = node.unwrap_or(size - 1);
+        // Rounding may leave a rest beyond the last share.
+        let likeliest = || (0..size).max_by(|&a, &b| shares[a].total_cmp(&shares[b])).unwrap_or(0);
+        let node = node.unwrap_or_else(likeliest);
         if r + 1 < met[0].force.len() {
-            met.iter_mut().for_each(|met| met.widen(r, variances[node] - guess));
+            let wider = nodes.variances()[node] - guess;
+            met.iter_mut().for_each(|met| met.widen(r, wider));
         }
-        Drawn { node, total: top + total.ln(), chosen: top + shares[node].ln() }
+        Drawn { node, total: top + total.ln(), chosen: top + f64::from(shares[node]).ln() }
     }
 }
 
 /// Smallest share of a node's sum that a copy may have to be kept: below it the sum does not change.
 const HOPELESS: f64 = -40.0;
-
-/// ln of a copy as source `r` widens the law by d: log + ½f²d/(1 + φd) − ½ln(1 + φd) for its force f and firmness φ.
-fn widened(met: &Met, r: usize, d: f64) -> f64 {
-    let grown = 1.0 + d * met.firmness_along(r);
-    met.log + 0.5 * (met.force[r].powi(2) * d / grown - grown.ln())
-}
-
-/// The lowest value of a copy between two widths: it rises and then falls, so it is that of an end.
-fn lowest(met: &Met, r: usize, ends: [f64; 2]) -> f64 {
-    widened(met, r, ends[0]).min(widened(met, r, ends[1]))
-}
-
-/// A bound of a copy from the width `d` on: d/(1 + φd) is below 1/φ.
-fn highest(met: &Met, r: usize, d: f64) -> f64 {
-    let firmness = met.firmness_along(r);
-    met.log + 0.5 * (met.force[r].powi(2) / firmness - (1.0 + d * firmness).ln())
-}
 
 /// ln of the mean of independent estimates of the evidence, with the standard error of that logarithm.
 pub(super) fn combine(filters: &[(f64, usize)]) -> Evidence {

@@ -60,9 +60,9 @@ pub struct GeneralFit {
 /// Final filters.
 const FILTERS: usize = 10;
 
-/// Particles of each final filter: two for five paths, between 100 and 2,000.
+/// Particles of each final filter: one for five paths, between 50 and 2,000.
 fn particles(paths: usize) -> usize {
-    (2 * paths / 5).clamp(100, 2000)
+    (paths / 5).clamp(50, 2000)
 }
 
 /// Fit `spec` to `columns`: one value per row of the spec and observation row of `grid`, NaN where missing.

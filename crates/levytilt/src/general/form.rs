@@ -1,5 +1,7 @@
 //! Hold a quadratic message e^{log − ½uᵀΛu + gᵀu}, u the deviation from a reference point.
 
+use super::chain::Flow;
+use super::pass::congruence_back;
 use nalgebra::{DMatrix, DVector};
 
 /// A quadratic message in deviations u from a point that its owner knows; Λ is positive semidefinite.
@@ -20,29 +22,30 @@ impl Form {
     pub fn see(&mut self, (h, y, variance): (&DVector<f64>, f64, f64), at: &DVector<f64>) {
         let miss = y - h.dot(at);
         self.log -= 0.5 * (miss * miss / variance + (std::f64::consts::TAU * variance).ln());
-        self.precision.ger(1.0 / variance, h, h, 1.0);
+        add_square(self.precision.as_mut_slice(), 1.0 / variance, h.as_slice());
         self.pull.axpy(miss / variance, h, 1.0);
     }
 
     /// Integrated over a Gaussian jump of variance `v` along `b`.
     pub fn pull_back(&mut self, b: &DVector<f64>, v: f64) {
-        let stiff = &self.precision * b;
+        let mut stiff = DVector::zeros(b.len());
+        for (column, b) in self.precision.as_slice().chunks_exact(b.len()).zip(b).filter(|(_, b)| **b != 0.0) {
+            stiff.iter_mut().zip(column).for_each(|(sum, entry)| *sum += entry * b);
+        }
         let grown = 1.0 + v * b.dot(&stiff);
         let force = b.dot(&self.pull);
         self.log += 0.5 * (v * force * force / grown - grown.ln());
         self.pull.axpy(-v * force / grown, &stiff, 1.0);
-        self.precision.ger(-v / grown, &stiff, &stiff, 1.0);
+        add_square(self.precision.as_mut_slice(), -v / grown, stiff.as_slice());
     }
 
-    /// Seen from before the flow: a function of the state z there with u = F(z − `from`) + `miss`.
-    pub fn before(&self, slope: &DMatrix<f64>, miss: &DVector<f64>) -> Self {
+    /// Seen from before a flow: a function of the state z there with u = F(z − from) + `miss`.
+    pub fn before(&self, flow: &Flow, miss: &DVector<f64>) -> Self {
         let stiff = &self.precision * miss;
-        let precision = slope.transpose() * &self.precision * slope;
-        Self {
-            log: self.log + self.pull.dot(miss) - 0.5 * miss.dot(&stiff),
-            precision: 0.5 * (&precision + precision.transpose()),
-            pull: slope.transpose() * (&self.pull - stiff),
-        }
+        let log = self.log + self.pull.dot(miss) - 0.5 * miss.dot(&stiff);
+        let (mut pull, mut precision, mut room) = (&self.pull - stiff, self.precision.clone(), miss.clone());
+        congruence_back(flow, pull.as_mut_slice(), precision.as_mut_slice(), room.as_mut_slice());
+        Self { log, precision: 0.5 * (&precision + precision.transpose()), pull }
     }
 
     /// The height of its peak above its value at the reference point, ½gᵀΛ⁺g.
@@ -59,6 +62,13 @@ impl Form {
     /// The copy of width √`tau` about the same peak, of height 1.
     pub fn widened(&self, tau: f64, peak: f64) -> Self {
         Self { log: -peak / tau, precision: &self.precision / tau, pull: &self.pull / tau }
+    }
+}
+
+/// M ← M + by·vvᵀ.
+pub(super) fn add_square(matrix: &mut [f64], by: f64, v: &[f64]) {
+    for (column, v_k) in matrix.chunks_exact_mut(v.len()).zip(v).filter(|(_, v)| **v != 0.0) {
+        column.iter_mut().zip(v).for_each(|(entry, v)| *entry += by * v_k * v);
     }
 }
 

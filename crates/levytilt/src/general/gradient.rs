@@ -3,11 +3,11 @@
 //! By Fisher's identity the gradient of the log evidence is the posterior mean of these. Given the variances the model is
 //! Gaussian, and ∂/∂mean and ∂/∂covariance of each predicted law give all derivatives without sampling states.
 
-use super::chain::GeneralChain;
-use super::guide::Guide;
-use super::pass::{Influence, Variances, backward, forward};
-use super::smooth::DrawnPath;
-use nalgebra::{DMatrix, DVector};
+use super::chain::{Flow, GeneralChain};
+use super::disturbance::{Influence, Trace};
+use super::form::dot;
+use super::pass::Variances;
+use nalgebra::DVector;
 use rayon::prelude::*;
 
 /// Derivatives of a log evidence.
@@ -48,67 +48,71 @@ impl Gradient {
     }
 }
 
-/// The mean over paths; nothing if a law of the states is singular.
-pub(super) fn mean_gradient(chain: &GeneralChain, guide: &Guide, paths: &[DrawnPath]) -> Option<Gradient> {
-    let each: Vec<Option<Gradient>> = paths.par_iter().map(|path| of_path(chain, guide, path)).collect();
-    let mut sum = Gradient::zero(chain);
-    for gradient in each {
-        sum.add(&gradient?);
+/// The mean over paths with these nodes, as a sum of so many `blocks` of time.
+pub(super) fn mean_gradients(chain: &GeneralChain, paths: &[Vec<u16>], blocks: usize) -> Vec<Gradient> {
+    let each: Vec<Vec<Gradient>> = paths.par_iter().map(|nodes| of_path(chain, nodes, blocks)).collect();
+    let mut sums = vec![Gradient::zero(chain); blocks];
+    for gradients in each {
+        sums.iter_mut().zip(&gradients).for_each(|(sum, gradient)| sum.add(gradient));
     }
-    sum.scale(1.0 / paths.len() as f64);
-    Some(sum)
+    sums.iter_mut().for_each(|sum| sum.scale(1.0 / paths.len() as f64));
+    sums
 }
 
-/// The derivatives of ln p(variances) + ln p(data | variances) of one path.
-fn of_path(chain: &GeneralChain, guide: &Guide, path: &DrawnPath) -> Option<Gradient> {
-    let sources = &chain.model.sources;
-    let node = |r: usize, j: usize| path.nodes[(j - 1) * sources.len() + r] as usize;
+/// The derivatives of ln p(variances) + ln p(data | variances) of one path, by block of time.
+fn of_path(chain: &GeneralChain, nodes: &[u16], blocks: usize) -> Vec<Gradient> {
+    let (sources, dim) = (&chain.model.sources, chain.dim());
+    let node = |r: usize, j: usize| nodes[(j - 1) * sources.len() + r] as usize;
     let values: Vec<f64> = (1..chain.len())
         .flat_map(|j| (0..sources.len()).map(move |r| (j, r)))
         .map(|(j, r)| chain.nodes(r, j).variances()[node(r, j)])
         .collect();
     let variances = Variances { sources: sources.len(), values: &values };
-    let ahead = forward(chain, &variances);
-    let messages = backward(chain, &variances, &guide.at);
-    let mut gradient = Gradient::zero(chain);
-    for (j, (predicted, message)) in ahead.predicted.iter().zip(&messages).enumerate() {
-        let influence = Influence::new(chain, j, predicted, message, &guide.at[j])?;
-        add_seen(chain, j, &influence.smoothed(predicted), &mut gradient.stds);
-        if j == 0 {
-            continue;
+    let trace = Trace::new(chain, &variances);
+    let mut all = vec![Gradient::zero(chain); blocks];
+    let mut along = vec![0.0; dim];
+    trace.back(chain, |j, influence| {
+        let gradient = &mut all[j * blocks / chain.len()];
+        for &(i, twice) in influence.seen {
+            gradient.stds[i] += chain.model.rows[i].std * twice;
         }
-        // Twice ∂/∂covariance.
-        let bend = &influence.force * influence.force.transpose() - &influence.stiffness;
+        if j == 0 {
+            return;
+        }
         for (r, source) in sources.iter().enumerate() {
-            let b = &source.direction;
-            let along = &bend * b;
-            let nodes = chain.nodes(r, j);
-            let k = node(r, j);
-            gradient.directions[r].axpy(variances.of(j)[r], &along, 1.0);
+            let b = source.direction.as_slice();
+            influence.bend(b, &mut along);
+            let (nodes, k, v) = (chain.nodes(r, j), node(r, j), variances.of(j)[r]);
+            gradient.directions[r].iter_mut().zip(&along).for_each(|(sum, along)| *sum += v * along);
+            let bend = dot(b, &along);
             for (sum, by) in gradient.noise[r].iter_mut().zip(nodes.derivatives()) {
-                *sum += 0.5 * by.variances[k] * b.dot(&along) + by.weights[k] / nodes.weights()[k];
+                *sum += 0.5 * by.variances[k] * bend + by.weights[k] / nodes.weights()[k];
             }
         }
-        let (mean, covariance) = &ahead.filtered[j - 1];
-        let flow = chain.flow(j);
-        let by_slope: DMatrix<f64> = &influence.force * mean.transpose() + bend * &flow.slope * covariance;
-        for (sum, (slope, offset)) in gradient.drift.iter_mut().zip(&flow.by_parameter) {
-            *sum += by_slope.dot(slope) + influence.force.dot(offset);
-        }
-    }
-    Some(gradient)
+        add_flow(chain.flow(j), influence, trace.filtered(j - 1, dim), &mut gradient.drift);
+    });
+    all
 }
 
-/// ∂/∂σ of what is seen at time `j`: (E(y − hᵀz)² − σ²)/σ³.
-fn add_seen(
-    chain: &GeneralChain,
-    j: usize,
-    (mean, covariance): &(DVector<f64>, DMatrix<f64>),
-    stds: &mut DVector<f64>,
-) {
-    for &(i, y) in chain.seen_rows(j) {
-        let row = &chain.model.rows[i];
-        let square = (y - row.weights.dot(mean)).powi(2) + row.weights.dot(&(covariance * &row.weights));
-        stds[i] += (square - row.std.powi(2)) / row.std.powi(3);
+/// Derivatives in the parameters of the flow from a law: ∂/∂F = r·meanᵀ + (rrᵀ − N)·F·covariance, ∂/∂offset = r.
+fn add_flow(flow: &Flow, influence: &Influence, (mean, covariance): (&[f64], &[f64]), drift: &mut DVector<f64>) {
+    let dim = mean.len();
+    // Columns of F·covariance that are asked for, then of the derivative.
+    let mut columns: Vec<Option<Vec<f64>>> = vec![None; dim];
+    for (sum, (by_slope, by_offset)) in drift.iter_mut().zip(&flow.by_parameter) {
+        *sum += dot(influence.force, by_offset.as_slice());
+        for &([i, k], by) in by_slope {
+            let column = columns[k].get_or_insert_with(|| {
+                let mut moved = vec![0.0; dim];
+                for (f, p) in flow.slope.as_slice().chunks_exact(dim).zip(&covariance[k * dim..(k + 1) * dim]) {
+                    moved.iter_mut().zip(f).for_each(|(moved, f)| *moved += f * p);
+                }
+                let mut bent = vec![0.0; dim];
+                influence.bend(&moved, &mut bent);
+                bent.iter_mut().zip(influence.force).for_each(|(bent, r)| *bent += r * mean[k]);
+                bent
+            });
+            *sum += by * column[i];
+        }
     }
 }

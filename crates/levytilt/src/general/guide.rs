@@ -58,7 +58,9 @@ impl Guide {
     /// # Errors
     /// A law of the states that cannot be computed.
     pub fn new(chain: &GeneralChain) -> Result<Self> {
-        let [near, far] = [Self::reaching(chain, Reach::Step)?, Self::reaching(chain, Reach::Record)?];
+        let found = robust(chain)?;
+        let [near, far] =
+            [Self::from_robust(chain, Reach::Step, &found), Self::from_robust(chain, Reach::Record, &found)];
         Ok(if near.cost(chain) < far.cost(chain) { near } else { far })
     }
 
@@ -67,7 +69,10 @@ impl Guide {
     /// # Errors
     /// A law of the states that cannot be computed.
     pub fn reaching(chain: &GeneralChain, reach: Reach) -> Result<Self> {
-        let found = robust(chain)?;
+        Ok(Self::from_robust(chain, reach, &robust(chain)?))
+    }
+
+    fn from_robust(chain: &GeneralChain, reach: Reach, found: &Robust) -> Self {
         let variances = Variances { sources: chain.model.sources.len(), values: &found.variances };
         let measure = backward(chain, &variances, &found.means);
         let future: Vec<Vec<Form>> = match reach {
@@ -77,8 +82,7 @@ impl Guide {
         let stages: Vec<Vec<Form>> = (1..chain.len()).map(|j| stage(chain, j, &future[j], &found.means[j])).collect();
         let guesses = stages.iter().enumerate().map(|(j, forms)| guesses(chain, j + 1, forms, &variances)).collect();
         let first = future.into_iter().next().unwrap_or_default();
-        let Robust { means: at, .. } = found;
-        Ok(Self { reach, at, measure, first, stages, guesses })
+        Self { reach, at: found.means.clone(), measure, first, stages, guesses }
     }
 
     /// Variance of the log evidence of a short filter times the work it takes.
@@ -146,7 +150,7 @@ fn jumps(chain: &GeneralChain, j: usize, after: &Form, usual: &Variances, at: &[
             }
             form.pull_back(b, variance);
         }
-        let mut copy = form.before(&chain.flow(j).slope, &miss(chain, j, at));
+        let mut copy = form.before(chain.flow(j), &miss(chain, j, at));
         copy.log = price + mass.ln() - copy.peak();
         copy
     })

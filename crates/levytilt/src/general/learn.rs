@@ -2,13 +2,15 @@
 //!
 //! Value and gradient come from the same filters with the same random numbers at every point, so that points can be
 //! compared. Steps are those of a quasi-Newton method; at the end the curvature is measured by differences of gradients a
-//! standard error to either side, which also gives the standard errors.
+//! standard error to either side, which also gives the standard errors. With many parameters differences would take too long:
+//! there the curvature is that of the scores of blocks of time, in every step and at the end.
 
 use super::chain::GeneralChain;
+use super::curvature::{definite, invert, update};
 use super::filter::FilterOptions;
-use super::gradient::mean_gradient;
+use super::gradient::{Gradient, mean_gradients};
 use super::guide::{Guide, Reach};
-use super::smooth::smooth;
+use super::smooth::draw_nodes;
 use super::spec::{GeneralSpec, Parameter, Role};
 use crate::progress::{self, Progress};
 use crate::series::TimeGrid;
@@ -35,6 +37,8 @@ struct Point {
     value: f64,
     error: f64,
     gradient: DVector<f64>,
+    /// What each block of time adds to the slope of the log evidence.
+    scores: Vec<DVector<f64>>,
 }
 
 /// What was found.
@@ -54,14 +58,21 @@ pub(super) struct Learned {
     pub stopped: bool,
 }
 
-/// Particles and paths of a point while far from the maximum, and near it.
+/// Filters, particles and paths of a point while far from the maximum, and near it.
 const COARSE: (usize, usize, usize) = (4, 50, 64);
 const FINE: (usize, usize, usize) = (8, 100, 240);
 const ITERATIONS: usize = 30;
+/// Parameters from which on the curvature is that of the scores of blocks of time: differences would take a point for each.
+const MANY: usize = 20;
+/// Blocks per parameter, and latent steps of a block at least.
+const BLOCKS: usize = 4;
+const BLOCK_STEPS: usize = 5;
 /// Longest step on a free scale of logarithms, and most nats that a step may promise.
 const LONGEST: f64 = 1.0;
 /// Nats to gain below which the search ends.
 const ENOUGH: f64 = 0.1;
+/// The same per parameter: a tenth of its standard error off, it loses 0.005 nats, and the paths drawn know no better.
+const ENOUGH_EACH: f64 = 0.01;
 
 impl Search<'_> {
     /// Learn what is not fixed.
@@ -98,9 +109,13 @@ impl Search<'_> {
                 there
             });
             let Some(next) = next else { break };
-            update(&mut curvature, &(&next.free - &now.free), &(&now.gradient - &next.gradient));
+            match self.of_scores(&next) {
+                Some(measured) => curvature = measured,
+                None => update(&mut curvature, &(&next.free - &now.free), &(&now.gradient - &next.gradient)),
+            }
             now = next;
-            converged = 0.5 * now.gradient.dot(&definite(&curvature).solve(&now.gradient)) < ENOUGH;
+            let gain = 0.5 * now.gradient.dot(&definite(&curvature).solve(&now.gradient));
+            converged = gain < ENOUGH.max(ENOUGH_EACH * count as f64);
             stopped = !self.tell(iterations, &now);
         }
         if stopped {
@@ -124,8 +139,8 @@ impl Search<'_> {
         let values: Vec<f64> = self.at(&now.free).iter().map(|p| p.value).collect();
         progress::tell(&Progress {
             iteration,
-            // The curvature at the end is measured parameter by parameter.
-            most: ITERATIONS + now.free.len(),
+            // The curvature of few parameters is measured at the end, one by one.
+            most: ITERATIONS + if self.blocks() > 1 { 0 } else { now.free.len() },
             part: false,
             elbo: now.value,
             elbo_std_error: now.error,
@@ -162,35 +177,77 @@ impl Search<'_> {
         let model = self.spec.model(&parameters, &self.starts)?;
         let chain = GeneralChain::new(&model, self.grid, self.columns)?;
         let guide = Guide::reaching(&chain, self.reach)?;
-        let found = smooth(&chain, &guide, paths, &FilterOptions { filters, particles, seed: self.seed })?;
-        let gradient = mean_gradient(&chain, &guide, &found.paths).ok_or_else(lost)?;
-        let mut value = found.evidence.log_evidence;
-        let mut slopes = DVector::zeros(free.len());
+        let options = FilterOptions { filters, particles, seed: self.seed };
+        let (evidence, nodes) = draw_nodes(&chain, &guide, paths, &options);
+        let gradients = mean_gradients(&chain, &nodes, self.blocks());
+        let scores: Vec<DVector<f64>> = gradients.iter().map(|part| self.slopes(&parameters, &chain, part)).collect();
+        let mut value = evidence.log_evidence;
+        let mut slopes: DVector<f64> = scores.iter().sum();
         for ((l, free), p) in free.iter().enumerate().zip(self.learned()) {
-            let parameter = &parameters[p];
-            let along = |role: &Role| match *role {
-                Role::Drift(l) => gradient.drift[l],
-                Role::Std(i) => gradient.stds[i],
-                Role::Loading(r, i) => gradient.directions[r][i],
-                Role::Noise(r, p) => {
-                    let name = self.spec.sources[r].family.parameters[p].name;
-                    let place = chain.nodes(r, 1).derivatives().iter().position(|by| by.name == name);
-                    place.map_or(0.0, |place| gradient.noise[r][place])
-                }
-            };
-            let away = (free - parameter.prior.mean) / parameter.prior.std;
+            let prior = parameters[p].prior;
+            let away = (free - prior.mean) / prior.std;
             value -= 0.5 * away * away;
-            slopes[l] = parameter.roles.iter().map(along).sum::<f64>() * parameter.transform.slope(parameter.value)
-                - away / parameter.prior.std;
+            slopes[l] -= away / prior.std;
         }
         if !(value.is_finite() && slopes.iter().all(|slope| slope.is_finite())) {
             return Err(lost());
         }
-        Ok(Point { free: free.clone(), value, error: found.evidence.std_error, gradient: slopes })
+        Ok(Point { free: free.clone(), value, error: evidence.std_error, gradient: slopes, scores })
+    }
+
+    /// A gradient on the free scales of the learned parameters.
+    fn slopes(&self, parameters: &[Parameter], chain: &GeneralChain, gradient: &Gradient) -> DVector<f64> {
+        let along = |role: &Role| match *role {
+            Role::Drift(l) => gradient.drift[l],
+            Role::Std(i) => gradient.stds[i],
+            Role::Loading(r, i) => gradient.directions[r][i],
+            Role::Noise(r, p) => {
+                let name = self.spec.sources[r].family.parameters[p].name;
+                let place = chain.nodes(r, 1).derivatives().iter().position(|by| by.name == name);
+                place.map_or(0.0, |place| gradient.noise[r][place])
+            }
+        };
+        let slope = |p: usize| {
+            let parameter = &parameters[p];
+            parameter.roles.iter().map(along).sum::<f64>() * parameter.transform.slope(parameter.value)
+        };
+        let learned = self.learned();
+        DVector::from_iterator(learned.len(), learned.into_iter().map(slope))
+    }
+
+    /// Blocks of time whose scores are kept apart: 1 unless there are many parameters and steps enough.
+    fn blocks(&self) -> usize {
+        let count = self.learned().len();
+        let blocks = (BLOCKS * count).min(self.grid.len() / BLOCK_STEPS);
+        if count > MANY && 2 * blocks > 5 * count { blocks } else { 1 }
+    }
+
+    /// The curvature that the scores of n blocks of time show: by the information equality Σ_b s_b s_bᵀ about their mean, of p
+    /// parameters; times n/(n − p − 1), so that its inverse is right on average, and with that of the prior. Nothing if they
+    /// are not kept apart.
+    fn of_scores(&self, at: &Point) -> Option<DMatrix<f64>> {
+        let (blocks, count) = (at.scores.len(), at.free.len());
+        if blocks == 1 {
+            return None;
+        }
+        let mean = at.scores.iter().sum::<DVector<f64>>() / blocks as f64;
+        let mut curvature = DMatrix::zeros(count, count);
+        for score in &at.scores {
+            let away = score - &mean;
+            curvature.ger(1.0, &away, &away, 1.0);
+        }
+        curvature *= blocks as f64 / (blocks - count - 1) as f64;
+        for (l, p) in self.learned().into_iter().enumerate() {
+            curvature[(l, l)] += self.parameters[p].prior.std.powi(-2);
+        }
+        Some(curvature)
     }
 
     /// The curvature −∇² at the start, by differences of gradients a short way off.
     fn first_curvature(&self, now: &Point) -> DMatrix<f64> {
+        if let Some(curvature) = self.of_scores(now) {
+            return curvature;
+        }
         let count = now.free.len();
         let mut curvature = DMatrix::zeros(count, count);
         for (l, p) in self.learned().into_iter().enumerate() {
@@ -224,6 +281,9 @@ impl Search<'_> {
 
     /// Measure the curvature around the best point, and step to the maximum it shows.
     fn finish(&self, now: Point, curvature: &DMatrix<f64>, iterations: usize) -> Result<(DVector<f64>, DMatrix<f64>)> {
+        if self.blocks() > 1 {
+            return self.finish_by_scores(&now);
+        }
         let count = now.free.len();
         let spread = definite(curvature);
         let mut measured = DMatrix::zeros(count, count);
@@ -255,6 +315,16 @@ impl Search<'_> {
 }
 
 impl Search<'_> {
+    /// The same for many parameters: from the scores of one more precise point.
+    fn finish_by_scores(&self, now: &Point) -> Result<(DVector<f64>, DMatrix<f64>)> {
+        let there = self.point(&now.free, FINE)?;
+        let curvature = self.of_scores(&there).ok_or_else(lost)?;
+        let spread = definite(&curvature);
+        let step = spread.solve(&there.gradient);
+        let far = step.iter().enumerate().map(|(l, step)| step.abs() / spread.std(l)).fold(1.0, f64::max);
+        Ok((&now.free + step / far, curvature))
+    }
+
     /// The points at distance `length` below and above in parameter `l`.
     fn both_sides(&self, now: &Point, l: usize, length: f64) -> Result<[Point; 2]> {
         let at = |by: f64| {
@@ -266,94 +336,11 @@ impl Search<'_> {
     }
 }
 
-/// The inverse of a curvature, and in which parameters it is that of a maximum. Where it is not, the parameter that the
-/// flattest or most wrongly bent direction is made of is held, until the rest is; its row and column are 0.
-fn invert(curvature: &DMatrix<f64>) -> (DMatrix<f64>, Vec<bool>) {
-    let count = curvature.nrows();
-    let mut kept: Vec<usize> = (0..count).collect();
-    loop {
-        let part = DMatrix::from_fn(kept.len(), kept.len(), |i, k| curvature[(kept[i], kept[k])]);
-        if let Some(root) = part.clone().cholesky() {
-            let inverse = root.inverse();
-            let mut covariance = DMatrix::zeros(count, count);
-            for (i, &l) in kept.iter().enumerate() {
-                kept.iter().enumerate().for_each(|(k, &m)| covariance[(l, m)] = inverse[(i, k)]);
-            }
-            return (covariance, (0..count).map(|l| kept.contains(&l)).collect());
-        }
-        let scale = part.diagonal().map(|entry| entry.abs().sqrt().max(1e-150));
-        let scaled = DMatrix::from_fn(kept.len(), kept.len(), |i, k| part[(i, k)] / (scale[i] * scale[k]));
-        let eigen = scaled.symmetric_eigen();
-        kept.remove(eigen.eigenvectors.column(eigen.eigenvalues.imin()).iamax());
-    }
-}
-
 fn lost() -> Error {
     Error::Numerical {
         what: "fit",
         why: "the evidence or its gradient is not finite at these parameters; give guesses nearer to the data, or fix \
               some parameters"
             .into(),
-    }
-}
-
-/// A symmetric matrix made positive definite: eigenvalues by their size, none far below the largest.
-struct Definite {
-    values: DVector<f64>,
-    vectors: DMatrix<f64>,
-    scale: DVector<f64>,
-}
-
-fn definite(matrix: &DMatrix<f64>) -> Definite {
-    let scale = DVector::from_fn(matrix.nrows(), |l, _| matrix[(l, l)].abs().sqrt().max(1e-150));
-    let scaled = DMatrix::from_fn(matrix.nrows(), matrix.nrows(), |i, k| matrix[(i, k)] / (scale[i] * scale[k]));
-    let eigen = scaled.symmetric_eigen();
-    let vectors = DMatrix::from_fn(matrix.nrows(), matrix.nrows(), |i, k| eigen.eigenvectors[(i, k)] / scale[i]);
-    Definite { values: eigen.eigenvalues.map(|value| value.abs().max(1e-3)), vectors, scale }
-}
-
-impl Definite {
-    fn matrix(&self) -> DMatrix<f64> {
-        let count = self.values.len();
-        let whole = DMatrix::from_fn(count, count, |i, k| self.vectors[(i, k)] * self.scale[i].powi(2));
-        &whole * DMatrix::from_diagonal(&self.values) * whole.transpose()
-    }
-
-    fn solve(&self, gradient: &DVector<f64>) -> DVector<f64> {
-        let along = self.vectors.transpose() * gradient;
-        &self.vectors * along.component_div(&self.values)
-    }
-
-    /// √ of entry `l` of the diagonal of the inverse.
-    fn std(&self, l: usize) -> f64 {
-        (0..self.values.len()).map(|k| self.vectors[(l, k)].powi(2) / self.values[k]).sum::<f64>().sqrt()
-    }
-}
-
-/// Powell's damped BFGS update of the curvature with the step s and the fall y of the gradient.
-fn update(curvature: &mut DMatrix<f64>, s: &DVector<f64>, y: &DVector<f64>) {
-    let pressed = &*curvature * s;
-    let (expected, seen) = (s.dot(&pressed), s.dot(y));
-    if expected.is_nan() || expected <= 0.0 {
-        return;
-    }
-    let share = if seen >= 0.2 * expected { 1.0 } else { 0.8 * expected / (expected - seen) };
-    let y = y * share + &pressed * (1.0 - share);
-    curvature.ger(1.0 / s.dot(&y), &y, &y, 1.0);
-    curvature.ger(-1.0 / expected, &pressed, &pressed, 1.0);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The saddle's parameter is held, and the others get the inverse of what is left.
-    #[test]
-    fn identity_what_is_not_identified_is_named() {
-        let curvature = DMatrix::from_row_slice(3, 3, &[4.0, 1.0, 0.0, 1.0, 2.0, 0.0, 0.0, 0.0, -0.5]);
-        let (covariance, identified) = invert(&curvature);
-        assert_eq!(identified, [true, true, false]);
-        assert!((covariance[(0, 0)] - 2.0 / 7.0).abs() < 1e-12 && covariance[(2, 2)] == 0.0, "{covariance}");
-        assert_eq!(invert(&DMatrix::from_row_slice(1, 1, &[-1.0])).1, [false]);
     }
 }

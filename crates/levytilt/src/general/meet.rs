@@ -23,6 +23,14 @@ impl Met {
         self.firmness[r * (self.force.len() + 1)].max(0.0)
     }
 
+    /// What is said to the law without the variance `guess` that source `r` has in it.
+    pub fn without(&self, r: usize, guess: f64) -> Along {
+        let (force, firmness) = (self.force[r], self.firmness_along(r));
+        let left = 1.0 - guess * firmness;
+        let log = self.log - 0.5 * (force * force * guess / left + left.ln());
+        Along { log, force: force / left, firmness: firmness / left }
+    }
+
     /// The law has become wider by `variance` (negative: narrower) along source `r`; sources up to `r` are not asked again.
     pub fn widen(&mut self, r: usize, variance: f64) {
         let count = self.force.len();
@@ -36,6 +44,36 @@ impl Met {
             self.force[r + 1 + q] -= by * force;
             row.iter_mut().zip(own).for_each(|(entry, own)| *entry -= by * own);
         }
+    }
+}
+
+/// What a message says to a law without any variance along one direction.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Along {
+    pub log: f64,
+    pub force: f64,
+    pub firmness: f64,
+}
+
+impl Along {
+    /// ln of the integral with the law wider by s ≥ 0: log + ½f²s/(1 + φs) − ½ln(1 + φs) for the force f and the firmness φ.
+    /// It rises and then falls, so its lowest value up to `largest` is that of an end.
+    pub fn lowest(&self, largest: f64) -> f64 {
+        let grown = 1.0 + largest * self.firmness;
+        self.log + (0.5 * (self.force.powi(2) * largest / grown - grown.ln())).min(0.0)
+    }
+
+    /// ½f²/φ; 0 where the message does not see the direction.
+    pub fn kappa(&self) -> f64 {
+        match self.firmness > 0.0 {
+            true => 0.5 * self.force.powi(2) / self.firmness,
+            false => 0.0,
+        }
+    }
+
+    /// A bound of the same: s/(1 + φs) is below 1/φ.
+    pub fn highest(&self) -> f64 {
+        self.log + self.kappa()
     }
 }
 
@@ -67,7 +105,7 @@ fn meet_in<const D: usize>(form: &Form, away: &[f64], covariance: &[f64], source
         gradient[i] = form.pull[i] - dot(row, away);
         met.log += 0.5 * away[i] * (form.pull[i] + gradient[i]);
         // Row i of ΛP, with P symmetric.
-        for (by, column) in row.iter().zip(covariance) {
+        for (by, column) in row.iter().zip(covariance).filter(|(by, _)| **by != 0.0) {
             matrix[i].iter_mut().zip(column).for_each(|(sum, p)| *sum += by * p);
         }
         matrix[i][i] += 1.0;
@@ -85,8 +123,8 @@ fn meet_in<const D: usize>(form: &Form, away: &[f64], covariance: &[f64], source
     for b in sources {
         met.force.push(dot(b, &force));
         let mut stiff = [0.0; D];
-        for (stiff, row) in stiff.iter_mut().zip(lambda) {
-            *stiff = dot(row, b);
+        for (row, b) in lambda.iter().zip(b).filter(|(_, b)| **b != 0.0) {
+            stiff.iter_mut().zip(row).for_each(|(sum, entry)| *sum += entry * b);
         }
         solve(&matrix, &pivots, &mut stiff);
         met.firmness.extend(sources.iter().map(|other| dot(other, &stiff)));

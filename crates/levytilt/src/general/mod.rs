@@ -7,14 +7,17 @@
 //! | file | does |
 //! |---|---|
 //! | `model`, `chain` | the model, and its steps on a grid of latent times |
-//! | `form`, `meet`, `pass` | quadratic messages with full matrices, their integrals against laws; one Kalman filter and its backward messages |
+//! | `form`, `meet`, `pass` | quadratic messages with full matrices, their integrals against laws; steps of a Kalman filter and its backward messages |
+//! | `disturbance` | the derivatives of a Kalman filter's log evidence in all its laws |
 //! | `robust`, `guide` | variances of a robust smoother, and the widened messages that steer particles |
 //! | `lattice`, `filter`, `smooth` | evenly spread draws, evidence by independent filters, and paths by backward simulation |
 //! | `spec`, `observe` | which parameters are open, and where learning starts |
-//! | `gradient`, `learn`, `fit` | the gradient of the log evidence, the search, and all of it in one call |
+//! | `gradient`, `curvature`, `learn`, `fit` | the gradient of the log evidence, its curvature, the search, and all of it in one call |
 //! | `forecast`, `simulate` | predictive paths of the observed columns, and records with known truth |
 
 mod chain;
+mod curvature;
+mod disturbance;
 mod filter;
 mod fit;
 mod forecast;

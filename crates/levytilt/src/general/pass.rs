@@ -1,11 +1,8 @@
-//! Filter forward and send messages backward when the variance of every jump is known: the model is then Gaussian.
+//! Move Gaussian laws of the state forward and messages backward when the variance of every jump is known.
 
 use super::chain::{Flow, GeneralChain};
 use super::form::{Form, dot};
-use nalgebra::{DMatrix, DVector};
-
-/// Gaussian laws of the state: mean and covariance.
-pub(super) type Law = (DVector<f64>, DMatrix<f64>);
+use nalgebra::DVector;
 
 /// Variances of all jumps, step after step, source fastest.
 pub(super) struct Variances<'a> {
@@ -20,44 +17,7 @@ impl Variances<'_> {
     }
 }
 
-/// A Kalman filter.
-pub(super) struct Forward {
-    #[cfg_attr(not(test), expect(dead_code, reason = "the oracle of tests"))]
-    pub log_evidence: f64,
-    /// Per time, the law before anything is seen there.
-    pub predicted: Vec<Law>,
-    /// Per time, the law after what is seen there.
-    pub filtered: Vec<Law>,
-}
-
-/// Kalman filter with these variances.
-pub(super) fn forward(chain: &GeneralChain, variances: &Variances) -> Forward {
-    let mut now = chain.start();
-    let (mut predicted, mut filtered) = (Vec::with_capacity(chain.len()), Vec::with_capacity(chain.len()));
-    let mut log_evidence = 0.0;
-    for j in 0..chain.len() {
-        if j > 0 {
-            now = predict(chain, j, &now);
-            for (source, v) in chain.model.sources.iter().zip(variances.of(j)) {
-                now.1.ger(*v, &source.direction, &source.direction, 1.0);
-            }
-        }
-        predicted.push(now.clone());
-        log_evidence += see(chain, j, &mut now);
-        filtered.push(now.clone());
-    }
-    Forward { log_evidence, predicted, filtered }
-}
-
-/// The law after the flow of the step that ends at time `j`, before its jumps.
-pub(super) fn predict(chain: &GeneralChain, j: usize, (mean, covariance): &Law) -> Law {
-    let (mut moved, mut spread) = (mean.clone(), covariance.clone());
-    let law = (mean.as_slice(), covariance.as_slice());
-    predict_slices(chain.flow(j), law, moved.as_mut_slice(), spread.as_mut_slice());
-    (moved, spread)
-}
-
-/// The same for laws in slices.
+/// The law after a flow, before any jumps.
 pub(super) fn predict_slices(flow: &Flow, law: (&[f64], &[f64]), moved: &mut [f64], spread: &mut [f64]) {
     let (mean, covariance) = law;
     moved.copy_from_slice(flow.offset.as_slice());
@@ -76,11 +36,40 @@ pub(super) fn predict_slices(flow: &Flow, law: (&[f64], &[f64]), moved: &mut [f6
     congruence(flow.slope.as_slice(), spread, mean.len());
 }
 
+/// r ← Fᵀr and N ← FᵀNF for the flow of a step, with room for a vector.
+pub(super) fn congruence_back(flow: &Flow, force: &mut [f64], stiffness: &mut [f64], room: &mut [f64]) {
+    let dim = force.len();
+    if flow.diagonal {
+        let slope = flow.slope.diagonal();
+        force.iter_mut().zip(&slope).for_each(|(force, f)| *force *= f);
+        for (column, by) in stiffness.chunks_exact_mut(dim).zip(&slope) {
+            column.iter_mut().zip(&slope).for_each(|(entry, f)| *entry *= f * by);
+        }
+        return;
+    }
+    let f = flow.slope.as_slice();
+    room.copy_from_slice(force);
+    force.iter_mut().zip(f.chunks_exact(dim)).for_each(|(force, column)| *force = dot(column, room));
+    with_room(2 * dim * dim, |room| {
+        let (half, whole) = room.split_at_mut(dim * dim);
+        // Column k of N·F is the sum of the columns of N with the entries of column k of F.
+        for (half, f) in half.chunks_exact_mut(dim).zip(f.chunks_exact(dim)) {
+            for (n, f) in stiffness.chunks_exact(dim).zip(f) {
+                half.iter_mut().zip(n).for_each(|(half, n)| *half += n * f);
+            }
+        }
+        for (whole, half) in whole.chunks_exact_mut(dim).zip(half.chunks_exact(dim)) {
+            whole.iter_mut().zip(f.chunks_exact(dim)).for_each(|(whole, f)| *whole = dot(f, half));
+        }
+        stiffness.copy_from_slice(whole);
+    });
+}
+
 /// Run `work` with room for `size` numbers, on the stack where they are few.
 fn with_room<T>(size: usize, work: impl FnOnce(&mut [f64]) -> T) -> T {
     match size {
         0..=32 => work(&mut [0.0; 32][..size]),
-        33..=160 => work(&mut [0.0; 160][..size]),
+        33..=200 => work(&mut [0.0; 200][..size]),
         _ => work(&mut vec![0.0; size]),
     }
 }
@@ -134,40 +123,64 @@ fn keep_alone(gain: &[f64], w: f64, i: usize, p: &mut [f64]) {
     });
 }
 
-/// Condition the law on what is seen at time `j`, value by value; ln of the density of what is seen.
-///
-/// The covariance is updated in Joseph's form, which keeps it positive semidefinite.
-pub(super) fn see(chain: &GeneralChain, j: usize, (mean, covariance): &mut Law) -> f64 {
-    see_slices(chain, j, mean.as_mut_slice(), covariance.as_mut_slice())
+/// Largest ratio of the variance of a value to that of its error at which P − gain·(Ph)ᵀ keeps eleven digits.
+const SAFE: f64 = 1e4;
+
+/// P ← (I − gain·hᵀ) P (I − gain·hᵀ)ᵀ + variance·gain·gainᵀ.
+fn joseph(h: &[f64], variance: f64, gain: &[f64], covariance: &mut [f64]) {
+    let dim = h.len();
+    match alone(h) {
+        Some(i) => keep_alone(gain, h[i], i, covariance),
+        None => with_room(dim * dim, |rest| {
+            for (k, column) in rest.chunks_exact_mut(dim).enumerate() {
+                column.iter_mut().zip(gain).for_each(|(rest, gain)| *rest = -gain * h[k]);
+                column[k] += 1.0;
+            }
+            congruence(rest, covariance, dim);
+        }),
+    }
+    for (column, by) in covariance.chunks_exact_mut(dim).zip(gain) {
+        column.iter_mut().zip(gain).for_each(|(sum, gain)| *sum += variance * gain * by);
+    }
 }
 
-/// The same for a law in slices.
+/// Condition the law on what is seen at time `j`, value by value; ln of the density of what is seen.
+///
+/// The covariance is updated in Joseph's form, which keeps it positive semidefinite, where a difference would lose digits.
 pub(super) fn see_slices(chain: &GeneralChain, j: usize, mean: &mut [f64], covariance: &mut [f64]) -> f64 {
+    see_each(chain, j, mean, covariance, |_, _, _| ())
+}
+
+/// The same; `keep` is told of the gain, the miss and the total variance of every value.
+pub(super) fn see_each(
+    chain: &GeneralChain,
+    j: usize,
+    mean: &mut [f64],
+    covariance: &mut [f64],
+    mut keep: impl FnMut(&[f64], f64, f64),
+) -> f64 {
     let mut log = 0.0;
     let dim = mean.len();
     for (h, y, variance) in chain.seen(j) {
-        let (total, miss) = with_room(dim * dim + dim, |room| {
-            let (keep, gain) = room.split_at_mut(dim * dim);
-            for (gain, column) in gain.iter_mut().zip(covariance.chunks_exact(dim)) {
-                *gain = dot(column, h.as_slice());
+        let (total, miss) = with_room(2 * dim, |room| {
+            let (pressed, gain) = room.split_at_mut(dim);
+            for (column, h) in covariance.chunks_exact(dim).zip(h).filter(|(_, h)| **h != 0.0) {
+                pressed.iter_mut().zip(column).for_each(|(sum, p)| *sum += p * h);
             }
-            let total = dot(h.as_slice(), gain) + variance;
-            gain.iter_mut().for_each(|gain| *gain /= total);
+            let own = dot(h.as_slice(), pressed);
+            let total = own + variance;
+            gain.iter_mut().zip(&*pressed).for_each(|(gain, pressed)| *gain = pressed / total);
             let miss = y - dot(h.as_slice(), mean);
             mean.iter_mut().zip(&*gain).for_each(|(mean, gain)| *mean += miss * gain);
-            match alone(h.as_slice()) {
-                Some(i) => keep_alone(gain, h[i], i, covariance),
-                None => {
-                    for (k, column) in keep.chunks_exact_mut(dim).enumerate() {
-                        column.iter_mut().zip(&*gain).for_each(|(keep, gain)| *keep = -gain * h[k]);
-                        column[k] += 1.0;
+            match own < SAFE * variance {
+                true => {
+                    for (column, by) in covariance.chunks_exact_mut(dim).zip(&*pressed) {
+                        column.iter_mut().zip(&*gain).for_each(|(sum, gain)| *sum -= gain * by);
                     }
-                    congruence(keep, covariance, dim);
                 }
+                false => joseph(h.as_slice(), variance, gain, covariance),
             }
-            for (column, by) in covariance.chunks_exact_mut(dim).zip(&*gain) {
-                column.iter_mut().zip(&*gain).for_each(|(sum, gain)| *sum += variance * gain * by);
-            }
+            keep(gain, miss, total);
             (total, miss)
         });
         log -= 0.5 * (miss * miss / total + (std::f64::consts::TAU * total).ln());
@@ -185,7 +198,7 @@ pub(super) fn backward(chain: &GeneralChain, variances: &Variances, at: &[DVecto
         for (source, v) in chain.model.sources.iter().zip(variances.of(j)) {
             message.pull_back(&source.direction, *v);
         }
-        messages.push(message.before(&chain.flow(j).slope, &miss(chain, j, at)));
+        messages.push(message.before(chain.flow(j), &miss(chain, j, at)));
     }
     messages.reverse();
     messages
@@ -196,35 +209,10 @@ pub(super) fn miss(chain: &GeneralChain, j: usize, at: &[DVector<f64>]) -> DVect
     &chain.flow(j).slope * &at[j - 1] + &chain.flow(j).offset - &at[j]
 }
 
-/// Derivatives of the log evidence in the law predicted for one time, and the law of the state given everything.
-pub(super) struct Influence {
-    /// ∂/∂mean.
-    pub force: DVector<f64>,
-    /// Λ̃, for which ∂/∂covariance = ½(force·forceᵀ − Λ̃).
-    pub stiffness: DMatrix<f64>,
-}
-
-impl Influence {
-    /// At time `j`, from the law predicted there and the message from its future.
-    pub fn new(chain: &GeneralChain, j: usize, predicted: &Law, message: &Form, at: &DVector<f64>) -> Option<Self> {
-        let mut all = message.clone();
-        chain.seen(j).for_each(|seen| all.see(seen, at));
-        let dim = chain.dim();
-        let gradient = &all.pull - &all.precision * (&predicted.0 - at);
-        let lu = (DMatrix::identity(dim, dim) + &all.precision * &predicted.1).lu();
-        let stiffness = lu.solve(&all.precision)?;
-        Some(Self { force: lu.solve(&gradient)?, stiffness: 0.5 * (&stiffness + stiffness.transpose()) })
-    }
-
-    /// The law of the state given everything.
-    pub fn smoothed(&self, (mean, covariance): &Law) -> Law {
-        (mean + covariance * &self.force, covariance - covariance * &self.stiffness * covariance)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nalgebra::DMatrix;
 
     /// A row that sees one state: the short update against the product of full matrices.
     #[test]

@@ -1,7 +1,9 @@
 //! Find variances of all jumps by a robust smoother: smooth, put 1/E[1/S | jump²] in the place of each, and repeat.
 
 use super::chain::GeneralChain;
-use super::pass::{Influence, Variances, backward, forward};
+use super::disturbance::Trace;
+use super::form::dot;
+use super::pass::Variances;
 use crate::noise::Nodes;
 use crate::{Error, Result};
 use nalgebra::DVector;
@@ -16,6 +18,8 @@ pub(super) struct Robust {
 }
 
 const ITERATIONS: usize = 25;
+/// Mean change of the logarithms of the variances at which the smoother has settled.
+const SETTLED: f64 = 0.01;
 /// Share of the prior below the variance that jumps start with: high enough that none of them holds the path still.
 const FIRST: f64 = 0.9;
 /// Smallest variance relative to the median one, so that a node that cannot move does not freeze a step.
@@ -29,32 +33,37 @@ pub(super) fn robust(chain: &GeneralChain) -> Result<Robust> {
     let sources = chain.model.sources.len();
     let places = || (1..chain.len()).flat_map(|j| (0..sources).map(move |r| (j, r)));
     let mut values: Vec<f64> = places().map(|(j, r)| quantile(chain.nodes(r, j), FIRST)).collect();
-    let mut means: Option<Vec<DVector<f64>>> = None;
+    let dim = chain.dim();
+    let mut means = Vec::new();
     for _ in 0..ITERATIONS {
         let variances = Variances { sources, values: &values };
-        let ahead = forward(chain, &variances);
-        let at = means.unwrap_or_else(|| ahead.filtered.iter().map(|law| law.0.clone()).collect());
-        let messages = backward(chain, &variances, &at);
+        let trace = Trace::new(chain, &variances);
         let mut next = values.clone();
-        let mut smoothed = Vec::with_capacity(chain.len());
-        for j in 0..chain.len() {
-            let influence = Influence::new(chain, j, &ahead.predicted[j], &messages[j], &at[j])
-                .ok_or_else(|| singular(chain, j))?;
-            smoothed.push(influence.smoothed(&ahead.predicted[j]).0);
+        let mut smoothed = vec![DVector::zeros(dim); chain.len()];
+        trace.back(chain, |j, influence| {
+            let (mean, covariance) = trace.predicted(j, dim);
+            let moved = covariance.chunks_exact(dim).map(|column| dot(column, influence.force));
+            smoothed[j] = DVector::from_iterator(dim, moved.zip(mean).map(|(by, mean)| mean + by));
             for r in (0..sources).filter(|_| j > 0) {
-                let b = &chain.model.sources[r].direction;
+                let b = chain.model.sources[r].direction.as_slice();
                 let v = variances.of(j)[r];
-                let mean = v * b.dot(&influence.force);
-                let spread = v - v * v * b.dot(&(&influence.stiffness * b));
+                let mean = v * dot(b, influence.force);
+                let firm: f64 = influence.stiffness.chunks_exact(dim).zip(b).map(|(n, b_k)| b_k * dot(n, b)).sum();
+                let spread = v - v * v * firm;
                 next[(j - 1) * sources + r] = harmonic(chain.nodes(r, j), mean * mean + spread.max(0.0));
             }
-        }
+        });
         if !next.iter().all(|v| v.is_finite()) || !smoothed.iter().flatten().all(|x| x.is_finite()) {
             return Err(singular(chain, 0));
         }
-        (values, means) = (next, Some(smoothed));
+        let change: f64 = values.iter().zip(&next).map(|(old, new)| (new / old).ln().abs()).sum();
+        let settled = change < SETTLED * values.len() as f64;
+        (values, means) = (next, smoothed);
+        if settled {
+            break;
+        }
     }
-    Ok(Robust { variances: values, means: means.unwrap_or_default() })
+    Ok(Robust { variances: values, means })
 }
 
 fn singular(chain: &GeneralChain, j: usize) -> Error {

@@ -11,14 +11,14 @@ use super::guide::Guide;
 use super::meet::{Met, meet};
 use super::pass::miss;
 use crate::posterior::{Evidence, normalise, systematic};
-use crate::{Result, StreamRng, stream};
+use crate::{Error, Result, StreamRng, stream};
 use nalgebra::{DMatrix, DVector};
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
 /// Moves per time.
-const MOVES: usize = 6;
+const MOVES: usize = 4;
 
 /// A path drawn from the posterior.
 #[derive(Debug, Clone)]
@@ -45,19 +45,47 @@ pub struct Smoothed {
 /// Run independent filters and draw `paths` paths from them, from each as many as its evidence says.
 ///
 /// # Errors
-/// A law of the states that cannot be computed.
+/// A log evidence that is not finite.
 pub fn smooth(chain: &GeneralChain, guide: &Guide, paths: usize, options: &FilterOptions) -> Result<Smoothed> {
+    let finish = |drawn: Backward, rng: &mut StreamRng| forward_states(chain, guide, drawn, rng);
+    let (evidence, paths, effective_filters) = draw(chain, guide, paths, options, finish);
+    if !evidence.log_evidence.is_finite() {
+        let why = "the log evidence is not finite; check the units of the columns and the parameters".into();
+        return Err(Error::Numerical { what: "filter", why });
+    }
+    Ok(Smoothed { evidence, paths, effective_filters })
+}
+
+/// Evidence, and the nodes of `paths` paths that count equally, for step after step with the source fastest.
+pub(super) fn draw_nodes(
+    chain: &GeneralChain,
+    guide: &Guide,
+    paths: usize,
+    options: &FilterOptions,
+) -> (Evidence, Vec<Vec<u16>>) {
+    let (evidence, nodes, _) = draw(chain, guide, paths, options, |drawn, _| drawn.nodes);
+    (evidence, nodes)
+}
+
+/// Evidence, paths that `finish` makes of what is drawn backward, and the effective number of filters.
+fn draw<T: Clone + Send>(
+    chain: &GeneralChain,
+    guide: &Guide,
+    paths: usize,
+    options: &FilterOptions,
+    finish: impl Fn(Backward, &mut StreamRng) -> T + Sync,
+) -> (Evidence, Vec<T>, f64) {
     let mut chooser = stream(options.seed, u64::MAX);
     let (filters, offset) = (options.filters, chooser.random::<f64>());
     let seeds: Vec<u64> = (0..filters).map(|_| chooser.next_u64()).collect();
-    // Paths are drawn while the particles of a filter are at hand, as many as could be wanted of it in the end.
-    let each = (2 * paths).div_ceil(filters).min(paths);
+    // Paths are drawn while the particles of a filter are at hand, a few more than its share; what lacks is used again.
+    let each = (5 * paths).div_ceil(4 * filters).min(paths);
     let run = |number: usize| {
         let filtered = filter(chain, guide, options, number as u64);
-        let drawn = draw_paths(chain, guide, &filtered, each, seeds[number]);
+        let drawn: Vec<T> = draw_paths(chain, guide, &filtered, each, seeds[number], &finish);
         ((filtered.log_evidence, filtered.resamplings), drawn)
     };
-    let found: Vec<((f64, usize), Vec<DrawnPath>)> = (0..filters).into_par_iter().map(run).collect();
+    let found: Vec<((f64, usize), Vec<T>)> = (0..filters).into_par_iter().map(run).collect();
     let evidences: Vec<(f64, usize)> = found.iter().map(|(evidence, _)| *evidence).collect();
     let shares = normalise(&evidences.iter().map(|(log, _)| *log).collect::<Vec<_>>()).1;
     let mut used = vec![0; filters];
@@ -67,26 +95,29 @@ pub fn smooth(chain: &GeneralChain, guide: &Guide, paths: usize, options: &Filte
         chosen.push(drawn[used[number] % drawn.len()].clone());
         used[number] += 1;
     }
-    let effective_filters = 1.0 / shares.iter().map(|share| share * share).sum::<f64>();
-    Ok(Smoothed { evidence: combine(&evidences), paths: chosen, effective_filters })
+    (combine(&evidences), chosen, 1.0 / shares.iter().map(|share| share * share).sum::<f64>())
 }
 
 /// `count` paths through the particles of one filter.
-fn draw_paths(chain: &GeneralChain, guide: &Guide, filtered: &Filtered, count: usize, seed: u64) -> Vec<DrawnPath> {
+fn draw_paths<T>(
+    chain: &GeneralChain,
+    guide: &Guide,
+    filtered: &Filtered,
+    count: usize,
+    seed: u64,
+    finish: &impl Fn(Backward, &mut StreamRng) -> T,
+) -> Vec<T> {
     let cumulated: Vec<Vec<f64>> = filtered.clouds.iter().map(|cloud| cumulate(&cloud.log_weights)).collect();
     let last = chain.len() - 1;
     let ends = &filtered.clouds[last];
     let logs: Vec<f64> = ends.log_weights.iter().zip(&ends.outlook).map(|(w, outlook)| w - outlook).collect();
     let starts = systematic(&normalise(&logs).1, count, stream(seed, u64::MAX).random());
-    starts
-        .into_iter()
-        .enumerate()
-        .map(|(path, end)| {
-            let mut rng = stream(seed, path as u64);
-            let (nodes, messages, first) = backward_nodes(chain, guide, filtered, &cumulated, end, &mut rng);
-            forward_states(chain, guide, nodes, &messages, first, &mut rng)
-        })
-        .collect()
+    let path = |(path, end): (usize, usize)| {
+        let mut rng = stream(seed, path as u64);
+        let drawn = backward_nodes(chain, guide, filtered, &cumulated, end, &mut rng);
+        finish(drawn, &mut rng)
+    };
+    starts.into_iter().enumerate().map(path).collect()
 }
 
 /// Sums of the normalised weights.
@@ -105,7 +136,17 @@ fn cumulate(log_weights: &[f64]) -> Vec<f64> {
 /// Mean and covariance of a particle.
 type Slices<'a> = (&'a [f64], &'a [f64]);
 
-/// The nodes of all steps, the exact messages from the future of a path with these variances, and the law at the first time.
+/// A path drawn backward.
+struct Backward<'a> {
+    /// The nodes of all steps, source fastest.
+    nodes: Vec<u16>,
+    /// The exact messages from the future of a path with these variances.
+    messages: Vec<Form>,
+    /// The law at the first time.
+    first: Slices<'a>,
+}
+
+/// Draw the nodes of a path backward from the particle `end`.
 fn backward_nodes<'a>(
     chain: &GeneralChain,
     guide: &Guide,
@@ -113,7 +154,7 @@ fn backward_nodes<'a>(
     cumulated: &[Vec<f64>],
     end: usize,
     rng: &mut StreamRng,
-) -> (Vec<u16>, Vec<Form>, Slices<'a>) {
+) -> Backward<'a> {
     let sources = chain.model.sources.len();
     let last = chain.len() - 1;
     let mut nodes = vec![0; last * sources];
@@ -129,7 +170,7 @@ fn backward_nodes<'a>(
         for (r, source) in chain.model.sources.iter().enumerate() {
             message.pull_back(&source.direction, chain.nodes(r, j).variances()[own[r] as usize]);
         }
-        let message = message.before(&chain.flow(j).slope, &miss(chain, j, &guide.at));
+        let message = message.before(chain.flow(j), &miss(chain, j, &guide.at));
         let before = &filtered.clouds[j - 1];
         let mut value = |i: usize| {
             let (mean, covariance) = before.law(i);
@@ -154,18 +195,12 @@ fn backward_nodes<'a>(
         messages.push(message);
     }
     messages.reverse();
-    (nodes, messages, filtered.clouds[0].law(particle))
+    Backward { nodes, messages, first: filtered.clouds[0].law(particle) }
 }
 
 /// States and jumps of a path with these variances, forward along its messages.
-fn forward_states(
-    chain: &GeneralChain,
-    guide: &Guide,
-    nodes: Vec<u16>,
-    messages: &[Form],
-    first: Slices,
-    rng: &mut StreamRng,
-) -> DrawnPath {
+fn forward_states(chain: &GeneralChain, guide: &Guide, drawn: Backward, rng: &mut StreamRng) -> DrawnPath {
+    let Backward { nodes, messages, first } = drawn;
     let sources = &chain.model.sources;
     let mut z = draw_first(&messages[0], first, &guide.at[0], rng);
     let mut states = z.as_slice().to_vec();

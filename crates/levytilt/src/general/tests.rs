@@ -1,10 +1,11 @@
 //! Check filters against a Kalman filter, a plain Rao–Blackwellised filter, and exact evidences of single dimensions.
 
 use super::chain::GeneralChain;
+use super::disturbance::Trace;
 use super::filter::{FilterOptions, combine};
 use super::guide::Guide;
 use super::model::{GeneralModel, Row, Source};
-use super::pass::{Variances, forward, predict, see};
+use super::pass::{Variances, predict_slices, see_slices};
 use super::smooth::smooth;
 use crate::drift::Linear;
 use crate::noise::{Gaussian, Noise, Stable};
@@ -29,7 +30,7 @@ fn linear(rows: &[&[f64]], offset: &[f64]) -> Box<Linear> {
 }
 
 /// Position and velocity, kicks on the velocity, the position seen.
-fn hidden_velocity(alpha: f64) -> GeneralModel {
+pub(super) fn hidden_velocity(alpha: f64) -> GeneralModel {
     GeneralModel {
         states: vec!["x".into(), "v".into()],
         drift: linear(&[&[0.0, 1.0], &[0.0, -1.0]], &[0.0, 0.0]),
@@ -43,7 +44,7 @@ fn hidden_velocity(alpha: f64) -> GeneralModel {
 }
 
 /// Observations of a simulated path at every step.
-fn record(model: &GeneralModel, times: &[f64], seed: u64) -> Vec<Vec<f64>> {
+pub(super) fn record(model: &GeneralModel, times: &[f64], seed: u64) -> Vec<Vec<f64>> {
     let mut rng = stream(seed, 0);
     let normal = |rng: &mut StreamRng| -> f64 { StandardNormal.sample(rng) };
     let mut z = model.start_mean.clone();
@@ -64,8 +65,21 @@ fn record(model: &GeneralModel, times: &[f64], seed: u64) -> Vec<Vec<f64>> {
     columns
 }
 
-fn times(count: u32, dt: f64) -> Vec<f64> {
+pub(super) fn times(count: u32, dt: f64) -> Vec<f64> {
     (0..count).map(|j| dt * f64::from(j)).collect()
+}
+
+type Law = (DVector<f64>, DMatrix<f64>);
+
+fn predict(chain: &GeneralChain, j: usize, (mean, covariance): &Law) -> Law {
+    let (mut moved, mut spread) = (mean.clone(), covariance.clone());
+    let law = (mean.as_slice(), covariance.as_slice());
+    predict_slices(chain.flow(j), law, moved.as_mut_slice(), spread.as_mut_slice());
+    (moved, spread)
+}
+
+fn see(chain: &GeneralChain, j: usize, (mean, covariance): &mut Law) -> f64 {
+    see_slices(chain, j, mean.as_mut_slice(), covariance.as_mut_slice())
 }
 
 /// The oracle: a Rao–Blackwellised filter that draws variances from the prior.
@@ -119,7 +133,7 @@ fn identity_gaussian_sources_are_a_kalman_filter() {
     let columns: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
     let chain = GeneralChain::new(&model, &TimeGrid::new(&times, None).unwrap(), &columns).unwrap();
     let values: Vec<f64> = (1..chain.len()).flat_map(|j| [0, 1].map(|r| chain.nodes(r, j).variances()[0])).collect();
-    let kalman = forward(&chain, &Variances { sources: 2, values: &values }).log_evidence;
+    let kalman = Trace::new(&chain, &Variances { sources: 2, values: &values }).log_evidence;
     let guide = Guide::new(&chain).unwrap();
     let options = FilterOptions { filters: 2, particles: 3, seed: 1 };
     let found = smooth(&chain, &guide, 4, &options).unwrap();
@@ -170,12 +184,13 @@ fn identity_gradient_is_that_of_the_kalman_filter() {
         let model = at(p);
         let chain = GeneralChain::new(&model, &grid, &[&columns[0]]).unwrap();
         let values: Vec<f64> = (1..chain.len()).map(|j| chain.nodes(0, j).variances()[0]).collect();
-        forward(&chain, &Variances { sources: 1, values: &values }).log_evidence
+        Trace::new(&chain, &Variances { sources: 1, values: &values }).log_evidence
     };
     let chain = GeneralChain::new(&model, &grid, &[&columns[0]]).unwrap();
     let guide = Guide::new(&chain).unwrap();
-    let found = smooth(&chain, &guide, 2, &FilterOptions { filters: 2, particles: 2, seed: 1 }).unwrap();
-    let gradient = super::gradient::mean_gradient(&chain, &guide, &found.paths).unwrap();
+    let options = FilterOptions { filters: 2, particles: 2, seed: 1 };
+    let (_, nodes) = super::smooth::draw_nodes(&chain, &guide, 2, &options);
+    let gradient = super::gradient::mean_gradients(&chain, &nodes, 1).remove(0);
     let got = [gradient.drift[0], gradient.noise[0][0], gradient.directions[0][0], gradient.stds[0]];
     for (l, got) in got.into_iter().enumerate() {
         let h = 1e-5;

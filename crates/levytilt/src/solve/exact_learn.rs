@@ -12,6 +12,9 @@ use std::sync::Arc;
 /// Observations of the first part that is learned from, and how much longer the next part is; the last is the whole.
 const PART: usize = 400;
 const GROWTH: usize = 4;
+/// Way to go, in standard errors of the part, at which its search ends; of the last part, from which the whole begins.
+const NEAR: f64 = 0.3;
+const LAST_NEAR: f64 = 0.03;
 /// Observations from which the log evidence is taken to be a parabola within a standard error of its maximum.
 const LONG: usize = 4000;
 /// Longest step on the free scale of a parameter that has a natural unit there.
@@ -105,14 +108,16 @@ fn rise<'a>(
     let mut begin = (posterior.first(), None);
     for count in parts(observed(values)) {
         let (part, rows) = head(grid, values, count);
+        let next = (count * GROWTH).min(observed(values));
+        let last = 2 * next > observed(values);
         // Only a start: if a part cannot be learned from, the next begins where it would have without it.
         let found = posterior.of_part((&part, &values[..rows])).and_then(|posterior| {
             let most = posterior.most;
-            Climber::new(posterior, most).climb(begin.0.clone(), begin.1.clone())
+            Climber { close: if last { LAST_NEAR } else { NEAR }, ..Climber::new(posterior, most) }
+                .climb(begin.0.clone(), begin.1.clone())
         });
         if let Ok((point, known)) = found {
-            let next = (count * GROWTH).min(observed(values));
-            let more = if 2 * next > observed(values) { observed(values) } else { next } as f64 / count as f64;
+            let more = if last { observed(values) } else { next } as f64 / count as f64;
             begin = (point.free, Some(posterior.with_prior(posterior.without_prior(known) * more)));
         }
     }
