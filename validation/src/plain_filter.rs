@@ -29,7 +29,8 @@ pub fn plain_filter(
                 law.0 = &step.slope * &law.0 + &step.offset;
                 law.1 = &step.slope * &law.1 * step.slope.transpose();
                 for ((nodes, sums), source) in step.nodes.iter().zip(&model.sources) {
-                    let place = sums.partition_point(|sum| *sum < rng.random::<f64>()).min(nodes.len() - 1);
+                    let point = rng.random::<f64>();
+                    let place = sums.partition_point(|sum| *sum < point).min(nodes.len() - 1);
                     law.1.ger(nodes.variances()[place], &source.direction, &source.direction, 1.0);
                 }
             }

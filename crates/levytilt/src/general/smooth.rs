@@ -183,7 +183,8 @@ fn backward_nodes<'a>(
         let mut now = value(particle);
         for _ in 0..MOVES {
             let sums = &cumulated[j - 1];
-            let proposed = sums.partition_point(|sum| *sum < rng.random::<f64>()).min(sums.len() - 1);
+            let point = rng.random::<f64>();
+            let proposed = sums.partition_point(|sum| *sum < point).min(sums.len() - 1);
             let ratio = rng.random::<f64>().ln();
             if proposed != particle {
                 let there = value(proposed);
