@@ -103,7 +103,8 @@ fn agreement_row((dim, seen): (usize, usize), alpha: f64, every: usize, most: us
         column.iter_mut().enumerate().filter(|(j, _)| j % every != 0).for_each(|(_, y)| *y = f64::NAN);
     }
     let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
-    let grid = TimeGrid::new(&times, None)?;
+    // The plain filter steps from value to value.
+    let grid = TimeGrid::new(&times, Some(times.len() - 1))?;
     // Time on one thread is CPU time.
     let alone = rayon::ThreadPoolBuilder::new()
         .num_threads(1)
