@@ -61,15 +61,20 @@ fn student_errors_are_learned_and_exact_takes_them() {
     assert!(said.code == 1 && said.err.contains("method grid"), "{}", said.err);
 }
 
-#[test]
-fn known_errors_are_read_from_their_column() {
-    let at = Sandbox::new();
+/// Rows of a wave whose every tenth value has a large error: time, value and error.
+fn known_errors() -> Vec<String> {
     let row = |i: i32| {
         let sigma = if i % 10 == 3 { 2.0 } else { 0.1 };
         let wiggle = f64::from(i * 7919 % 101) / 50.0 - 1.0;
-        format!("{i},{},{sigma}\n", (0.2 * f64::from(i)).sin() + sigma * wiggle)
+        format!("{i},{},{sigma}", (0.2 * f64::from(i)).sin() + sigma * wiggle)
     };
-    at.write("data.csv", format!("time,value,sigma\n{}", (0..80).map(row).collect::<String>()));
+    (0..80).map(row).collect()
+}
+
+#[test]
+fn known_errors_are_read_from_their_column() {
+    let at = Sandbox::new();
+    at.write("data.csv", format!("time,value,sigma\n{}\n", known_errors().join("\n")));
     at.ok("fit data.csv --error-column sigma --drift none --noise gaussian --paths 20 --out run");
     let posterior = at.read("run/posterior.csv");
     assert!(posterior.lines().skip(1).all(|line| line.split(',').nth(1) == Some("value")));
@@ -87,12 +92,7 @@ fn known_errors_are_read_from_their_column() {
 #[test]
 fn identity_an_update_takes_known_errors() {
     let at = Sandbox::new();
-    let row = |i: i32| {
-        let sigma = if i % 10 == 3 { 2.0 } else { 0.1 };
-        let wiggle = f64::from(i * 7919 % 101) / 50.0 - 1.0;
-        format!("{i},{},{sigma}", (0.2 * f64::from(i)).sin() + sigma * wiggle)
-    };
-    let rows: Vec<String> = (0..80).map(row).collect();
+    let rows = known_errors();
     let table = |rows: &[String]| format!("time,value,sigma\n{}\n", rows.join("\n"));
     at.write("all.csv", table(&rows));
     // The typical error of the first rows is that of all.

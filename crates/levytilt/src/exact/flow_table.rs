@@ -3,6 +3,7 @@
 use super::lagrange::{LEFT, POINTS, slopes, weights};
 use super::layout::Layout;
 use super::problem::Problem;
+use crate::drift::Drift;
 use crate::series::length_key;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -175,7 +176,18 @@ pub(super) fn at_cells(layout: &Layout, first: i64, count: usize) -> Vec<f64> {
 
 /// The landings of `states` of time `j`.
 fn flow(problem: &Problem, layout: &Layout, j: usize, states: &[f64]) -> Vec<Landing> {
-    let mut out = vec![0.0; states.len()];
-    problem.model.drift.flow_many(problem.grid.times()[j], problem.grid.step(j), states, &mut out);
-    out.iter().map(|x| Landing::new((x - layout.origin) / layout.spacing)).collect()
+    let step = (problem.grid.times()[j], problem.grid.step(j));
+    land(problem.model.drift.as_ref(), step, (layout.origin, layout.spacing), states)
+}
+
+/// Where `states` land on a grid after a step of length `dt` from time `t` on.
+pub(super) fn land(
+    drift: &dyn Drift,
+    (t, dt): (f64, f64),
+    (origin, spacing): (f64, f64),
+    states: &[f64],
+) -> Vec<Landing> {
+    let mut ahead = vec![0.0; states.len()];
+    drift.flow_many(t, dt, states, &mut ahead);
+    ahead.iter().map(|x| Landing::new((x - origin) / spacing)).collect()
 }

@@ -12,7 +12,7 @@ use super::forward::{Past, pressed};
 use super::layout::Layout;
 use super::problem::Problem;
 use super::transition::{Read, Transition};
-use crate::{ErrorLaw, Result};
+use crate::Result;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
@@ -239,16 +239,6 @@ impl Sum {
     fn observe(&mut self, problem: &Problem, j: usize, (first, spacing): (f64, f64), joint: &[f64]) {
         let (y, std, law) = (problem.values[j], problem.std(j), problem.law());
         if y.is_nan() {
-            return;
-        }
-        if law == ErrorLaw::Gaussian {
-            let (mut total, mut squares) = (0.0, 0.0);
-            for (i, mass) in joint.iter().enumerate() {
-                let z = (first + i as f64 * spacing - y) / std;
-                total += mass;
-                squares += mass * z * z;
-            }
-            self.error += (squares / total - 1.0) / problem.dimension.observation_std;
             return;
         }
         let (mut total, mut squares) = (0.0, 0.0);

@@ -12,7 +12,7 @@ mod windows;
 
 pub use clock::{Clock, ClockOptions, ClockPrior};
 pub use grid::TimeGrid;
-pub(crate) use length::length_key;
+pub(crate) use length::{length_key, standard_length};
 pub use observations::Observations;
 pub use returns::{Scaled, cumulative_log_returns};
 pub use scales::Scales;

@@ -25,7 +25,7 @@ pub(super) struct Kernels<'a> {
     spacing: f64,
     levels: BTreeMap<i64, Tables<'a>>,
     /// K_0, K_1, … of what strides of several steps contribute without a jump.
-    calm_sums: BTreeMap<Vec<u64>, Vec<f64>>,
+    calm_sums: BTreeMap<Vec<u64>, Arc<Vec<f64>>>,
 }
 
 /// Kernels of noise of one size: of the whole noise, and of its steps that are no jumps.
@@ -89,7 +89,7 @@ impl<'a> Kernels<'a> {
             self.spacing = spacing;
         }
         let dt = stride.noise;
-        let gathered = if calm { self.calm_sum(stride)? } else { None };
+        let calm_sum = if calm { self.calm_sum(stride)? } else { None };
         let count = moved.first().map_or(0, |moved| moved.masses.len());
         let mut pushed = Pushed { masses: vec![vec![0.0; len]; count], outside: vec![(0.0, 0.0); count] };
         for Moved { level, first: from, masses } in moved {
@@ -100,15 +100,15 @@ impl<'a> Kernels<'a> {
             for (k, masses) in masses.iter().enumerate() {
                 let mut own = vec![0.0; len];
                 let (source, out) = ((*from, masses.as_slice()), (first, own.as_mut_slice()));
-                match (calm && k == 1, above) {
-                    (true, _) if gathered.is_some() => add_calm(gathered.as_deref().unwrap_or_default(), source, out),
-                    (true, Some(above)) => tables.all.apply_within(dt, source, out, above / spacing)?,
-                    (true, None) => {
+                match (calm && k == 1, &calm_sum, above) {
+                    (true, Some(kernel), _) => add_calm(kernel, source, out),
+                    (true, None, Some(above)) => tables.all.apply_within(dt, source, out, above / spacing)?,
+                    (true, None, None) => {
                         tables.calm.apply(Way::Forward, dt, source, out)?;
                         let share: f64 = calm_nodes(&nodes).1.iter().sum();
                         own.iter_mut().for_each(|mass| *mass *= share);
                     }
-                    (false, _) => {
+                    (false, ..) => {
                         tables.all.apply(Way::Forward, dt, source, out)?;
                         let most = len + masses.len() + (from - first).unsigned_abs() as usize + 1;
                         let [down, up] = tables.tails(dt, most)?;
@@ -126,7 +126,7 @@ impl<'a> Kernels<'a> {
     }
 
     /// K_0, K_1, … of what a stride of several steps contributes without a jump.
-    fn calm_sum(&mut self, stride: &Stride) -> Result<Option<Vec<f64>>> {
+    fn calm_sum(&mut self, stride: &Stride) -> Result<Option<Arc<Vec<f64>>>> {
         if stride.steps.is_empty() {
             return Ok(None);
         }
@@ -134,7 +134,7 @@ impl<'a> Kernels<'a> {
         if !self.calm_sums.contains_key(&key) {
             let nodes = |(dt, left): &(f64, f64)| Ok((self.nodes(*dt)?, *left));
             let steps = stride.steps.iter().map(nodes).collect::<Result<Vec<_>>>()?;
-            self.calm_sums.insert(key.clone(), calm_sum(&steps, self.spacing)?);
+            self.calm_sums.insert(key.clone(), Arc::new(calm_sum(&steps, self.spacing)?));
         }
         Ok(self.calm_sums.get(&key).cloned())
     }

@@ -1,6 +1,6 @@
 //! Keep where the cells of the grid land under a drift that does not change in time.
 
-use super::super::flow_table::Landing;
+use super::super::flow_table::{Landing, land};
 use crate::drift::Drift;
 use crate::series::length_key;
 use std::collections::BTreeMap;
@@ -43,16 +43,4 @@ impl Landings {
         }
         landings
     }
-}
-
-/// Where `states` land after a step of length `dt` from time `t` on.
-pub(super) fn land(
-    drift: &dyn Drift,
-    (t, dt): (f64, f64),
-    (origin, spacing): (f64, f64),
-    states: &[f64],
-) -> Vec<Landing> {
-    let mut ahead = vec![0.0; states.len()];
-    drift.flow_many(t, dt, states, &mut ahead);
-    ahead.iter().map(|x| Landing::new((x - origin) / spacing)).collect()
 }

@@ -1,12 +1,11 @@
 //! Hold masses at evenly spaced states: the law of a state, and parts of it that belong to events.
 
-use super::super::flow_table::Landing;
+use super::super::flow_table::{Landing, land};
 use super::super::lagrange::{LEFT, POINTS, weights};
 use super::super::levels::{Rung, stretches};
 use super::super::marginal::Marginal;
 use super::super::transition::touched;
 use super::Filter;
-use super::landings::land;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 

@@ -7,7 +7,7 @@ use super::kernels::Pushed;
 use super::law::{Law, MOST_CELLS, Moved};
 use super::stride::Stride;
 use super::{Filter, FilterState, PER_SD, Seen};
-use crate::series::length_key;
+use crate::series::standard_length;
 use crate::{Error, ErrorLaw, Result};
 use serde::{Deserialize, Serialize};
 
@@ -280,7 +280,7 @@ fn length(from: f64, to: f64) -> f64 {
     let unit = coarsest.log2().ceil().exp2();
     let rounded = ((to - from) / unit).round() * unit;
     let length = if rounded > 0.0 { rounded } else { to - from };
-    f64::from_bits(length_key(length) << 12)
+    standard_length(length)
 }
 
 fn impossible(time: f64, value: f64) -> Error {

@@ -11,7 +11,7 @@ use super::Filter;
 use super::kernels::calm_nodes;
 use crate::Result;
 use crate::noise::Nodes;
-use crate::series::length_key;
+use crate::series::{length_key, standard_length};
 use realfft::RealFftPlanner;
 use std::sync::Arc;
 
@@ -61,8 +61,7 @@ impl Filter<'_> {
             crossed.push((*dt, left));
             rest += dt;
         }
-        // As the one that stands for all with its key.
-        let noise = f64::from_bits(length_key(noise) << 12);
+        let noise = standard_length(noise);
         let nodes = |(dt, left): &(f64, f64)| Ok((self.kernels.nodes(*dt)?, *left));
         let calm = crossed.iter().map(nodes).collect::<Result<Vec<_>>>()?;
         if calm.iter().any(|(nodes, _)| nodes.means().is_some()) || reach(&calm, spacing) > MOST_CELLS {
