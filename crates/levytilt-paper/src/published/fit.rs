@@ -6,15 +6,15 @@ use super::tape::Tape;
 use super::train::PaperTrainer;
 use crate::fit::NeuralFit;
 use crate::potential::{Frame, NeuralPotentialSpec};
-use crate::training::{Trained, keep};
-use levytilt::fit::{FitOptions, PosteriorKind, PotentialFinder, Spec, fit_with};
+use crate::training::{EVERY, Trained};
+use levytilt::context::Progress;
+use levytilt::fit::{FitOptions, PosteriorKind, PotentialFinder, Spec, fit_by};
 use levytilt::posterior::{BLOCK, Made, Paths, Potentials, WeightSummary, jump_table, marginals};
 use levytilt::potential::Quadratic;
-use levytilt::progress::{self, Progress};
 use levytilt::series::TimeGrid;
 use levytilt::solve::{Choice, LearnOptions, Learned, Method, Parameter, rebuild};
 use levytilt::tilt::LogSum;
-use levytilt::{Chain, Error, Result, StateSpace, stream};
+use levytilt::{Chain, Context, Error, Result, StateSpace, stream};
 
 /// Fit `spec` by the published method ([`Method::Paper`]): truncated stable noise with given parameters, perhaps with a
 /// Brownian part, and a drift whose parameters are given or learned jointly with the networks. Paths are those of Algorithm 2, counted
@@ -29,6 +29,21 @@ pub fn fit_paper(
     sizes: &NeuralPotentialSpec,
     paper: &PaperOptions,
 ) -> Result<NeuralFit> {
+    fit_paper_with(spec, data, options, sizes, paper, &Context::silent())
+}
+
+/// [`fit_paper`], watched, and resumed from its checkpoint if there is one.
+///
+/// # Errors
+/// As for [`fit_paper`].
+pub fn fit_paper_with(
+    spec: &Spec,
+    data: (&TimeGrid, &[&[f64]]),
+    options: &FitOptions,
+    sizes: &NeuralPotentialSpec,
+    paper: &PaperOptions,
+    context: &Context,
+) -> Result<NeuralFit> {
     let learn = LearnOptions { method: Method::Paper, ..options.learn };
     let options = FitOptions { learn, ..options.clone() };
     let paper = PaperOptions { paths: options.paths, seed: options.seed, ..paper.clone() };
@@ -39,8 +54,9 @@ pub fn fit_paper(
         trainer: None,
         values: Vec::new(),
         stopped: false,
+        context,
     };
-    let mut fit = fit_with(spec, data, &options, &mut published)?;
+    let mut fit = fit_by(&mut published, spec, data, &options, context)?;
     let Some(trainer) = published.trainer else {
         return Err(Error::Shape { what: "method paper", got: "no training".into(), expected: "a training".into() });
     };
@@ -82,13 +98,14 @@ pub fn fit_paper_grid(
     sizes: &NeuralPotentialSpec,
     paper: &PaperOptions,
     alphas: &[f64],
+    context: &Context,
 ) -> Result<NeuralFit> {
     let mut fits: Vec<(f64, NeuralFit)> = Vec::new();
     for &alpha in alphas {
         let others = spec.given.iter().filter(|(name, _)| name != ALPHA).cloned();
         let at = Spec { given: others.chain([(ALPHA.to_string(), alpha)]).collect(), ..spec.clone() };
-        fits.push((alpha, fit_paper(&at, data, options, sizes, paper)?));
-        if progress::stopped() {
+        fits.push((alpha, fit_paper_with(&at, data, options, sizes, paper, context)?));
+        if context.stopped() {
             break;
         }
     }
@@ -97,7 +114,7 @@ pub fn fit_paper_grid(
     };
     let said = fits.iter().map(elbo).collect::<Vec<_>>().join(", ");
     let best = fits.into_iter().max_by(|a, b| a.1.fit.summary.elbo.total_cmp(&b.1.fit.summary.elbo));
-    let Some((alpha, mut best)) = best else { return fit_paper(spec, data, options, sizes, paper) };
+    let Some((alpha, mut best)) = best else { return fit_paper_with(spec, data, options, sizes, paper, context) };
     for choice in &mut best.fit.choices {
         choice.why = format!("{}; alpha = {alpha} by the ELBO among {said}", choice.why);
     }
@@ -153,10 +170,11 @@ struct Published<'a> {
     trainer: Option<PaperTrainer>,
     values: Vec<f64>,
     stopped: bool,
+    context: &'a Context,
 }
 
 impl Published<'_> {
-    /// All iterations, from the checkpoint of this thread's keeper if there is one ([`crate::training::kept`]).
+    /// All iterations, from the checkpoint in the context if there is one.
     fn train(
         &mut self,
         mut model: StateSpace,
@@ -167,7 +185,7 @@ impl Published<'_> {
         let chain = Chain::new(&model, data.0, data.1)?;
         let mut trainer = PaperTrainer::new(&chain, self.sizes.clone(), self.options)?;
         drop(chain);
-        if let Some(checkpoint) = keep::find(trainer.fingerprint()) {
+        if let Some(checkpoint) = self.context.find(trainer.fingerprint()) {
             trainer.resume(checkpoint, &mut values)?;
             model = rebuild(&model, &values)?;
         }
@@ -180,7 +198,8 @@ impl Published<'_> {
             drop(chain);
             model = rebuild(&model, &values)?;
             let goes_on = bound.is_none_or(|Bound { elbo, std_error, log_likelihood, kl }| {
-                progress::tell(&Progress {
+                self.context.tell(&Progress {
+                    subject: self.context.subject(),
                     iteration: trainer.iterations - 1,
                     most,
                     part: false,
@@ -191,8 +210,8 @@ impl Published<'_> {
                     values: &values[told..],
                 })
             });
-            if !goes_on || trainer.iterations.is_multiple_of(keep::EVERY) {
-                keep::keep(|| trainer.checkpoint(&values));
+            if !goes_on || trainer.iterations.is_multiple_of(EVERY) {
+                self.context.keep(|| trainer.checkpoint(&values));
             }
             if !goes_on {
                 self.stopped = true;

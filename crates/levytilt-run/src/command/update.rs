@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use csv::{ReaderBuilder, StringRecord, Trim};
-use levytilt::progress::Watcher;
+use levytilt::Context;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -87,7 +87,7 @@ pub fn follow(request: &Request, rows: impl BufRead, tell: &mut dyn FnMut(&Answe
 }
 
 /// Fit again to all rows that the run has taken in, and replace it.
-pub fn refit(run: &Path, heed: impl FnOnce() -> Watcher + Send) -> Result<crate::workflow::fit::Outcome> {
+pub fn refit(run: &Path, context: &Context) -> Result<crate::workflow::fit::Outcome> {
     let lock = Lock::new(run)?;
     let (state, _) = State::read(run)?;
     let mut settings: Settings = toml::from_str(&read_settings(&run.join("settings.toml"))?)?;
@@ -115,7 +115,7 @@ pub fn refit(run: &Path, heed: impl FnOnce() -> Watcher + Send) -> Result<crate:
     }
     let table = from_sparse_columns("the run's record", &history.time_name, names, &times, &columns)?;
     let table = inputs::take(table, &mut settings)?.with_errors(settings.data.error_column.as_deref())?;
-    let outcome = analyse(settings, &table, heed())?;
+    let outcome = analyse(settings, &table, context)?;
     lock.save(&super::fit::entries(&outcome, &table, &outcome.summary, None)?)?;
     Ok(outcome)
 }

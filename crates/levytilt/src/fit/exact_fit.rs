@@ -12,7 +12,7 @@ use crate::exact::sample::sample;
 use crate::posterior::{Evidence, Marginal, Paths, WeightSummary, marginals};
 use crate::series::TimeGrid;
 use crate::solve::{Choice, ExactLearned, Method, Parameter, ParameterPosterior, learn_exact};
-use crate::{Chain, Result};
+use crate::{Chain, Context, Result};
 
 /// Most cells over all times that a pass of learning may have. A slope takes some 0.1 µs per cell and three numbers of memory,
 /// and a fit about twenty slopes: a minute and half a gigabyte at most.
@@ -27,17 +27,18 @@ pub(super) fn fit_exact(
     (grid, columns): (&TimeGrid, &[&[f64]]),
     options: &FitOptions,
     seed: u64,
+    context: &Context,
 ) -> Result<Attempt> {
     spec.check_names()?;
     if spec.network.is_some() || (spec.dim() > 1 && spec.drift.coupled) {
         return Ok(Err(None));
     }
     if spec.dim() == 1 {
-        return fit_one(spec, (grid, columns[0]), options, seed);
+        return fit_one(spec, (grid, columns[0]), options, seed, context);
     }
     let mut all = Vec::with_capacity(spec.dim());
     for (i, (name, column)) in spec.names.iter().zip(columns).enumerate() {
-        let fitted = fit_one(&spec.only(i), (grid, column), options, seed ^ i as u64);
+        let fitted = fit_one(&spec.only(i), (grid, column), options, seed ^ i as u64, context);
         match fitted.map_err(|error| error.in_dimension(name))? {
             Ok(solved) => all.push(solved),
             Err(why_not) => return Ok(Err(why_not.map(|why_not| format!("for {name}, {why_not}")))),
@@ -88,7 +89,13 @@ fn is_brownian(model: &crate::StateSpace, grid: &TimeGrid) -> Result<bool> {
 }
 
 /// Fit `spec` to one column exactly, unless that cannot be done or costs too much.
-fn fit_one(spec: &Spec, (grid, values): (&TimeGrid, &[f64]), options: &FitOptions, seed: u64) -> Result<Attempt> {
+fn fit_one(
+    spec: &Spec,
+    (grid, values): (&TimeGrid, &[f64]),
+    options: &FitOptions,
+    seed: u64,
+    context: &Context,
+) -> Result<Attempt> {
     let Beginning { model, parameters } = begin(spec, grid, &[values], options.priors)?;
     if is_brownian(&model, grid)? {
         // Brownian motion: quadratic potentials are exact, and cost less.
@@ -103,9 +110,11 @@ fn fit_one(spec: &Spec, (grid, values): (&TimeGrid, &[f64]), options: &FitOption
     }
     let most = options.learn.iterations;
     let learned = match (spec.learns_brownian(0), parameters.iter().all(|p| p.fixed)) {
-        (true, _) => learn_beside(spec, (grid, values), options.priors, most).map(|(found, bare)| (found, Some(bare))),
+        (true, _) => {
+            learn_beside(spec, (grid, values), options.priors, most, context).map(|(found, bare)| (found, Some(bare)))
+        }
         (false, true) => Ok((given(model, parameters), None)),
-        (false, false) => learn_exact(&model, &parameters, (grid, values), most).map(|found| (found, None)),
+        (false, false) => learn_exact(&model, &parameters, (grid, values), most, context).map(|found| (found, None)),
     };
     let (learned, without) = match learned {
         Ok(found) => found,

@@ -5,10 +5,9 @@ use super::start::{Beginning, begin};
 use super::{Estimate, FittedNetwork, Spec};
 use crate::drift::Place;
 use crate::posterior::{BLOCK, Potentials};
-use crate::progress::unwatched;
 use crate::series::TimeGrid;
-use crate::solve::{Choice, Expected, LearnOptions, Learned, Parameter, expect, learn};
-use crate::{Chain, Result, StateSpace};
+use crate::solve::{Choice, Expected, LearnOptions, Learned, Parameter, expect, learn_with};
+use crate::{Chain, Context, Result, StateSpace};
 use rayon::prelude::*;
 
 /// Parameters and potentials; the paths they were found with are not kept.
@@ -35,24 +34,26 @@ pub(super) fn find(
     columns: &[&[f64]],
     priors: bool,
     options: &LearnOptions,
+    context: &Context,
 ) -> Result<Found> {
     spec.check_names()?;
     if let Some(size) = spec.network {
-        return find_network(spec, size, grid, columns, priors, options);
+        return find_network((spec, size), (grid, columns), priors, options, context);
     }
     if spec.dim() == 1 || spec.drift.coupled {
-        return find_together(begin(spec, grid, columns, priors)?, grid, columns, options);
+        return find_together(begin(spec, grid, columns, priors)?, (grid, columns), options, context);
     }
-    let alone = |(i, column): (usize, &&[f64])| {
+    let alone = |(i, column): (usize, &&[f64]), context: &Context| {
         let columns: &[&[f64]] = &[column];
         let found = begin(&spec.only(i), grid, columns, priors)
-            .and_then(|beginning| find_together(beginning, grid, columns, options));
+            .and_then(|beginning| find_together(beginning, (grid, columns), options, context));
         found.map_err(|error| error.in_dimension(&spec.names[i]))
     };
-    // A block of paths keeps one thread busy; more share all of them, one dimension after the other, and can be watched.
+    // A block of paths keeps one thread busy; more share all of them, one dimension after the other, and can be watched:
+    // steps of several searches at once would make no sense to a watcher.
     let found: Vec<Result<Found>> = match options.sweep.paths > BLOCK {
-        true => columns.iter().enumerate().map(alone).collect(),
-        false => columns.par_iter().enumerate().map(|column| unwatched(|| alone(column))).collect(),
+        true => columns.iter().enumerate().map(|column| alone(column, context)).collect(),
+        false => columns.par_iter().enumerate().map(|column| alone(column, &Context::silent())).collect(),
     };
     join(spec, found.into_iter().collect::<Result<_>>()?)
 }
@@ -94,7 +95,12 @@ fn join_laws(places: &[Place], found: &[Found]) -> (Vec<f64>, Vec<f64>) {
     (covariance.unwrap_or_default(), shift)
 }
 
-fn find_together(beginning: Beginning, grid: &TimeGrid, columns: &[&[f64]], options: &LearnOptions) -> Result<Found> {
+fn find_together(
+    beginning: Beginning,
+    (grid, columns): (&TimeGrid, &[&[f64]]),
+    options: &LearnOptions,
+    context: &Context,
+) -> Result<Found> {
     let Beginning { model, parameters } = beginning;
     if parameters.iter().all(|p| p.fixed) {
         let chain = Chain::new(&model, grid, columns)?;
@@ -122,7 +128,7 @@ fn find_together(beginning: Beginning, grid: &TimeGrid, columns: &[&[f64]], opti
             network: None,
         });
     }
-    Ok(found(learn(model, &parameters, grid, columns, options)?))
+    Ok(found(learn_with(model, &parameters, (grid, columns), options, context)?))
 }
 
 /// What was learned of a drift with a formula.

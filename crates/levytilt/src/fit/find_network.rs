@@ -11,7 +11,7 @@ use crate::solve::{
     LearnOptions, Learned, LearnedNetwork, Method, NetworkOptions, Parameter, SweepOptions, learn_network,
     parameters as all_parameters,
 };
-use crate::{Result, StateSpace};
+use crate::{Context, Result, StateSpace};
 
 /// Paths that are plenty while learning: regression wants transitions, not paths.
 const PATHS: usize = 64;
@@ -20,26 +20,25 @@ const ROUNDS: usize = 3;
 
 /// Find the noise without a drift, then a network and the noise beside it.
 pub(super) fn find_network(
-    spec: &Spec,
-    size: NetworkSize,
-    grid: &TimeGrid,
-    columns: &[&[f64]],
+    (spec, size): (&Spec, NetworkSize),
+    (grid, columns): (&TimeGrid, &[&[f64]]),
     priors: bool,
     options: &LearnOptions,
+    context: &Context,
 ) -> Result<Found> {
     let still = Spec { network: None, ..spec.clone() };
     let sweep = SweepOptions { paths: options.sweep.paths.min(PATHS), ..options.sweep };
     // A network is learned along sweeps unless another way is asked for: they can start where the last ones ended.
     let method = if options.method == Method::Auto { Method::Sweep } else { options.method };
     let options = LearnOptions { sweep, method, ..*options };
-    let found = find(&still, grid, columns, priors, &options)?;
+    let found = find(&still, grid, columns, priors, &options, context)?;
     let Beginning { parameters, .. } = begin(&still, grid, columns, priors)?;
     let noise: Vec<Parameter> = (parameters.into_iter().zip(&found.estimates))
         .map(|(p, found)| Parameter { value: found.value, ..p })
         .collect();
     let network = network_options(size, grid, columns)?;
     let LearnedNetwork { network, regularisation, learned } =
-        learn_network(&found.model, &noise, &found.potentials, (grid, columns), &network, &options)?;
+        learn_network(&found.model, &noise, &found.potentials, (grid, columns), &network, &options, context)?;
     let weights = network.parameter_count();
     let network = FittedNetwork { drift: network, regularisation: Some(regularisation) };
     let Some(learned) = learned else {

@@ -7,7 +7,7 @@ use super::{FitOptions, Spec};
 use crate::posterior::Potentials;
 use crate::series::TimeGrid;
 use crate::solve::{LearnOptions, Learned, Method, Parameter};
-use crate::{Chain, Error, Result, StateSpace};
+use crate::{Chain, Context, Error, Result, StateSpace};
 
 /// A search for potentials in place of those of the library.
 pub trait PotentialFinder {
@@ -39,6 +39,7 @@ pub(super) fn find_for(
     (grid, columns): (&TimeGrid, &[&[f64]]),
     options: &FitOptions,
     learn: &LearnOptions,
+    context: &Context,
 ) -> Result<Found> {
     match finder {
         Some(finder) if finder.learns() => {
@@ -60,6 +61,6 @@ pub(super) fn find_for(
             got: "no networks".into(),
             expected: "a call through levytilt_paper, which trains them".into(),
         }),
-        _ => find(spec, grid, columns, options.priors, learn),
+        _ => find(spec, grid, columns, options.priors, learn, context),
     }
 }

@@ -23,7 +23,7 @@ pub use brownian::BrownianEvidence;
 pub use exact_fit::{exact_cells, parameter_posterior};
 pub use finder::PotentialFinder;
 pub use kind::PosteriorKind;
-pub use panel::{Panel, Record, SharedFit, fit_panel, learn_shared};
+pub use panel::{Panel, Record, SharedFit, fit_panel, learn_shared, learn_shared_with};
 pub use spec::{NetworkSize, Spec};
 
 use crate::chain::only_exact;
@@ -33,7 +33,7 @@ use crate::posterior::{
 };
 use crate::series::{TimeGrid, check_values};
 use crate::solve::{Choice, LearnOptions, Method, Regularisation, SweepOptions};
-use crate::{Chain, Dimension, Error, ErrorKind, Result, Start, StateSpace, stream};
+use crate::{Chain, Context, Dimension, Error, ErrorKind, Result, Start, StateSpace, stream};
 use find::Found;
 use finder::find_for;
 use judge::{Judgement, judge};
@@ -166,24 +166,37 @@ impl Fit {
 /// Values or parameters outside their domain; too little data to learn from (fewer than two values, or all equal); a
 /// result that is not finite.
 pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOptions) -> Result<Fit> {
-    fit_by(spec, (grid, columns), options, None)
+    fit_with(spec, (grid, columns), options, &Context::silent())
 }
 
-/// [`fit`] with potentials found by `finder`; [`LearnOptions::method`] says what they are called.
-pub fn fit_with(
+/// [`fit`], watched.
+///
+/// # Errors
+/// As for [`fit`].
+pub fn fit_with(spec: &Spec, data: (&TimeGrid, &[&[f64]]), options: &FitOptions, context: &Context) -> Result<Fit> {
+    solve(spec, data, options, None, context)
+}
+
+/// [`fit_with`] with potentials found by `finder`; [`LearnOptions::method`] says what they are called.
+///
+/// # Errors
+/// As for [`fit`].
+pub fn fit_by(
+    finder: &mut dyn PotentialFinder,
     spec: &Spec,
     data: (&TimeGrid, &[&[f64]]),
     options: &FitOptions,
-    finder: &mut dyn PotentialFinder,
+    context: &Context,
 ) -> Result<Fit> {
-    fit_by(spec, data, options, Some(finder))
+    solve(spec, data, options, Some(finder), context)
 }
 
-fn fit_by(
+fn solve(
     spec: &Spec,
     (grid, columns): (&TimeGrid, &[&[f64]]),
     options: &FitOptions,
     finder: Option<&mut dyn PotentialFinder>,
+    context: &Context,
 ) -> Result<Fit> {
     let numbers = options.paths as f64 * grid.times().len() as f64 * spec.dim() as f64;
     if options.paths < 2 || numbers > MOST_NUMBERS {
@@ -211,10 +224,10 @@ fn fit_by(
     let learn = LearnOptions { sweep, ..options.learn };
     let exact = match options.learn.method {
         // Skewed noise is learned on the exact evidence only.
-        Method::Grid if spec.noise.is_skewed() => exact_fit::fit_exact(spec, (grid, columns), options, fresh)?,
-        Method::Auto => exact_fit::fit_exact(spec, (grid, columns), options, fresh)?,
+        Method::Grid if spec.noise.is_skewed() => exact_fit::fit_exact(spec, (grid, columns), options, fresh, context)?,
+        Method::Auto => exact_fit::fit_exact(spec, (grid, columns), options, fresh, context)?,
         Method::Grid if !spec.has_plain_errors() || spec.learn_brownian || spec.size.is_some() => {
-            exact_fit::fit_exact(spec, (grid, columns), options, fresh)?
+            exact_fit::fit_exact(spec, (grid, columns), options, fresh, context)?
         }
         _ => Err(None),
     };
@@ -228,9 +241,8 @@ fn fit_by(
         Err(why_not) if (0..spec.dim()).any(|i| spec.learns_brownian(i)) => {
             return Err(brownian::needs_grid(options.learn.method, why_not));
         }
-        Err(why_not) => {
-            by_paths(spec, (grid, columns), options, (&learn, finder), [fresh, particles])?.instead_of_exact(why_not)
-        }
+        Err(why_not) => by_paths(spec, (grid, columns), options, (&learn, finder), [fresh, particles], context)?
+            .instead_of_exact(why_not),
     };
     let Solved { found, judgement, marginals: known, wrong, brownian } = solved;
     let Found { model, estimates, covariance, shift, choices, potentials, iterations, mut noted, network } = found;
@@ -348,8 +360,9 @@ fn by_paths(
     options: &FitOptions,
     (learn, mut finder): (&LearnOptions, Option<&mut dyn PotentialFinder>),
     seeds: [u64; 2],
+    context: &Context,
 ) -> Result<Solved> {
-    let mut found = find_for(finder.as_deref_mut(), spec, (grid, columns), options, learn)?;
+    let mut found = find_for(finder.as_deref_mut(), spec, (grid, columns), options, learn, context)?;
     let chain = Chain::new(&found.model, grid, columns)?;
     if let Some(finder) = finder {
         found.potentials = finder.potentials(&chain, learn)?;

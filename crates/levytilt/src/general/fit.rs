@@ -11,7 +11,7 @@ use crate::fit::Estimate;
 use crate::noise::Nodes;
 use crate::posterior::{Marginal, weighted_marginal};
 use crate::series::TimeGrid;
-use crate::{Error, Result, stream};
+use crate::{Context, Error, Result, stream};
 use rand::Rng;
 use rayon::prelude::*;
 
@@ -75,6 +75,16 @@ pub fn fit_general(
     columns: &[&[f64]],
     options: &GeneralOptions,
 ) -> Result<GeneralFit> {
+    fit_general_with(spec, (grid, columns), options, &Context::silent())
+}
+
+/// [`fit_general`], watched.
+pub fn fit_general_with(
+    spec: &GeneralSpec,
+    (grid, columns): (&TimeGrid, &[&[f64]]),
+    options: &GeneralOptions,
+    context: &Context,
+) -> Result<GeneralFit> {
     if options.paths < 2 {
         let (name, value) = ("paths".into(), options.paths as f64);
         return Err(Error::Parameter { name, value, expected: "must be at least 2" });
@@ -91,7 +101,7 @@ pub fn fit_general(
     // A model that cannot be built says so before anything is learned.
     let first = spec.model(&parameters, &starts)?;
     let reach = Guide::new(&GeneralChain::new(&first, grid, columns)?)?.reach;
-    let search = Search { spec, grid, columns, parameters, starts: starts.clone(), seed: learning, reach };
+    let search = Search { spec, grid, columns, parameters, starts: starts.clone(), seed: learning, reach, context };
     let learned = search.run()?;
     let model = spec.model(&learned.parameters, &starts)?;
     let chain = GeneralChain::new(&model, grid, columns)?;

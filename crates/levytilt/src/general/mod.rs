@@ -39,7 +39,7 @@ mod tests;
 
 pub use chain::GeneralChain;
 pub use filter::FilterOptions;
-pub use fit::{GeneralFit, GeneralOptions, fit_general};
+pub use fit::{GeneralFit, GeneralOptions, fit_general, fit_general_with};
 pub use forecast::forecast_general;
 pub use guide::{Guide, Reach};
 pub use model::{GeneralModel, Row, Source};

@@ -105,9 +105,9 @@ pub(super) struct Parameter {
 
 impl Parameter {
     /// As a watcher of the search sees it.
-    pub fn shown(&self) -> crate::progress::Parameter {
+    pub fn shown(&self) -> crate::context::Parameter {
         let (name, prior) = (self.name.clone(), Some(self.prior));
-        crate::progress::Parameter { name, value: self.value, fixed: self.fixed, transform: self.transform, prior }
+        crate::context::Parameter { name, value: self.value, fixed: self.fixed, transform: self.transform, prior }
     }
 }
 

@@ -10,9 +10,9 @@ use super::parameters::{Parameter, rebuild};
 use super::score::{Score, score_of};
 use super::sweep::SweepOptions;
 use crate::chain::only_exact;
+use crate::context::{Context, Progress};
 use crate::noise::Family;
 use crate::posterior::{Potentials, WeightSummary};
-use crate::progress::{self, Progress};
 use crate::series::TimeGrid;
 use crate::{Chain, Result, StateSpace, stream};
 use rand::Rng;
@@ -79,6 +79,7 @@ struct Task<'a> {
     columns: &'a [&'a [f64]],
     options: &'a LearnOptions,
     expect: &'a Expect<'a>,
+    context: &'a Context,
     /// Whether this is the first part of a longer record.
     part: bool,
 }
@@ -113,9 +114,20 @@ pub fn learn(
     columns: &[&[f64]],
     options: &LearnOptions,
 ) -> Result<Learned> {
+    learn_with(model, parameters, (grid, columns), options, &Context::silent())
+}
+
+/// [`learn`], watched.
+pub fn learn_with(
+    model: StateSpace,
+    parameters: &[Parameter],
+    data: (&TimeGrid, &[&[f64]]),
+    options: &LearnOptions,
+    context: &Context,
+) -> Result<Learned> {
     model.plain_errors("learning by sweeps")?;
-    let mut learned = learn_from(model, parameters, (grid, columns), options, None)?;
-    find_middle(&mut learned, (grid, columns), options);
+    let mut learned = learn_from(model, parameters, data, options, None, context)?;
+    find_middle(&mut learned, data, options);
     Ok(learned)
 }
 
@@ -126,12 +138,13 @@ pub fn learn_from(
     (grid, columns): (&TimeGrid, &[&[f64]]),
     options: &LearnOptions,
     before: Option<&Potentials>,
+    context: &Context,
 ) -> Result<Learned> {
     let skewed = |family: &&str| Family::named(family).is_some_and(Family::is_skewed);
     if let Some(family) = model.dimensions.iter().map(|d| d.noise.family()).find(skewed) {
         return Err(only_exact(family, ""));
     }
-    let task = Task { parameters, grid, columns, options, expect: &expect, part: false };
+    let task = Task { parameters, grid, columns, options, expect: &expect, context, part: false };
     let mut values: Vec<f64> = parameters.iter().map(|p| p.value).collect();
     if before.is_none() && grid.len() > LONG {
         // Only a start: if the part cannot be learned from, the whole begins where it would have without it.
@@ -147,8 +160,9 @@ pub fn learn_by(
     parameters: &[Parameter],
     (grid, columns): (&TimeGrid, &[&[f64]]),
     options: &LearnOptions,
+    context: &Context,
 ) -> Result<Learned> {
-    let task = Task { parameters, grid, columns, options, expect, part: false };
+    let task = Task { parameters, grid, columns, options, expect, context, part: false };
     task.learn(model, parameters.iter().map(|p| p.value).collect(), None)
 }
 
@@ -291,7 +305,8 @@ impl Task<'_> {
     /// Tell the watcher where the search stands.
     fn tell(&self, search: &mut Search) {
         let Place { summary, values, .. } = &search.place;
-        let goes_on = progress::tell(&Progress {
+        let goes_on = self.context.tell(&Progress {
+            subject: self.context.subject(),
             iteration: search.iterations,
             most: self.options.iterations,
             part: self.part,

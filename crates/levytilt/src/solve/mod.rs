@@ -3,6 +3,7 @@
 mod bayes;
 mod carry;
 mod climb;
+pub mod context;
 #[cfg(test)]
 mod error_tests;
 mod exact_learn;
@@ -20,7 +21,6 @@ mod newton;
 mod panel;
 mod parameter_law;
 mod parameters;
-pub mod progress;
 mod robust;
 mod score;
 #[cfg(test)]
@@ -33,7 +33,7 @@ pub use expect::{Expected, expect, follow};
 pub use gaussian_sum::{GaussianSumOptions, gaussian_sum};
 pub(crate) use grid::grid_of;
 pub use grid::{GridPosterior, grid};
-pub use learn::{Expect, LearnOptions, Learned, learn, learn_by, learn_from};
+pub use learn::{Expect, LearnOptions, Learned, learn, learn_by, learn_from, learn_with};
 pub use method::{Choice, Method};
 pub use network::{LearnedNetwork, NetworkOptions, Regularisation, learn_network};
 pub(crate) use panel::{Member, learn_panel};

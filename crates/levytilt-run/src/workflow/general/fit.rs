@@ -1,8 +1,8 @@
 //! Fit a written-out model to a table, and keep what a forecast needs of it.
 
 use anyhow::Result;
-use levytilt::general::{GeneralFit, GeneralOptions, fit_general};
-use levytilt::progress::{Watcher, watched};
+use levytilt::Context;
+use levytilt::general::{GeneralFit, GeneralOptions, fit_general_with};
 use levytilt::series::{Observations, TimeGrid};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
@@ -52,18 +52,18 @@ pub struct Outcome {
     pub state: GeneralState,
 }
 
-/// Fit `settings` to `table`; the watcher is told of every step of learning, and may ask for an end.
+/// Fit `settings` to `table`; `context` is told how it goes, and may ask for an end.
 ///
 /// # Errors
 /// A model or table that cannot be used.
-pub fn complete(mut settings: GeneralSettings, table: &Table, watcher: Watcher) -> Result<Outcome> {
+pub fn complete(mut settings: GeneralSettings, table: &Table, context: &Context) -> Result<Outcome> {
     settings.solve.threads = None;
     let paths = settings.solve.paths.unwrap_or(GeneralOptions::default().paths);
     let seed = settings.solve.seed.unwrap_or(1);
     (settings.solve.paths, settings.solve.seed) = (Some(paths), Some(seed));
     let options = GeneralOptions { paths, seed, ..GeneralOptions::default() };
     let started = Instant::now();
-    let fit = watched(watcher, || analyse(&settings, table, &options))?;
+    let fit = analyse(&settings, table, &options, context)?;
     let summary = Summary::new(&fit, &table.calendar, seed, started.elapsed().as_secs_f64());
     let model = settings.filled(&fit.parameters, &table.names);
     let state = state(&fit, table, seed);
@@ -71,13 +71,18 @@ pub fn complete(mut settings: GeneralSettings, table: &Table, watcher: Watcher) 
 }
 
 /// Fit the columns of `table`.
-pub fn analyse(model: &GeneralSettings, table: &Table, options: &GeneralOptions) -> Result<GeneralFit> {
+pub fn analyse(
+    model: &GeneralSettings,
+    table: &Table,
+    options: &GeneralOptions,
+    context: &Context,
+) -> Result<GeneralFit> {
     let spec = model.spec(&table.names)?;
     let compute = || {
         let series = Observations::new(table.times.clone(), table.columns.clone(), table.names.clone())?;
         let grid = TimeGrid::new(series.times(), model.grid.steps)?;
         let columns: Vec<&[f64]> = (0..series.dim()).map(|i| series.column(i)).collect();
-        fit_general(&spec, &grid, &columns, options)
+        fit_general_with(&spec, (&grid, &columns), options, context)
     };
     compute().map_err(|error| locate(error, table))
 }

@@ -5,7 +5,7 @@ use levytilt::fit::Scales;
 use levytilt::noise::{Gaussian, Noise, Stable};
 use levytilt::posterior;
 use levytilt::solve::{LearnOptions, Learned, Method, SweepOptions, grid, learn_from, parameters};
-use levytilt::{Chain, Result, StateSpace};
+use levytilt::{Chain, Context, Result, StateSpace};
 use levytilt_paper::potential::NeuralPotentialSpec;
 use levytilt_paper::training::{TrainOptions, Trainer, train};
 
@@ -37,7 +37,7 @@ impl DataSet {
         let (grid, values) = (data.grid()?, data.values());
         let chain = Chain::new(&model, &grid, &[&values])?;
         let options = TrainOptions { paths: TRAIN_PATHS, seed: drawn, ..TrainOptions::default() };
-        let trained = train(Trainer::new(&chain, NeuralPotentialSpec::default(), options)?, |_, _| true)?;
+        let trained = train(Trainer::new(&chain, NeuralPotentialSpec::default(), options)?, &Context::silent())?;
         let paths = posterior::walk(&chain, &trained.potentials(&chain)?, PATHS, drawn);
         Ok((drift_of(&model), score(data, &model, &paths, drawn)?))
     }
@@ -79,7 +79,7 @@ impl DataSet {
         }
         let sweep = SweepOptions { paths: LEARN_PATHS, seed, ..SweepOptions::default() };
         let options = LearnOptions { method: Method::Sweep, sweep, tolerance: 0.02, ..LearnOptions::default() };
-        learn_from(start, &all, (&data.grid()?, &[&data.values()]), &options, None)
+        learn_from(start, &all, (&data.grid()?, &[&data.values()]), &options, None, &Context::silent())
     }
 }
 
