@@ -1,8 +1,6 @@
 //! `levytilt fit` and `forecast` with a model that the settings file writes out: hidden states, directions, rows.
 
-mod common;
-
-use common::Sandbox;
+use crate::common::Sandbox;
 
 /// Positions of a body that is kicked once, at time 2, seen with errors of about 0.02.
 fn kicked() -> String {

@@ -1,8 +1,7 @@
 //! `levytilt update`: new rows into a run, in pieces or as they come, with alarms.
 
-mod common;
-
-use common::Sandbox;
+use crate::common;
+use crate::common::Sandbox;
 use serde_json::Value;
 
 /// A run on 300 rows, the 40 rows after it with a jump in row 20, and all rows together.

@@ -1,7 +1,6 @@
 //! Learn a diffusion beside the jumps, and say whether the evidence tells it from none.
 
 use super::Spec;
-use super::exact_fit::given;
 use super::start::{Beginning, begin};
 use crate::exact::follow::{Follower, Memory, answer};
 use crate::exact::problem::Problem;
@@ -71,7 +70,7 @@ pub(super) fn learn_beside(
     let data = (grid, values);
     let bare = begin(&Spec { learn_brownian: false, ..spec.clone() }, grid, &[values], priors)?;
     let bare = match bare.parameters.iter().all(|p| p.fixed) {
-        true => given(bare.model, bare.parameters),
+        true => ExactLearned::given(bare.model, bare.parameters),
         false => learn_exact(&bare.model, &bare.parameters, data, most, context)?,
     };
     let without = answer(&Problem::new(&bare.model, grid, values)?, &[], Memory::default())?.run.log_evidence;

@@ -2,11 +2,11 @@
 //! marginals and paths from it.
 
 use super::brownian::{BrownianEvidence, learn_beside};
-use super::find::{Found, join};
+use super::found::{Found, join};
 use super::judge::Judgement;
 use super::start::{Beginning, begin};
 use super::{Estimate, Fit, FitOptions, Solved, Spec};
-use crate::exact::follow::{Answer, Follower, Memory, answer};
+use crate::exact::follow::{Answer, Follower, answer};
 use crate::exact::problem::Problem;
 use crate::exact::sample::sample;
 use crate::posterior::{Evidence, Marginal, Paths, WeightSummary, marginals};
@@ -113,7 +113,7 @@ fn fit_one(
         (true, _) => {
             learn_beside(spec, (grid, values), options.priors, most, context).map(|(found, bare)| (found, Some(bare)))
         }
-        (false, true) => Ok((given(model, parameters), None)),
+        (false, true) => Ok((ExactLearned::given(model, parameters), None)),
         (false, false) => learn_exact(&model, &parameters, (grid, values), most, context).map(|found| (found, None)),
     };
     let (learned, without) = match learned {
@@ -126,21 +126,6 @@ fn fit_one(
         solved.brownian.extend(without.map(|without| (spec.brownian_name(0), BrownianEvidence { with, without })));
         solved
     }))
-}
-
-pub(super) fn given(model: crate::StateSpace, parameters: Vec<Parameter>) -> ExactLearned {
-    let unknown = vec![f64::NAN; parameters.len()];
-    ExactLearned {
-        model,
-        parameters,
-        std_errors: unknown.clone(),
-        data_shares: unknown,
-        covariance: Vec::new(),
-        shift: Vec::new(),
-        iterations: 0,
-        warnings: Vec::new(),
-        memory: Memory::default(),
-    }
 }
 
 /// Marginals and paths at the parameters found.

@@ -1,12 +1,14 @@
 //! Let another crate find the potentials of a fit, for example by training networks.
 
-use super::find::{Found, find, found};
-use super::find_network::find_network_by;
+use super::find::find;
+use super::find_network::network_options;
+use super::found::{Found, found};
 use super::start::{Beginning, begin};
-use super::{FitOptions, Spec};
+use super::{FitOptions, FittedNetwork, NetworkSize, Spec};
+use crate::drift::{Drift, Neural};
 use crate::posterior::Potentials;
 use crate::series::TimeGrid;
-use crate::solve::{LearnOptions, Learned, Method, Parameter};
+use crate::solve::{LearnOptions, Learned, Method, Parameter, parameters as all_parameters};
 use crate::{Chain, Context, Error, Result, StateSpace};
 
 /// A search for potentials in place of those of the library.
@@ -63,4 +65,26 @@ pub(super) fn find_for(
         }),
         _ => find(spec, grid, columns, options.priors, learn, context),
     }
+}
+
+/// A network and the noise beside it, learned by `finder` jointly with its potentials, from random weights.
+fn find_network_by(
+    finder: &mut (dyn PotentialFinder + '_),
+    (spec, size): (&Spec, NetworkSize),
+    (grid, columns): (&TimeGrid, &[&[f64]]),
+    priors: bool,
+    options: &LearnOptions,
+) -> Result<Found> {
+    let Beginning { model, parameters } = begin(&Spec { network: None, ..spec.clone() }, grid, columns, priors)?;
+    let sizes = network_options(size, grid, columns)?.spec;
+    let network = Neural::new(sizes.clone(), options.sweep.seed)?;
+    let weights = network.parameter_count();
+    let model = StateSpace { drift: Box::new(network), ..model };
+    let all: Vec<Parameter> = all_parameters(&model).into_iter().take(weights).chain(parameters).collect();
+    let learned = finder.learn(&model, &all, (grid, columns), options)?;
+    let values: Vec<f64> = learned.parameters[..weights].iter().map(|p| p.value).collect();
+    let drift = Neural::from_parameters(sizes, &values)?;
+    let mut found = found(learned);
+    found.estimates = found.estimates.split_off(weights);
+    Ok(Found { network: Some(FittedNetwork { drift, regularisation: None }), ..found })
 }

@@ -8,6 +8,7 @@ mod fill_value;
 mod find;
 mod find_network;
 mod finder;
+mod found;
 mod guess;
 mod guess_size;
 mod judge;
@@ -34,8 +35,8 @@ use crate::posterior::{
 use crate::series::{TimeGrid, check_values};
 use crate::solve::{Choice, LearnOptions, Method, Regularisation, SweepOptions};
 use crate::{Chain, Context, Dimension, Error, ErrorKind, Result, Start, StateSpace, stream};
-use find::Found;
 use finder::find_for;
+use found::Found;
 use judge::{Judgement, judge};
 use rand::Rng;
 

@@ -30,6 +30,7 @@ mod meet;
 mod model;
 mod observe;
 mod pass;
+mod reach;
 mod robust;
 mod simulate;
 mod smooth;

@@ -1,11 +1,13 @@
 //! See how far each state is from what is observed, and measure typical sizes of it from the columns.
 
-use super::spec::{GeneralSpec, is_size};
 use crate::drift::Drift;
 use crate::noise::Family;
 use crate::series::Scales;
 use crate::{Error, Result};
 use nalgebra::{DMatrix, DVector};
+
+/// The states that a row sees, by number, and their weights in it.
+pub(super) type Weights<'a> = &'a [(usize, f64)];
 
 /// How a state shows in the columns.
 #[derive(Debug, Clone)]
@@ -34,11 +36,15 @@ impl Sight {
 ///
 /// # Errors
 /// A state that no column sees, directly or through the drift; columns without two different values.
-pub(super) fn sights(spec: &GeneralSpec, drift: &dyn Drift, times: &[f64], columns: &[&[f64]]) -> Result<Vec<Sight>> {
+pub(super) fn sights(
+    (states, rows): (&[String], &[Weights]),
+    drift: &dyn Drift,
+    times: &[f64],
+    columns: &[&[f64]],
+) -> Result<Vec<Sight>> {
     let rates = rates(drift, times);
-    let states = spec.drift.states();
     (0..states.len())
-        .map(|i| match nearest(spec, &rates, i) {
+        .map(|i| match nearest(rows, &rates, i) {
             Some((row, order, gain)) => sight((row, order, gain), times, columns[row]),
             None => Err(Error::Series {
                 place: format!("state {}", states[i]),
@@ -62,15 +68,15 @@ fn rates(drift: &dyn Drift, times: &[f64]) -> DMatrix<f64> {
 }
 
 /// The row that sees state `i` after the fewest actions of the drift, how many these are, and hᵀAⁿe_i.
-fn nearest(spec: &GeneralSpec, rates: &DMatrix<f64>, i: usize) -> Option<(usize, usize, f64)> {
+fn nearest(rows: &[Weights], rates: &DMatrix<f64>, i: usize) -> Option<(usize, usize, f64)> {
     let dim = rates.nrows();
     let size = rates.amax();
     for order in 0..dim {
-        for (row, seen) in spec.rows.iter().enumerate() {
+        for (row, seen) in rows.iter().enumerate() {
             let mut h = DVector::zeros(dim);
-            seen.of.iter().for_each(|(state, weight)| h[*state] = *weight);
+            seen.iter().for_each(|(state, weight)| h[*state] = *weight);
             (0..order).for_each(|_| h = rates.transpose() * &h);
-            let scale = seen.of.iter().map(|(_, weight)| weight.abs()).fold(0.0, f64::max);
+            let scale = seen.iter().map(|(_, weight)| weight.abs()).fold(0.0, f64::max);
             // Rounding of a short step leaves some 1e-11 of the largest rate where there is nothing.
             if h[i].abs() > 1e-8 * scale * size.powi(order as i32) && h[i] != 0.0 {
                 return Some((row, order, h[i]));
@@ -97,4 +103,9 @@ fn sight((row, order, gain): (usize, usize, f64), times: &[f64], column: &[f64])
         _ => (0.0, 10.0 * (scales.spread + scales.median.abs())),
     };
     Ok(Sight { row, order, scales, error, start })
+}
+
+/// Whether a parameter of a family multiplies its jumps.
+pub(super) fn is_size(name: &str) -> bool {
+    ["scale", "sigma_g", "jump_std"].contains(&name)
 }

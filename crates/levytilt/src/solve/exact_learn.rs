@@ -39,6 +39,24 @@ pub(crate) struct ExactLearned {
     pub memory: Memory,
 }
 
+impl ExactLearned {
+    /// A model with all parameters given: nothing was learned.
+    pub fn given(model: StateSpace, parameters: Vec<Parameter>) -> Self {
+        let unknown = vec![f64::NAN; parameters.len()];
+        Self {
+            model,
+            parameters,
+            std_errors: unknown.clone(),
+            data_shares: unknown,
+            covariance: Vec::new(),
+            shift: Vec::new(),
+            iterations: 0,
+            warnings: Vec::new(),
+            memory: Memory::default(),
+        }
+    }
+}
+
 /// The log evidence of a series plus the log prior, as a function of the parameters that are not fixed.
 #[derive(Clone)]
 pub(super) struct Posterior<'a> {

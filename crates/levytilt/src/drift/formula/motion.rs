@@ -1,7 +1,7 @@
 //! Make a formula with parameter values a drift: choose the cheapest flow, and remember where one failed.
 
+use super::super::FormulaParameter;
 use super::Formula;
-use super::FormulaParameter;
 use super::affine::{AffineMotion, AffineStep};
 use super::explicit::{PATIENCE, integrate};
 use super::hyper::{first_unsound, run_at};

@@ -7,7 +7,8 @@ mod transitions;
 
 pub use choose::Regularisation;
 
-use super::learn::{LearnOptions, Learned, learn_from};
+use super::learn::learn_from;
+use super::learned::{LearnOptions, Learned};
 use super::parameters::{Parameter, parameters};
 use crate::drift::{Drift, Neural, NeuralSpec};
 use crate::posterior::{Paths, Potentials, walk};
