@@ -6,7 +6,7 @@ use super::tape::Tape;
 use super::train::PaperTrainer;
 use crate::fit::NeuralFit;
 use crate::potential::{Frame, NeuralPotentialSpec};
-use crate::training::{Trained, keep};
+use crate::training::Trained;
 use levytilt::fit::{FitOptions, PosteriorKind, PotentialFinder, Spec, fit_with};
 use levytilt::posterior::{BLOCK, Made, Paths, Potentials, WeightSummary, jump_table, marginals};
 use levytilt::potential::Quadratic;
@@ -167,10 +167,8 @@ impl Published<'_> {
         let chain = Chain::new(&model, data.0, data.1)?;
         let mut trainer = PaperTrainer::new(&chain, self.sizes.clone(), self.options)?;
         drop(chain);
-        if let Some(checkpoint) = keep::find(trainer.fingerprint()) {
-            trainer.resume(checkpoint, &mut values)?;
-            model = rebuild(&model, &values)?;
-        }
+        trainer.resume_kept(&mut values)?;
+        model = rebuild(&model, &values)?;
         let most = self.options.iterations;
         // The weights of a network are too many to tell of.
         let told = if self.network { model.drift.parameter_count() } else { 0 };
@@ -191,9 +189,7 @@ impl Published<'_> {
                     values: &values[told..],
                 })
             });
-            if !goes_on || trainer.iterations.is_multiple_of(keep::EVERY) {
-                keep::keep(|| trainer.checkpoint(&values));
-            }
+            trainer.keep(&values, !goes_on);
             if !goes_on {
                 self.stopped = true;
                 break;

@@ -4,7 +4,7 @@ use super::bound::{Bound, noises_of, published_gradient};
 use super::options::PaperOptions;
 use crate::potential::{Group, NeuralPotential, NeuralPotentialSpec};
 use crate::training::fingerprint::Fingerprint;
-use crate::training::{Checkpoint, Optimiser, Rule, rescale};
+use crate::training::{Checkpoint, Optimiser, Rule, keep, rescale};
 use levytilt::error::expect_length;
 use levytilt::solve::Parameter;
 use levytilt::{Chain, Error, Result};
@@ -90,6 +90,21 @@ impl PaperTrainer {
         values.copy_from_slice(found);
         (self.iterations, self.failures, self.trace) = (counts[0] as usize, counts[1] as usize, trace);
         Ok(())
+    }
+
+    /// Resume from the checkpoint of this thread's keeper ([`crate::training::kept`]), if it has one of this training.
+    ///
+    /// # Errors
+    /// A checkpoint of other sizes.
+    pub fn resume_kept(&mut self, values: &mut [f64]) -> Result<()> {
+        keep::find(self.fingerprint).map_or(Ok(()), |checkpoint| self.resume(checkpoint, values))
+    }
+
+    /// Pass a checkpoint to this thread's keeper: now, or only every 50 iterations.
+    pub fn keep(&self, values: &[f64], now: bool) {
+        if now || self.iterations.is_multiple_of(keep::EVERY) {
+            keep::keep(|| self.checkpoint(values));
+        }
     }
 
     /// One iteration at a chain, whose `parameters` (the drift's first) have these `values`: the ELBO before it, or
