@@ -1,6 +1,6 @@
 //! Measure the published method: `scripts/validate paper_method [what=divergence|law|elbo|cost|family] [iterations=300] [paths=500]
 //! [steps=1000] [span=10] [references=100] [width=256] [draws=100000] [alpha=1.5] [tau=0.01] [seed=1]
-//! [gradient=unbiased|published] [rule=rms-prop|adam] [rate=1e-4] [rescale=0.95] [kl=quadrature|series|monte-carlo] [out=DIR]`.
+//! [gradient=unbiased|published] [rule=rms-prop|adam] [rate=1e-4] [rate_end=1] [rescale=0.95] [kl=quadrature|series|monte-carlo] [out=DIR]`.
 
 mod elbo;
 
@@ -37,6 +37,7 @@ fn main() -> Result<()> {
         seed: number("seed", 1.0)? as u64,
         rate: number("rate", usual.rate)?,
         encoder_rate: 10.0 * number("rate", usual.rate)?,
+        rate_end: number("rate_end", usual.rate_end)?,
         rescale: number("rescale", usual.rescale)?,
         gradient: named(&given, "gradient", usual.gradient)?,
         rule: named(&given, "rule", usual.rule)?,
