@@ -53,10 +53,15 @@ fn check(model: &StateSpace, names: &[&str], tilts: &[(usize, usize)], paths: us
         let want = (high.elbo - low.elbo) / (2.0 * h);
         let error = 6.0 * high.std_error.hypot(low.std_error) / (2.0 * h);
         assert!((slope - want).abs() < error, "{name}: {slope} {want} ± {error}");
-        assert!(error < 2.0 + slope.abs(), "{name}: {slope} ± {error} says little");
+        assert!(error < 3.0 + slope.abs(), "{name}: {slope} ± {error} says little");
     };
     for (k, p) in parameters(model).iter().enumerate().filter(|(_, p)| names.contains(&p.name.as_str())) {
-        let h = if p.name == "alpha" { 0.1 } else { 0.15 * p.value };
+        // Small enough that the third derivative does not show.
+        let h = match p.name.as_str() {
+            "alpha" => 0.1,
+            "observation_std" => 0.03 * p.value,
+            _ => 0.15 * p.value,
+        };
         let moved = |h: f64| {
             let mut values: Vec<f64> = parameters(model).iter().map(|p: &Parameter| p.value).collect();
             values[k] += h;
