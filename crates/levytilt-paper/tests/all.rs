@@ -6,6 +6,7 @@ mod continuous_rates;
 mod neural_gradient;
 mod neural_training;
 mod published;
+mod published_noise;
 mod published_whole;
 
 /// A file of tests that is not listed above would never run.

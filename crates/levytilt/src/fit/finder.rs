@@ -6,7 +6,7 @@ use super::found::{Found, found};
 use super::start::{Beginning, begin};
 use super::{FitOptions, FittedNetwork, NetworkSize, Spec};
 use crate::drift::{Drift, Neural};
-use crate::posterior::Potentials;
+use crate::posterior::{Paths, Potentials};
 use crate::series::TimeGrid;
 use crate::solve::{LearnOptions, Learned, Method, Parameter, parameters as all_parameters};
 use crate::{Chain, Context, Error, Result, StateSpace};
@@ -32,6 +32,27 @@ pub trait PotentialFinder {
 
     /// The potentials at the parameters found.
     fn potentials(&mut self, chain: &Chain, options: &LearnOptions) -> Result<Potentials>;
+
+    /// Posterior paths of its own at the parameters found, in place of the library's walk along the potentials.
+    fn paths(&mut self, _: &Chain, _: &FitOptions) -> Result<Option<OwnPaths>> {
+        Ok(None)
+    }
+
+    /// Whether the size of the noise may depend on the state; then it must have [`PotentialFinder::paths`].
+    fn takes_sizes(&self) -> bool {
+        false
+    }
+}
+
+/// Paths of a [`PotentialFinder`], counted equally.
+#[derive(Debug)]
+pub struct OwnPaths {
+    /// The paths.
+    pub paths: Paths,
+    /// Their ELBO and its standard error.
+    pub elbo: (f64, f64),
+    /// What to say about them.
+    pub why: String,
 }
 
 /// Parameters for `finder`: learned by it, or by the library.

@@ -22,7 +22,7 @@ pub use crate::series::Scales;
 pub use any_noise::{AnyNoise, Candidate, Rating, fit_any_noise, fit_any_noise_by, rival_families};
 pub use brownian::BrownianEvidence;
 pub use exact_fit::{exact_cells, parameter_posterior};
-pub use finder::PotentialFinder;
+pub use finder::{OwnPaths, PotentialFinder};
 pub use kind::PosteriorKind;
 pub use panel::{Panel, Record, SharedFit, fit_panel, learn_shared, learn_shared_with};
 pub use spec::{NetworkSize, Spec};
@@ -37,7 +37,7 @@ use crate::solve::{Choice, LearnOptions, Method, Regularisation, SweepOptions};
 use crate::{Chain, Context, Dimension, Error, ErrorKind, Result, Start, StateSpace, stream};
 use finder::find_for;
 use found::Found;
-use judge::{Judgement, judge};
+use judge::{Judgement, judge, judge_own};
 use rand::Rng;
 
 /// How to fit.
@@ -238,7 +238,9 @@ fn solve(
             return Err(only_exact(spec.noise.name, &why_not.unwrap_or_default()));
         }
         Err(why_not) if !spec.has_plain_errors() => return Err(needs_grid(spec, options.learn.method, why_not)),
-        Err(why_not) if spec.size.is_some() => return Err(size_needs_grid(options.learn.method, why_not)),
+        Err(why_not) if spec.size.is_some() && !finder.as_ref().is_some_and(|finder| finder.takes_sizes()) => {
+            return Err(size_needs_grid(options.learn.method, why_not));
+        }
         Err(why_not) if (0..spec.dim()).any(|i| spec.learns_brownian(i)) => {
             return Err(brownian::needs_grid(options.learn.method, why_not));
         }
@@ -365,10 +367,18 @@ fn by_paths(
 ) -> Result<Solved> {
     let mut found = find_for(finder.as_deref_mut(), spec, (grid, columns), options, learn, context)?;
     let chain = Chain::new(&found.model, grid, columns)?;
+    let mut own = None;
     if let Some(finder) = finder {
         found.potentials = finder.potentials(&chain, learn)?;
+        own = finder.paths(&chain, options)?;
     }
-    let judgement = judge(&chain, &mut found.choices, &found.potentials, options, seeds);
+    let judgement = match own {
+        None => judge(&chain, &mut found.choices, &found.potentials, options, seeds),
+        Some(own) => {
+            found.choices.iter_mut().for_each(|choice| choice.why = own.why.clone());
+            judge_own(&chain, own, &found.potentials, options, seeds)
+        }
+    };
     let judgement = chain.unless_failed(judgement)?;
     drop(chain);
     Ok(Solved { found, judgement, marginals: None, wrong: Vec::new(), brownian: Vec::new() })
