@@ -107,6 +107,7 @@ fn find_together(beginning: Beginning, grid: &TimeGrid, columns: &[&[f64]], opti
             std_error: None,
             fixed: true,
             held_by_prior: false,
+            interval: None,
         };
         let estimates = parameters.into_iter().map(given).collect();
         let choices = vec![choice];
@@ -141,6 +142,7 @@ pub(super) fn estimates(learned: &Learned) -> Vec<Estimate> {
         std_error: (!p.fixed && error.is_finite()).then_some(error),
         fixed: p.fixed,
         held_by_prior: !p.fixed && p.prior.is_some() && share < 0.5,
+        interval: None,
     };
     learned.parameters.iter().zip(judged).map(estimate).collect()
 }

@@ -6,7 +6,7 @@ pub mod summary;
 
 use anyhow::Result;
 use levytilt::Start;
-use levytilt::fit::{AnyNoise, Candidate, Fit, FitOptions, Spec, fit, fit_any_noise_by, rival_families};
+use levytilt::fit::{AnyNoise, Candidate, Fit, FitOptions, Spec, fit, fit_any_noise_by, rival_families, use_draws};
 use levytilt::progress::Watcher;
 use levytilt::registry::{OBSERVATION_STD, X0, X0_STD};
 use levytilt::series::Observations;
@@ -85,6 +85,8 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         seed: solve.seed.unwrap_or(1),
         learn: LearnOptions { method: solve.method.unwrap_or_default(), ..LearnOptions::default() },
         jump_above: solve.jump_above,
+        // With draws of their own, intervals are taken from those.
+        draw_intervals: solve.bayes != Some(true),
         ..FitOptions::default()
     };
     let neural = match solve.method {
@@ -129,6 +131,9 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
     let (result, trace) = noted(heed, compute);
     let (AnyNoise { fit: NeuralFit { mut fit, trained }, family, candidates }, drawn) =
         result.map_err(|error| locate(error, table))?;
+    if let Some(drawn) = &drawn {
+        use_draws(&mut fit.parameters, drawn);
+    }
     if let Some(trading) = &mut trading {
         trading.back(&mut fit, &table.times);
     }
