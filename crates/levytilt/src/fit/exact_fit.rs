@@ -5,7 +5,7 @@ use super::brownian::{BrownianEvidence, learn_beside};
 use super::found::{Found, join};
 use super::judge::Judgement;
 use super::start::{Beginning, begin};
-use super::{Estimate, Fit, FitOptions, Solved, Spec};
+use super::{Estimate, Fit, FitOptions, Solved, Spec, interval};
 use crate::exact::follow::{Answer, Follower, answer};
 use crate::exact::problem::Problem;
 use crate::exact::sample::sample;
@@ -120,8 +120,16 @@ fn fit_one(
         Ok(found) => found,
         Err(error) => return Ok(Err(Some(error.to_string()))),
     };
+    // Only for intervals, which are Gaussian where they cannot be drawn.
+    let drawn = match options.draw_intervals {
+        true => interval::draw(&learned, cells, (grid, values), seed, context),
+        false => None,
+    };
     let solved = solve(learned, (grid, values), options, seed)?;
     Ok(solved.map(|mut solved| {
+        if let Some(drawn) = &drawn {
+            interval::use_draws(&mut solved.found.estimates, drawn);
+        }
         let with = solved.judgement.evidence.log_evidence;
         solved.brownian.extend(without.map(|without| (spec.brownian_name(0), BrownianEvidence { with, without })));
         solved
@@ -185,6 +193,7 @@ fn as_found(learned: ExactLearned, why: String) -> Found {
         std_error: (!p.fixed && error.is_finite()).then_some(error),
         fixed: p.fixed,
         held_by_prior: !p.fixed && p.prior.is_some() && share < 0.5,
+        interval: None,
     };
     Found {
         estimates: parameters.iter().zip(judged).map(estimate).collect(),
@@ -217,5 +226,5 @@ pub fn parameter_posterior(
         None => p,
     };
     let parameters: Vec<Parameter> = parameters.into_iter().map(learned).collect();
-    ParameterPosterior::new(&fit.model, &parameters, (&fit.covariance, &fit.shift), (grid, values), (count, seed))
+    ParameterPosterior::new(&fit.model, &parameters, &fit.covariance, (grid, values), (count, seed))
 }

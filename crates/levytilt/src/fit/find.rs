@@ -62,6 +62,7 @@ fn find_together(
             std_error: None,
             fixed: true,
             held_by_prior: false,
+            interval: None,
         };
         let estimates = parameters.into_iter().map(given).collect();
         let choices = vec![choice];

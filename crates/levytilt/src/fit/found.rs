@@ -76,6 +76,7 @@ pub(super) fn estimates(learned: &Learned) -> Vec<Estimate> {
         std_error: (!p.fixed && error.is_finite()).then_some(error),
         fixed: p.fixed,
         held_by_prior: !p.fixed && p.prior.is_some() && share < 0.5,
+        interval: None,
     };
     learned.parameters.iter().zip(judged).map(estimate).collect()
 }

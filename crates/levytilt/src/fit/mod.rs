@@ -11,6 +11,7 @@ mod finder;
 mod found;
 mod guess;
 mod guess_size;
+mod interval;
 mod judge;
 mod kind;
 mod panel;
@@ -23,6 +24,7 @@ pub use any_noise::{AnyNoise, Candidate, Rating, fit_any_noise, fit_any_noise_by
 pub use brownian::BrownianEvidence;
 pub use exact_fit::{exact_cells, parameter_posterior};
 pub use finder::{OwnPaths, PotentialFinder};
+pub use interval::{Interval, NINETY, use_draws};
 pub use kind::PosteriorKind;
 pub use panel::{Panel, Record, SharedFit, fit_panel, learn_shared, learn_shared_with};
 pub use spec::{NetworkSize, Spec};
@@ -33,7 +35,7 @@ use crate::posterior::{
     Diagnosis, Evidence, Jump, Marginal, Paths, Potentials, WeightSummary, Weighting, jump_table, marginals, normalise,
 };
 use crate::series::{TimeGrid, check_values};
-use crate::solve::{Choice, LearnOptions, Method, Regularisation, SweepOptions};
+use crate::solve::{Choice, LearnOptions, Method, Regularisation, SweepOptions, parameters};
 use crate::{Chain, Context, Dimension, Error, ErrorKind, Result, Start, StateSpace, stream};
 use finder::find_for;
 use found::Found;
@@ -55,6 +57,8 @@ pub struct FitOptions {
     pub quantiles: Vec<f64>,
     /// Size from which a move counts as a jump; the noise model's own definition if it is left out, see [`jump_table`].
     pub jump_above: Option<f64>,
+    /// Whether intervals of the parameters of short records are taken from draws of them; otherwise all are Gaussian.
+    pub draw_intervals: bool,
 }
 
 impl Default for FitOptions {
@@ -66,6 +70,7 @@ impl Default for FitOptions {
             learn: LearnOptions::default(),
             quantiles: vec![0.05, 0.25, 0.5, 0.75, 0.95],
             jump_above: None,
+            draw_intervals: true,
         }
     }
 }
@@ -83,6 +88,8 @@ pub struct Estimate {
     pub fixed: bool,
     /// Whether a learned value owes more to its prior than to the data.
     pub held_by_prior: bool,
+    /// 90% interval of a learned value, if there is one.
+    pub interval: Option<Interval>,
 }
 
 /// A drift network and how it was held back.
@@ -248,7 +255,7 @@ fn solve(
             .instead_of_exact(why_not),
     };
     let Solved { found, judgement, marginals: known, wrong, brownian } = solved;
-    let Found { model, estimates, covariance, shift, choices, potentials, iterations, mut noted, network } = found;
+    let Found { model, mut estimates, covariance, shift, choices, potentials, iterations, mut noted, network } = found;
     let Judgement { paths, summary, evidence, notes } = judgement;
     if spec.errors == ErrorKind::Gaussian {
         let name = |i: usize| spec.names.get(i).filter(|_| spec.dim() > 1).map(String::as_str);
@@ -258,6 +265,10 @@ fn solve(
     let new = notes.into_iter().filter(|note| !noted.contains(note)).collect::<Vec<_>>();
     noted.extend(new);
     check_finite(&summary, &evidence, &estimates)?;
+    let all = parameters(&model);
+    // Weights of a network come first and are no estimates.
+    let transforms: Vec<_> = all[all.len() - estimates.len()..].iter().map(|p| p.transform).collect();
+    interval::complete(&mut estimates, &transforms);
     let chain = Chain::new(&model, grid, columns)?;
     let diagnosis = Diagnosis::new(&summary, &evidence, options.paths, chain.observations());
     let weights = match PosteriorKind::is_exact(&choices, &summary) {

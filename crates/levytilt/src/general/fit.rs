@@ -7,7 +7,7 @@ use super::learn::{Learned, Search};
 use super::model::GeneralModel;
 use super::smooth::{Smoothed, smooth};
 use super::spec::GeneralSpec;
-use crate::fit::Estimate;
+use crate::fit::{Estimate, Interval};
 use crate::noise::Nodes;
 use crate::posterior::{Marginal, weighted_marginal};
 use crate::series::TimeGrid;
@@ -146,6 +146,7 @@ fn estimates(learned: &Learned) -> Vec<Estimate> {
             std_error,
             fixed: parameter.fixed,
             held_by_prior,
+            interval: std_error.map(|error| Interval::gaussian(parameter.value, error, parameter.transform)),
         }
     };
     learned.parameters.iter().map(estimate).collect()

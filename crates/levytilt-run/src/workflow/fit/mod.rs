@@ -5,7 +5,9 @@ pub mod outliers;
 pub mod summary;
 
 use anyhow::Result;
-use levytilt::fit::{AnyNoise, Candidate, Fit, FitOptions, Spec, fit_any_noise_by, fit_with, rival_families};
+use levytilt::fit::{
+    AnyNoise, Candidate, Fit, FitOptions, Spec, fit_any_noise_by, fit_with, rival_families, use_draws,
+};
 use levytilt::registry::{OBSERVATION_STD, X0, X0_STD};
 use levytilt::series::Observations;
 use levytilt::solve::{LearnOptions, ParameterPosterior};
@@ -84,6 +86,8 @@ pub fn analyse(mut settings: Settings, table: &Table, context: &Context) -> Resu
         seed: solve.seed.unwrap_or(1),
         learn: LearnOptions { method: solve.method.unwrap_or_default(), ..LearnOptions::default() },
         jump_above: solve.jump_above,
+        // With draws of their own, intervals are taken from those.
+        draw_intervals: solve.bayes != Some(true),
         ..FitOptions::default()
     };
     let neural = match solve.method {
@@ -128,6 +132,9 @@ pub fn analyse(mut settings: Settings, table: &Table, context: &Context) -> Resu
     let (result, trace) = noted(context, compute);
     let (AnyNoise { fit: NeuralFit { mut fit, trained }, family, candidates }, drawn) =
         result.map_err(|error| locate(error, table))?;
+    if let Some(drawn) = &drawn {
+        use_draws(&mut fit.parameters, drawn);
+    }
     if let Some(trading) = &mut trading {
         trading.back(&mut fit, &table.times);
     }
