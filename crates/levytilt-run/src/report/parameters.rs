@@ -19,23 +19,47 @@ pub fn table(fit: &Fit, drift: &DriftName, noise: &str, size: Option<&SizeFormul
     let mut shifts = fit.shift.iter().copied();
     // One shift for each that is not fixed, or none at all.
     let mut shift = |p: &Estimate| if p.fixed { 0.0 } else { shifts.next().unwrap_or(0.0) };
-    let rows = fit
+    let partners = partners(fit);
+    let mut rows: Vec<Vec<Cell>> = fit
         .parameters
         .iter()
         .zip(fit.transforms())
-        .map(|(p, transform)| row(p, transform, shift(p), about(&p.name, drift, noise, size)));
-    let rows = rows.collect();
-    let head = ["parameter", "estimate", "standard error", "90% interval", "source", "meaning"];
+        .map(|(p, transform)| row(p, transform, shift(p), about(&p.name, drift, noise, size)))
+        .collect();
+    let mut head = vec!["parameter", "estimate", "standard error", "90% interval", "source", "meaning"];
+    if !partners.is_empty() {
+        head.insert(4, "most correlated with");
+        rows.iter_mut().zip(partners).for_each(|(row, partner)| row.insert(4, Cell::text(partner)));
+    }
     Table {
         caption:
             "Estimates are posterior modes. Intervals are Gaussian on the unconstrained scale (logarithm or logit), so they \
              stay within the domain; those of drift parameters are centred at the posterior mean."
                 .to_string()
                 + &brownian(fit),
-        head: head.map(String::from).into(),
+        head: head.into_iter().map(String::from).collect(),
         rows,
         ..Table::default()
     }
+}
+
+/// For every parameter the one that its estimate is most correlated with; none where there are fewer than two, or the
+/// covariance is not known.
+fn partners(fit: &Fit) -> Vec<String> {
+    let free: Vec<usize> = (0..fit.parameters.len()).filter(|&k| !fit.parameters[k].fixed).collect();
+    let count = free.len();
+    if count < 2 || fit.covariance.len() != count * count {
+        return Vec::new();
+    }
+    let entry = |i: usize, j: usize| fit.covariance[i * count + j];
+    let correlation = |i: usize, j: usize| entry(i, j) / (entry(i, i) * entry(j, j)).sqrt();
+    let of = |i: usize| {
+        let others = (0..count).filter(|&j| j != i).map(|j| (j, correlation(i, j))).filter(|(_, r)| r.is_finite());
+        let (j, r) = others.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
+        Some(format!("{}, {r:+.2}", fit.parameters[free[j]].name).replace('-', "−"))
+    };
+    let place = |k: usize| free.iter().position(|&known| known == k);
+    (0..fit.parameters.len()).map(|k| place(k).and_then(of).unwrap_or_else(|| "–".into())).collect()
 }
 
 /// What the evidence says of learned diffusions, as further sentences.

@@ -1,7 +1,7 @@
 //! Fit a written-out model to a table, and keep what a forecast needs of it.
 
 use anyhow::Result;
-use levytilt::general::{GeneralFit, GeneralOptions, fit_general};
+use levytilt::general::{GeneralFit, GeneralOptions, Particles, fit_general};
 use levytilt::progress::{Watcher, watched};
 use levytilt::series::{Observations, TimeGrid};
 use serde::{Deserialize, Serialize};
@@ -35,6 +35,9 @@ pub struct GeneralState {
     pub learned: bool,
     /// The end of the record.
     pub history: History,
+    /// The law of the state after rows that were taken in since the fit; nothing if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub particles: Option<Particles>,
 }
 
 /// A fit of a written-out model, and what it was asked for.
@@ -120,5 +123,6 @@ fn state(fit: &GeneralFit, table: &Table, seed: u64) -> GeneralState {
         seed,
         learned: fit.parameters.iter().any(|p| !p.fixed),
         history: History::new(table),
+        particles: None,
     }
 }
