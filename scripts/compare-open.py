@@ -2,7 +2,7 @@
 """Compare levytilt with what a user would pick instead, and print the tables of docs/validation/rivals-open.md.
 
     scripts/compare-open.py DATA OUT [MODEL ...]
-    scripts/compare-open.py --tickers DATA OUT
+    scripts/compare-open.py --tickers DATA OUT [TICKER ...]
 
 DATA is a directory with the records named below. OUT keeps the scores of every window, so that a run that was stopped goes on where it
 stopped; without models, all are run. With --tickers, ten shares 14 hours ahead instead of six records 4 steps ahead. Needs numpy, scipy, pandas, arch, statsmodels, statsforecast and skaters; levytilt is the program on
@@ -41,7 +41,7 @@ def series(data: Path) -> dict:
 
     log = np.log
     if TICKERS:
-        names = pd.read_csv(data / "stocks_hourly.csv", nrows=0).columns[1:]
+        names = sys.argv[4:] or pd.read_csv(data / "stocks_hourly.csv", nrows=0).columns[1:]
         return {name: (column("stocks_hourly.csv", name, log), TRAIN, 1) for name in names}
     power = pd.read_csv(data / "power_epf5_hourly.csv", parse_dates=["local_time"])
     power = power[power.market == "FR"].set_index("local_time").price.resample("1D").mean()

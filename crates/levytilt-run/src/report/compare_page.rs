@@ -192,7 +192,7 @@ fn advice(judged: &[&Row], columns: &[String]) -> Table {
         _ => models.join(", "),
     };
     let row = |(name, models, worst): &(String, Vec<&str>, &Check)| {
-        vec![Cell::text(name), Cell::text(sentence(&worst.advice())), Cell::text(fails(models))]
+        vec![Cell::text(name), Cell::text(format!("{} Fails for {}.", sentence(&worst.advice()), fails(models)))]
     };
     let caption = match found.is_empty() {
         true => "No check fails.",
@@ -200,7 +200,7 @@ fn advice(judged: &[&Row], columns: &[String]) -> Table {
     };
     Table {
         caption: caption.into(),
-        head: ["check", "meaning", "fails for"].map(String::from).into(),
+        head: ["check", "meaning"].map(String::from).into(),
         rows: found.iter().map(row).collect(),
         ..Table::default()
     }

@@ -39,22 +39,22 @@ pub fn blocks(scene: &Scene, rival: Option<&exact::summary::Summary>) -> Vec<Blo
     let shown: Vec<&Estimate> = scene.outcome.fit.parameters.iter().filter(season).collect();
     let drift = &scene.outcome.settings.drift;
     let facts = shown.iter().map(|p| fact(summary, p, size, &time)).collect();
-    let units = format!("Values are in the unit of {}, times in {}.", scene.table.names[0], plural(&time));
+    let units = format!("Values are in the unit of {}, times in {}", scene.table.names[0], plural(&time));
     let units = units + &season_in_words(drift.season.as_deref().unwrap_or_default(), &scene.table.calendar, &time);
     let motion = equation(summary, size, &shown, drift.season.is_some());
     motion.into_iter().chain([verdict, Block::Facts(facts), Block::Text(units)]).collect()
 }
 
-/// What `season` stands for in the equation; empty where there is none.
+/// What `season` stands for in the equation, as the end of a sentence.
 fn season_in_words(periods: &[Length], calendar: &Calendar, time: &TimeUnit) -> String {
     let lengths =
         periods.iter().flat_map(|period| period.measure("--season", calendar)).map(|length| time.length(length));
     let lengths: Vec<String> = lengths.collect();
     match lengths.as_slice() {
-        [] => String::new(),
-        [one] => format!(" season is a wave with a period of {one}."),
+        [] => ".".into(),
+        [one] => format!("; season is a wave with a period of {one}."),
         [most @ .., last] => {
-            format!(" season is a sum of waves with periods of {} and {last}.", most.join(", "))
+            format!("; season is a sum of waves with periods of {} and {last}.", most.join(", "))
         }
     }
 }

@@ -4,6 +4,7 @@ use anyhow::Result;
 use csv::StringRecord;
 
 use crate::failure::bad;
+use crate::shell::word;
 use crate::table::dates::is_date;
 use crate::table::decimal::Decimal;
 use crate::table::format::Format;
@@ -99,9 +100,9 @@ pub fn text_column(
     let numbers: Vec<String> = (1..header.len()).filter(numeric).map(|column| column_name(header, column)).collect();
     match (only.is_empty() && !numeric(&column), numbers.as_slice()) {
         (false, _) | (_, []) => error,
-        (true, [one]) => bad(format!("{error}; to fit column {one} alone give --column {one}")),
+        (true, [one]) => bad(format!("{error}; to fit column {one} alone give --column {}", word(one))),
         (true, [one, ..]) => {
-            let all = numbers.join(",");
+            let (one, all) = (word(one), word(&numbers.join(",")));
             bad(format!("{error}; to leave this column out give --column {one}, or --columns {all}"))
         }
     }
