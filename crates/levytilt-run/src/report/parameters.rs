@@ -12,11 +12,16 @@ use crate::workflow::fit::bayes::{PosteriorSummary, Spread};
 
 /// The table of parameters.
 pub fn table(fit: &Fit, drift: &DriftName, noise: &str, size: Option<&SizeFormula>) -> Table {
-    let rows = fit.parameters.iter().map(|p| row(p, about(&p.name, drift, noise, size))).collect();
-    let head = ["parameter", "estimate", "standard error", "90% interval", "source", "meaning"];
+    let partners = partners(fit);
+    let mut rows: Vec<Vec<Cell>> = fit.parameters.iter().map(|p| row(p, about(&p.name, drift, noise, size))).collect();
+    let mut head = vec!["parameter", "estimate", "standard error", "90% interval", "source", "meaning"];
+    if !partners.is_empty() {
+        head.insert(4, "most correlated with");
+        rows.iter_mut().zip(partners).for_each(|(row, partner)| row.insert(4, Cell::text(partner)));
+    }
     Table {
         caption: format!("Estimates are posterior modes. {}{}", intervals(&fit.parameters), brownian(fit)),
-        head: head.map(String::from).into(),
+        head: head.into_iter().map(String::from).collect(),
         rows,
         ..Table::default()
     }
@@ -33,6 +38,25 @@ fn intervals(parameters: &[Estimate]) -> &'static str {
             "Intervals are Gaussian on the unconstrained scale (logarithm or logit), so that they stay within the domain."
         }
     }
+}
+
+/// For every parameter the one that its estimate is most correlated with; none where there are fewer than two, or the
+/// covariance is not known.
+fn partners(fit: &Fit) -> Vec<String> {
+    let free: Vec<usize> = (0..fit.parameters.len()).filter(|&k| !fit.parameters[k].fixed).collect();
+    let count = free.len();
+    if count < 2 || fit.covariance.len() != count * count {
+        return Vec::new();
+    }
+    let entry = |i: usize, j: usize| fit.covariance[i * count + j];
+    let correlation = |i: usize, j: usize| entry(i, j) / (entry(i, i) * entry(j, j)).sqrt();
+    let of = |i: usize| {
+        let others = (0..count).filter(|&j| j != i).map(|j| (j, correlation(i, j))).filter(|(_, r)| r.is_finite());
+        let (j, r) = others.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
+        Some(format!("{}, {r:+.2}", fit.parameters[free[j]].name).replace('-', "−"))
+    };
+    let place = |k: usize| free.iter().position(|&known| known == k);
+    (0..fit.parameters.len()).map(|k| place(k).and_then(of).unwrap_or_else(|| "–".into())).collect()
 }
 
 /// What the evidence says of learned diffusions, as further sentences.

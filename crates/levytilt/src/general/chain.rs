@@ -54,6 +54,18 @@ impl<'a> GeneralChain<'a> {
                 seen.extend((!value.is_nan()).then_some((i, value)));
             }
         }
+        Self::seeing(model, grid, seen)
+    }
+
+    /// The steps over a gap at whose end `values` are seen, one per row, NaN where missing.
+    pub(super) fn gap(model: &'a GeneralModel, grid: &TimeGrid, values: &[f64]) -> Result<Self> {
+        let mut seen = vec![Vec::new(); grid.len()];
+        let there = values.iter().copied().enumerate().filter(|(_, value)| !value.is_nan());
+        seen[grid.len() - 1].extend(there);
+        Self::seeing(model, grid, seen)
+    }
+
+    fn seeing(model: &'a GeneralModel, grid: &TimeGrid, seen: Vec<Vec<(usize, f64)>>) -> Result<Self> {
         let lengths: Vec<f64> = (0..grid.steps()).map(|j| grid.step(j)).collect();
         let mut nodes = Vec::new();
         for source in &model.sources {

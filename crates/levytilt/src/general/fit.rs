@@ -207,7 +207,7 @@ fn jumped(chain: &GeneralChain, smoothed: &Smoothed, movers: &[usize], j: usize)
 }
 
 /// First node of the upper tail of the prior: the nodes from it on hold less than 1% together.
-fn threshold(nodes: &Nodes) -> usize {
+pub(super) fn threshold(nodes: &Nodes) -> usize {
     let mut tail = 0.0;
     let in_tail = nodes.weights().iter().rev().take_while(|&&w| {
         tail += w;

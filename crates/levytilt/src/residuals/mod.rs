@@ -189,7 +189,8 @@ impl Check {
                      that in between",
                     self.statistic
                 ),
-                "the record has a season that the drift misses. Remove it first, or put it into the drift with --season",
+                "the record has a season that the drift misses. Remove it first, or put it into the drift with --season, \
+                 and more --harmonics",
             ),
             Aspect::Volatility => (
                 "the sizes of one-step residuals are autocorrelated".into(),

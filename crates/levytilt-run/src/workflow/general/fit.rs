@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use levytilt::Context;
-use levytilt::general::{GeneralFit, GeneralOptions, fit_general_with};
+use levytilt::general::{GeneralFit, GeneralOptions, Particles, fit_general_with};
 use levytilt::series::{Observations, TimeGrid};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
@@ -35,6 +35,9 @@ pub struct GeneralState {
     pub learned: bool,
     /// The end of the record.
     pub history: History,
+    /// The law of the state after rows that were taken in since the fit; nothing if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub particles: Option<Particles>,
 }
 
 /// A fit of a written-out model, and what it was asked for.
@@ -125,5 +128,6 @@ fn state(fit: &GeneralFit, table: &Table, seed: u64) -> GeneralState {
         seed,
         learned: fit.parameters.iter().any(|p| !p.fixed),
         history: History::new(table),
+        particles: None,
     }
 }
