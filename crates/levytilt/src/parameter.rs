@@ -235,6 +235,13 @@ impl Transform {
             Self::LogAbove(bound) => value - bound,
         }
     }
+
+    /// The interval that reaches `half`, a length at `value`, to either side on the free scale, around the place that lies
+    /// beside the value by `shift` there.
+    pub fn interval(self, value: f64, half: f64, shift: f64) -> [f64; 2] {
+        let (middle, half) = (self.forward(value) + shift, half / self.slope(value));
+        [middle - half, middle + half].map(|end| self.backward(end))
+    }
 }
 
 #[cfg(test)]
@@ -255,6 +262,15 @@ mod tests {
         assert!((above.backward(above.forward(20.0)) - 20.0).abs() < 1e-12 && above.slope(20.0) == 19.0);
         assert_eq!(Domain { low: -9.0, high: 9.0, ..Domain::REAL }.transform(), Transform::Identity);
         assert_eq!(Domain { low: -1.0, high: 1.0, ..Domain::REAL }.transform(), Transform::Symmetric(1.0));
+    }
+
+    #[test]
+    fn golden_intervals_stay_in_their_domain() {
+        assert_eq!(Transform::Identity.interval(2.0, 1.5, 0.5), [1.0, 4.0]);
+        let [low, high] = Transform::Log.interval(0.5, 0.9, 0.0);
+        assert!((low * high - 0.25).abs() < 1e-12 && low > 0.0);
+        let [low, high] = Transform::Logit(2.0).interval(1.9, 0.8, 0.0);
+        assert!(0.0 < low && low < 1.9 && 1.9 < high && high < 2.0);
     }
 
     #[test]

@@ -4,7 +4,6 @@ use levytilt::fit::{BrownianEvidence, Estimate, Fit};
 use levytilt::noise::Family;
 use levytilt::parameter::ParameterEntry;
 use levytilt::registry;
-use levytilt::solve::Transform;
 
 use super::page::{Cell, Table};
 use crate::number::readable;
@@ -16,21 +15,20 @@ pub const NINETY: f64 = 1.645;
 
 /// The table of parameters.
 pub fn table(fit: &Fit, drift: &DriftName, noise: &str, size: Option<&SizeFormula>) -> Table {
-    let mut shifts = fit.shift.iter().copied();
-    // One shift for each that is not fixed, or none at all.
-    let mut shift = |p: &Estimate| if p.fixed { 0.0 } else { shifts.next().unwrap_or(0.0) };
-    let rows = fit
-        .parameters
-        .iter()
-        .zip(fit.transforms())
-        .map(|(p, transform)| row(p, transform, shift(p), about(&p.name, drift, noise, size)));
-    let rows = rows.collect();
+    let rows = fit.parameters.iter().zip(fit.intervals());
+    let rows = rows.map(|(p, interval)| row(p, interval, about(&p.name, drift, noise, size))).collect();
+    let profiled: Vec<&str> = fit.parameters.iter().filter(|p| p.profile.is_some()).map(|p| p.name.as_str()).collect();
+    let by_profile = match profiled.is_empty() {
+        true => String::new(),
+        false => format!(" The interval of {} is by profile likelihood.", profiled.join(", ")),
+    };
     let head = ["parameter", "estimate", "standard error", "90% interval", "source", "meaning"];
     Table {
         caption:
             "Estimates are posterior modes. Intervals are Gaussian on the unconstrained scale (logarithm or logit), so they \
              stay within the domain; those of drift parameters are centred at the posterior mean."
                 .to_string()
+                + &by_profile
                 + &brownian(fit),
         head: head.map(String::from).into(),
         rows,
@@ -69,8 +67,7 @@ pub fn posterior_table(found: &PosteriorSummary) -> Table {
     }
 }
 
-fn row(p: &Estimate, transform: Transform, shift: f64, about: &str) -> Vec<Cell> {
-    let interval = p.std_error.map(|error| interval(p.value, error, transform, shift));
+fn row(p: &Estimate, interval: Option<[f64; 2]>, about: &str) -> Vec<Cell> {
     let from = match p.std_error {
         _ if p.fixed => "given",
         _ if p.held_by_prior => "mostly the prior",
@@ -121,13 +118,6 @@ fn entry(plain: &str, drift: &DriftName, noise: &str) -> Option<&'static Paramet
     of_drift.or_else(of_noise).or_else(of_none)
 }
 
-/// The 90% interval of an estimate with a standard error, from the scale on which it is free, where the mean lies beside
-/// the estimate by `shift`.
-fn interval(value: f64, error: f64, transform: Transform, shift: f64) -> [f64; 2] {
-    let (middle, half) = (transform.forward(value) + shift, NINETY * error / transform.slope(value));
-    [middle - half, middle + half].map(|end| transform.backward(end))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,14 +129,5 @@ mod tests {
             let drift = DriftName::read(family).unwrap_or(DriftName::NONE);
             assert_eq!(about(&format!("{}[A]", listed.name), &drift, family, None), entry.about);
         }
-    }
-
-    #[test]
-    fn golden_intervals_stay_in_their_domain() {
-        assert_eq!(interval(2.0, 1.0, Transform::Identity, 0.5), [2.5 - NINETY, 2.5 + NINETY]);
-        let [low, high] = interval(0.5, 0.6, Transform::Log, 0.0);
-        assert!((low * high - 0.25).abs() < 1e-12 && low > 0.0);
-        let [low, high] = interval(1.9, 0.5, Transform::Logit(2.0), 0.0);
-        assert!(0.0 < low && low < 1.9 && 1.9 < high && high < 2.0);
     }
 }

@@ -1,15 +1,38 @@
 //! Draw parameters from their approximate posterior, and forecast with them.
 
-use super::Fit;
+use super::{Estimate, Fit};
 use crate::forecast::{Forecast, ForecastOptions, forecast, forecast_drawn};
 use crate::solve::{ParameterLaw, Transform, parameters};
 use crate::{Result, stream};
+
+/// Half the width of a 90% interval of a normal law, in standard errors.
+const NINETY: f64 = 1.645;
 
 impl Fit {
     /// The unconstrained scale of each of [`Fit::parameters`]; the weights of a network, which come first in the model,
     /// are not among them.
     pub fn transforms(&self) -> Vec<Transform> {
         parameters(&self.model)[self.weights_before()..].iter().map(|p| p.transform).collect()
+    }
+
+    /// 90% intervals of [`Fit::parameters`], none where there is no standard error: by profile likelihood where that was
+    /// followed, else Gaussian on the unconstrained scale, centred at the mean of [`Fit::parameter_law`].
+    pub fn intervals(&self) -> Vec<Option<[f64; 2]>> {
+        let mut shifts = self.shift.iter().copied();
+        // One shift for each that is not fixed, or none at all.
+        let mut shift = |p: &Estimate| if p.fixed { 0.0 } else { shifts.next().unwrap_or(0.0) };
+        let interval = |(p, transform): (&Estimate, Transform)| {
+            let shift = shift(p);
+            let gaussian = p.std_error.map(|error| transform.interval(p.value, NINETY * error, shift));
+            p.profile.or(gaussian)
+        };
+        self.parameters.iter().zip(self.transforms()).map(interval).collect()
+    }
+
+    /// One of [`Fit::intervals`].
+    pub fn interval(&self, name: &str) -> Option<[f64; 2]> {
+        let place = self.parameters.iter().position(|p| p.name == name)?;
+        self.intervals()[place]
     }
 
     /// Approximate posterior of the learned parameters: Gaussian on the unconstrained scale with [`Fit::covariance`]

@@ -9,9 +9,10 @@ use super::{Estimate, Fit, FitOptions, Solved, Spec};
 use crate::exact::follow::{Answer, Follower, Memory, answer};
 use crate::exact::problem::Problem;
 use crate::exact::sample::sample;
+use crate::noise::BROWNIAN;
 use crate::posterior::{Evidence, Marginal, Paths, WeightSummary, marginals};
 use crate::series::TimeGrid;
-use crate::solve::{Choice, ExactLearned, Method, Parameter, ParameterPosterior, learn_exact};
+use crate::solve::{Choice, ExactLearned, Method, Parameter, ParameterPosterior, learn_exact, profile_interval};
 use crate::{Chain, Result};
 
 /// Most cells over all times that a pass of learning may have. A slope takes some 0.1 µs per cell and three numbers of memory,
@@ -107,16 +108,39 @@ fn fit_one(spec: &Spec, (grid, values): (&TimeGrid, &[f64]), options: &FitOption
         (false, true) => Ok((given(model, parameters), None)),
         (false, false) => learn_exact(&model, &parameters, (grid, values), most).map(|found| (found, None)),
     };
-    let (learned, without) = match learned {
+    let (mut learned, without) = match learned {
         Ok(found) => found,
         Err(error) => return Ok(Err(Some(error.to_string()))),
     };
+    follow_profiles(&mut learned, spec, (grid, values), most);
     let solved = solve(learned, (grid, values), options, seed)?;
     Ok(solved.map(|mut solved| {
         let with = solved.judgement.evidence.log_evidence;
         solved.brownian.extend(without.map(|without| (spec.brownian_name(0), BrownianEvidence { with, without })));
         solved
     }))
+}
+
+/// Intervals of the parameters whose law may be far from Gaussian: a diffusion, which may be 0, and those of the size.
+fn follow_profiles(learned: &mut ExactLearned, spec: &Spec, data: (&TimeGrid, &[f64]), most: usize) {
+    let sizes = spec.size.iter().flat_map(|size| size.parameters());
+    let names: Vec<&str> = sizes.map(|p| p.name.as_str()).chain([BROWNIAN.name]).collect();
+    for place in 0..learned.parameters.len() {
+        let p = &learned.parameters[place];
+        if p.fixed || !names.contains(&p.name.as_str()) {
+            continue;
+        }
+        match profile_interval(learned, place, data, most) {
+            Ok(interval) => learned.profiles[place] = interval,
+            Err(error) => {
+                let name = &learned.parameters[place].name;
+                let note = format!(
+                    "the interval of {name} is that of a Gaussian, as its profile could not be followed: {error}"
+                );
+                learned.warnings.push(note);
+            }
+        }
+    }
 }
 
 pub(super) fn given(model: crate::StateSpace, parameters: Vec<Parameter>) -> ExactLearned {
@@ -128,6 +152,7 @@ pub(super) fn given(model: crate::StateSpace, parameters: Vec<Parameter>) -> Exa
         data_shares: unknown,
         covariance: Vec::new(),
         shift: Vec::new(),
+        profiles: Vec::new(),
         iterations: 0,
         warnings: Vec::new(),
         memory: Memory::default(),
@@ -182,13 +207,25 @@ fn exact_marginals(drawn: Vec<Marginal>, solved: &Answer) -> Vec<Marginal> {
 }
 
 fn as_found(learned: ExactLearned, why: String) -> Found {
-    let ExactLearned { model, parameters, std_errors, data_shares, covariance, shift, iterations, warnings, .. } =
-        learned;
-    let judged = std_errors.iter().zip(&data_shares);
-    let estimate = |(p, (&error, &share)): (&Parameter, (&f64, &f64))| Estimate {
+    let ExactLearned {
+        model,
+        parameters,
+        std_errors,
+        data_shares,
+        covariance,
+        shift,
+        profiles,
+        iterations,
+        warnings,
+        ..
+    } = learned;
+    let profiles = profiles.into_iter().chain(std::iter::repeat(None));
+    let judged = std_errors.iter().zip(&data_shares).zip(profiles);
+    let estimate = |(p, ((&error, &share), profile)): (&Parameter, ((&f64, &f64), Option<[f64; 2]>))| Estimate {
         name: p.name.clone(),
         value: p.value,
         std_error: (!p.fixed && error.is_finite()).then_some(error),
+        profile,
         fixed: p.fixed,
         held_by_prior: !p.fixed && p.prior.is_some() && share < 0.5,
     };

@@ -105,6 +105,7 @@ fn find_together(beginning: Beginning, grid: &TimeGrid, columns: &[&[f64]], opti
             name: p.name,
             value: p.value,
             std_error: None,
+            profile: None,
             fixed: true,
             held_by_prior: false,
         };
@@ -139,6 +140,7 @@ pub(super) fn estimates(learned: &Learned) -> Vec<Estimate> {
         name: p.name.clone(),
         value: p.value,
         std_error: (!p.fixed && error.is_finite()).then_some(error),
+        profile: None,
         fixed: p.fixed,
         held_by_prior: !p.fixed && p.prior.is_some() && share < 0.5,
     };

@@ -78,6 +78,9 @@ pub struct Estimate {
     pub value: f64,
     /// Standard error of a learned value, if there is one.
     pub std_error: Option<f64>,
+    /// Its 90% interval by profile likelihood, where its law may be far from Gaussian: a diffusion, which may be 0, and the
+    /// parameters of a noise size. [`Fit::intervals`] has those of all.
+    pub profile: Option<[f64; 2]>,
     /// Whether the value was given.
     pub fixed: bool,
     /// Whether a learned value owes more to its prior than to the data.

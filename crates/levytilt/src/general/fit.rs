@@ -134,6 +134,7 @@ fn estimates(learned: &Learned) -> Vec<Estimate> {
             name: parameter.name.clone(),
             value: parameter.value,
             std_error,
+            profile: None,
             fixed: parameter.fixed,
             held_by_prior,
         }

@@ -33,6 +33,8 @@ pub(crate) struct ExactLearned {
     pub covariance: Vec<f64>,
     /// From the values found to the mean of their law, on the same scales.
     pub shift: Vec<f64>,
+    /// 90% intervals of parameters whose profile was followed.
+    pub profiles: Vec<Option<[f64; 2]>>,
     pub iterations: usize,
     pub warnings: Vec<String>,
     /// The windows that were enough at the end.
@@ -188,6 +190,11 @@ impl<'a> Posterior<'a> {
         &self.moving
     }
 
+    /// Most steps of a search.
+    pub(super) fn most(&self) -> usize {
+        self.most
+    }
+
     /// Where the search begins.
     pub(super) fn first(&self) -> DVector<f64> {
         self.free(&self.parameters.iter().map(|p| p.value).collect::<Vec<_>>())
@@ -323,6 +330,7 @@ fn finish(search: &Search, mut top: Point, information: DMatrix<f64>) -> Result<
     }
     let learned = |(p, value): (&Parameter, f64)| Parameter { value, ..p.clone() };
     Ok(ExactLearned {
+        profiles: vec![None; values.len()],
         model: rebuild(posterior.model, &values)?,
         parameters: posterior.parameters.iter().zip(values).map(learned).collect(),
         std_errors,
