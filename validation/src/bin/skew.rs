@@ -1,7 +1,7 @@
 //! Measure skewed noise: nodes of skewed stable laws against the law, recovery of the skew from simulated records, and the
 //! gain over the symmetric family on a real one.
 //!
-//! `skew` prints the nodes, `skew recover COUNT` fits COUNT records per family, `skew FILE.csv COLUMN ROWS` compares families on
+//! `skew` prints the nodes, `skew recover [FAMILY] COUNT` fits COUNT records per family, `skew FILE.csv COLUMN ROWS` compares families on
 //! the first rows of a column.
 
 use levytilt::drift::{DriftFamily, Ou};
@@ -18,14 +18,13 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => nodes()?,
-        ["recover", count] => {
-            println!("{}", Recovered::HEAD);
-            for (family, values) in TRUTHS {
-                recover(family, values, count.parse()?)?;
-            }
-        }
+        ["recover", count] => recover_all(&TRUTHS, count.parse()?)?,
+        ["recover", family, count] => match TRUTHS.iter().find(|truth| truth.0 == family) {
+            Some(truth) => recover_all(std::slice::from_ref(truth), count.parse()?)?,
+            None => return Err(format!("{family} is not among the families").into()),
+        },
         [file, column, rows] => compare(file, column, rows.parse()?)?,
-        _ => return Err("usage: skew | skew recover COUNT | skew FILE.csv COLUMN ROWS".into()),
+        _ => return Err("usage: skew | skew recover [FAMILY] COUNT | skew FILE.csv COLUMN ROWS".into()),
     }
     Ok(())
 }
@@ -87,6 +86,11 @@ const TRUTHS: [(&str, &[f64]); 5] = [
 
 fn spec(family: &str) -> Spec {
     Spec::new(DriftFamily::named("ou").expect("a drift"), Family::named(family).expect("a family"))
+}
+
+fn recover_all(truths: &[(&str, &[f64])], count: u64) -> Result<()> {
+    println!("{}", Recovered::HEAD);
+    truths.iter().try_for_each(|(family, values)| recover(family, values, count))
 }
 
 /// Records of 500 values of dx = (1 − x)/2 dt + dL, seen every half unit with error 0.1.

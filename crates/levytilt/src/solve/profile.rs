@@ -2,10 +2,11 @@
 //! parameters, lies at most 1.35 below its maximum. Unlike a Gaussian interval it does not depend on the scale of the
 //! parameter, leans as the evidence does, and may end at a limit of the domain.
 
-use super::climb::Climber;
-use super::exact_learn::{ExactLearned, Posterior};
+use super::climb::{Climber, Surface};
+use super::exact_learn::{ExactLearned, LONGEST, Posterior};
 use super::parameters::{Parameter, Transform};
 use crate::Result;
+use crate::exact::follow::Memory;
 use crate::series::TimeGrid;
 use nalgebra::{DMatrix, DVector};
 
@@ -16,23 +17,28 @@ const NINETY: f64 = 1.645;
 /// Steps outwards, and then towards an end, before the search for it ends.
 const OUTWARDS: usize = 8;
 const INWARDS: usize = 6;
-/// Step on the free scale over which a profile that does not change has come to its limit.
-const LEVEL: f64 = 1.5;
 /// Error of an end in log evidence.
 const EXACT: f64 = 0.02;
+
+/// A point of the profile: the parameter on its free scale, and the best of the others beside it.
+#[derive(Clone)]
+struct Spot {
+    at: f64,
+    /// Log evidence plus the log prior of the others.
+    value: f64,
+    others: DVector<f64>,
+    information: DMatrix<f64>,
+    memory: Memory,
+}
 
 /// The profile of one parameter around what was learned.
 struct Profile<'a> {
     posterior: Posterior<'a>,
     place: usize,
     transform: Transform,
-    /// The parameter on its free scale, its standard error there, and the others' best values and their change per unit of it.
-    middle: f64,
+    /// Standard error on the free scale.
     error: f64,
-    others: DVector<f64>,
-    along: DVector<f64>,
-    information: DMatrix<f64>,
-    top: f64,
+    top: Spot,
 }
 
 /// The 90% interval of the parameter number `place` of what was learned from the data; its own prior does not count.
@@ -65,67 +71,74 @@ impl<'a> Profile<'a> {
         let covariance = DMatrix::from_row_slice(n, n, &learned.covariance);
         let Some(information) = covariance.clone().try_inverse() else { return Ok(None) };
         let free = |i: usize| learned.parameters[i].transform.forward(learned.parameters[i].value);
-        let rest: Vec<usize> = (0..n).filter(|&i| i != k).collect();
-        let pick = |from: &dyn Fn(usize) -> f64| DVector::from_iterator(n - 1, rest.iter().map(|&i| from(i)));
-        let mut profile = Self {
-            posterior: Posterior::new(&learned.model, &learned.parameters, data, most)?.quietly(),
-            place,
-            transform: learned.parameters[place].transform,
-            middle: free(place),
-            error: covariance[(k, k)].sqrt(),
-            others: pick(&|i| free(moving[i])),
-            along: pick(&|i| covariance[(i, k)] / covariance[(k, k)]),
+        let others = moving.iter().filter(|&&i| i != place).map(|&i| free(i));
+        let start = Spot {
+            at: free(place),
+            value: 0.0,
+            others: DVector::from_iterator(n - 1, others),
             information: information.remove_row(k).remove_column(k),
-            top: 0.0,
+            memory: learned.memory.clone(),
         };
-        profile.top = profile.value(profile.middle)?;
+        let posterior = Posterior::new(&learned.model, &learned.parameters, data, most)?.quietly();
+        let (transform, error) = (learned.parameters[place].transform, covariance[(k, k)].sqrt());
+        let mut profile = Self { posterior, place, transform, error, top: start.clone() };
+        profile.top = profile.best(start.at, &start)?;
         Ok(Some(profile))
     }
 
-    /// The log evidence plus the log prior of the others, maximised over them.
-    fn value(&self, at: f64) -> Result<f64> {
+    /// The best of the others beside `at`, from a point nearby.
+    fn best(&self, at: f64, near: &Spot) -> Result<Spot> {
         let held = |(i, p): (usize, &Parameter)| match i == self.place {
             true => Parameter { value: self.transform.backward(at), fixed: true, ..p.clone() },
             false => p.clone(),
         };
         let parameters = self.posterior.parameters().iter().enumerate().map(held).collect();
-        let begin = &self.others + &self.along * (at - self.middle);
-        let mut search = Climber::new(self.posterior.with(parameters), self.posterior.most());
-        Ok(search.climb(begin, Some(self.information.clone()))?.0.value)
+        let surface = self.posterior.with(parameters);
+        if near.others.is_empty() {
+            let mut memory = near.memory.clone();
+            let value = surface.at(near.others.clone(), &mut memory)?.value;
+            return Ok(Spot { at, value, memory, ..near.clone() });
+        }
+        let mut search = Climber { memory: near.memory.clone(), ..Climber::new(surface, self.posterior.most()) };
+        let (top, information) = search.climb(near.others.clone(), Some(near.information.clone()))?;
+        Ok(Spot { at, value: top.value, others: top.free, information, memory: search.memory })
     }
 
     /// The end to one side, on the free scale; infinite where the profile never falls enough.
     fn end(&self, side: f64) -> Result<f64> {
-        // The root of the fall is a straight line for a Gaussian.
-        let root = |at: f64| Ok::<f64, crate::Error>((self.top - self.value(at)?).max(0.0).sqrt());
-        let goal = DROP.sqrt();
-        let (mut inner, mut outer) = ((self.middle, 0.0), (self.middle, 0.0));
-        let mut step = NINETY * self.error;
+        let longest = if self.transform == Transform::Identity { f64::INFINITY } else { LONGEST };
+        let mut step = (NINETY * self.error).min(longest);
+        let mut inner = self.top.clone();
+        let mut outer = None;
         for _ in 0..OUTWARDS {
-            let at = outer.0 + side * step;
-            outer = (at, root(at)?);
+            let next = self.best(inner.at + side * step, &inner)?;
+            let (fall, change) = (self.top.value - next.value, (next.value - inner.value).abs());
             // A profile that is level over a factor has come to its limit.
-            if outer.1 >= goal || (step > LEVEL && (outer.1 - inner.1).abs() < EXACT) {
+            if fall < DROP && step >= LONGEST && change < EXACT {
                 break;
             }
-            (inner, step) = (outer, 2.0 * step);
+            if fall >= DROP {
+                outer = Some(next);
+                break;
+            }
+            (inner, step) = (next, (2.0 * step).min(longest));
         }
-        if outer.1 < goal {
-            return Ok(side * f64::INFINITY);
-        }
+        let Some(mut outer) = outer else { return Ok(side * f64::INFINITY) };
         for _ in 0..INWARDS {
-            let share = ((goal - inner.1) / (outer.1 - inner.1)).clamp(0.1, 0.9);
-            let at = inner.0 + share * (outer.0 - inner.0);
-            let found = (at, root(at)?);
-            if (found.1 * found.1 - DROP).abs() < EXACT {
-                return Ok(at);
+            // The root of the fall is a straight line for a Gaussian.
+            let [near, far] = [&inner, &outer].map(|spot| (self.top.value - spot.value).max(0.0).sqrt());
+            let share = ((DROP.sqrt() - near) / (far - near)).clamp(0.1, 0.9);
+            let next = self.best(inner.at + share * (outer.at - inner.at), &inner)?;
+            let fall = self.top.value - next.value;
+            if (fall - DROP).abs() < EXACT {
+                return Ok(next.at);
             }
-            if found.1 < goal {
-                inner = found;
+            if fall < DROP {
+                inner = next;
             } else {
-                outer = found;
+                outer = next;
             }
         }
-        Ok(outer.0)
+        Ok(outer.at)
     }
 }
