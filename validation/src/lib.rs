@@ -3,4 +3,5 @@
 pub mod memory;
 pub mod plain_filter;
 pub mod prices;
+pub mod recovered;
 pub mod svg;

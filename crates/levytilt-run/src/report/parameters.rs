@@ -1,6 +1,6 @@
 //! Show the parameters with their intervals, and say what each of them means.
 
-use levytilt::fit::{BrownianEvidence, Estimate, Fit};
+use levytilt::fit::{BrownianEvidence, Estimate, Fit, IntervalSource};
 use levytilt::noise::Family;
 use levytilt::parameter::ParameterEntry;
 use levytilt::registry;
@@ -28,15 +28,23 @@ pub fn table(fit: &Fit, drift: &DriftName, noise: &str, size: Option<&SizeFormul
 }
 
 /// Where the intervals come from.
-fn intervals(parameters: &[Estimate]) -> &'static str {
-    match parameters.iter().filter_map(|p| p.interval).any(|interval| interval.drawn) {
+fn intervals(parameters: &[Estimate]) -> String {
+    let from = |source: IntervalSource| -> Vec<&str> {
+        let has = |p: &&Estimate| p.interval.is_some_and(|interval| interval.source == source);
+        parameters.iter().filter(has).map(|p| p.name.as_str()).collect()
+    };
+    let most = match from(IntervalSource::Draws).is_empty() {
         true => {
+            "Intervals are Gaussian on the unconstrained scale (logarithm or logit), so that they stay within the domain."
+        }
+        false => {
             "Intervals are the 5% and 95% quantiles of parameter draws weighted by exact evidence and prior, so that \
              they need not be centred at the estimate."
         }
-        false => {
-            "Intervals are Gaussian on the unconstrained scale (logarithm or logit), so that they stay within the domain."
-        }
+    };
+    match from(IntervalSource::Profile).join(", ") {
+        none if none.is_empty() => most.into(),
+        profiled => format!("{most} The interval of {profiled} is by profile likelihood."),
     }
 }
 

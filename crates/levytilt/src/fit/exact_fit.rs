@@ -5,13 +5,14 @@ use super::brownian::{BrownianEvidence, learn_beside};
 use super::found::{Found, join};
 use super::judge::Judgement;
 use super::start::{Beginning, begin};
-use super::{Estimate, Fit, FitOptions, Solved, Spec, interval};
+use super::{Estimate, Fit, FitOptions, Interval, Solved, Spec, interval};
 use crate::exact::follow::{Answer, Follower, answer};
 use crate::exact::problem::Problem;
 use crate::exact::sample::sample;
+use crate::noise::BROWNIAN;
 use crate::posterior::{Evidence, Marginal, Paths, WeightSummary, marginals};
 use crate::series::TimeGrid;
-use crate::solve::{Choice, ExactLearned, Method, Parameter, ParameterPosterior, learn_exact};
+use crate::solve::{Choice, ExactLearned, Method, Parameter, ParameterPosterior, learn_exact, profile_interval};
 use crate::{Chain, Context, Result};
 
 /// Most cells over all times that a pass of learning may have. A slope takes some 0.1 µs per cell and three numbers of memory,
@@ -116,7 +117,7 @@ fn fit_one(
         (false, true) => Ok((ExactLearned::given(model, parameters), None)),
         (false, false) => learn_exact(&model, &parameters, (grid, values), most, context).map(|found| (found, None)),
     };
-    let (learned, without) = match learned {
+    let (mut learned, without) = match learned {
         Ok(found) => found,
         Err(error) => return Ok(Err(Some(error.to_string()))),
     };
@@ -125,15 +126,51 @@ fn fit_one(
         true => interval::draw(&learned, cells, (grid, values), seed, context),
         false => None,
     };
+    let profiles = match context.stopped() {
+        true => Vec::new(),
+        false => follow_profiles(&mut learned, spec, (grid, values), most),
+    };
     let solved = solve(learned, (grid, values), options, seed)?;
     Ok(solved.map(|mut solved| {
         if let Some(drawn) = &drawn {
             interval::use_draws(&mut solved.found.estimates, drawn);
         }
+        for (place, ends) in profiles {
+            solved.found.estimates[place].interval = Some(Interval::profile(ends));
+        }
         let with = solved.judgement.evidence.log_evidence;
         solved.brownian.extend(without.map(|without| (spec.brownian_name(0), BrownianEvidence { with, without })));
         solved
     }))
+}
+
+/// Intervals of the parameters whose law may be far from Gaussian: a diffusion, which may be 0, and those of the size.
+fn follow_profiles(
+    learned: &mut ExactLearned,
+    spec: &Spec,
+    data: (&TimeGrid, &[f64]),
+    most: usize,
+) -> Vec<(usize, [f64; 2])> {
+    let sizes = spec.size.iter().flat_map(|size| size.parameters());
+    let names: Vec<&str> = sizes.map(|p| p.name.as_str()).chain([BROWNIAN.name]).collect();
+    let mut found = Vec::new();
+    for place in 0..learned.parameters.len() {
+        let p = &learned.parameters[place];
+        if p.fixed || !names.contains(&p.name.as_str()) {
+            continue;
+        }
+        match profile_interval(learned, place, data, most) {
+            Ok(interval) => found.extend(interval.map(|ends| (place, ends))),
+            Err(error) => {
+                let name = &learned.parameters[place].name;
+                let note = format!(
+                    "the interval of {name} is that of a Gaussian, as its profile could not be followed: {error}"
+                );
+                learned.warnings.push(note);
+            }
+        }
+    }
+    found
 }
 
 /// Marginals and paths at the parameters found.

@@ -22,9 +22,19 @@ pub struct Interval {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// Whether the ends are quantiles of parameter draws weighted by exact evidence; otherwise the interval is Gaussian on the
-    /// free scale of the parameter.
-    pub drawn: bool,
+    /// Where it comes from.
+    pub source: IntervalSource,
+}
+
+/// Where an interval comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IntervalSource {
+    /// Gaussian on the free scale of the parameter.
+    Gaussian,
+    /// Quantiles of parameter draws weighted by exact evidence.
+    Draws,
+    /// Profile likelihood.
+    Profile,
 }
 
 impl Interval {
@@ -32,7 +42,12 @@ impl Interval {
     pub fn gaussian(value: f64, std_error: f64, transform: Transform) -> Self {
         let (middle, half) = (transform.forward(value), NINETY * std_error / transform.slope(value));
         let [low, high] = [middle - half, middle + half].map(|end| transform.backward(end));
-        Self { low, high, drawn: false }
+        Self { low, high, source: IntervalSource::Gaussian }
+    }
+
+    /// The ends at which a profile likelihood has fallen by half of a 90% quantile of χ².
+    pub(super) const fn profile([low, high]: [f64; 2]) -> Self {
+        Self { low, high, source: IntervalSource::Profile }
     }
 }
 
@@ -42,7 +57,7 @@ pub fn use_draws(estimates: &mut [Estimate], drawn: &ParameterPosterior) -> bool
     for (i, name) in drawn.names.iter().enumerate().filter(|_| trusted) {
         if let Some(estimate) = estimates.iter_mut().find(|p| p.name == *name) {
             let ends = drawn.quantiles(i, &[0.05, 0.95]);
-            estimate.interval = Some(Interval { low: ends[0], high: ends[1], drawn: true });
+            estimate.interval = Some(Interval { low: ends[0], high: ends[1], source: IntervalSource::Draws });
         }
     }
     trusted

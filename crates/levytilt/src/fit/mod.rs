@@ -24,7 +24,7 @@ pub use any_noise::{AnyNoise, Candidate, Rating, fit_any_noise, fit_any_noise_by
 pub use brownian::BrownianEvidence;
 pub use exact_fit::{exact_cells, parameter_posterior};
 pub use finder::{OwnPaths, PotentialFinder};
-pub use interval::{Interval, NINETY, use_draws};
+pub use interval::{Interval, IntervalSource, NINETY, use_draws};
 pub use kind::PosteriorKind;
 pub use panel::{Panel, Record, SharedFit, fit_panel, learn_shared, learn_shared_with};
 pub use spec::{NetworkSize, Spec};

@@ -66,6 +66,9 @@ pub struct Context {
     keeper: Option<Arc<Mutex<dyn Keeper>>>,
 }
 
+/// Nobody watches a search beside others: its steps would make no sense to a watcher.
+pub(crate) static SILENT: Context = Context::silent();
+
 struct Watch {
     watcher: Mutex<Watcher>,
     stopped: AtomicBool,

@@ -202,6 +202,11 @@ impl<'a> Posterior<'a> {
         &self.moving
     }
 
+    /// Most steps of a search.
+    pub(super) fn most(&self) -> usize {
+        self.most
+    }
+
     /// Where the search begins.
     pub(super) fn first(&self) -> DVector<f64> {
         self.free(&self.parameters.iter().map(|p| p.value).collect::<Vec<_>>())

@@ -23,6 +23,7 @@ mod newton;
 mod panel;
 mod parameter_law;
 mod parameters;
+mod profile;
 mod robust;
 mod score;
 #[cfg(test)]
@@ -44,6 +45,7 @@ pub(crate) use panel::{Member, learn_panel};
 pub use panel::{Share, Shared};
 pub use parameter_law::ParameterLaw;
 pub use parameters::{Parameter, Prior, Transform, parameters, rebuild};
+pub(crate) use profile::profile_interval;
 pub use robust::{from_natural, interpolate, robust_start};
 pub use score::score;
 pub use sweep::{SweepOptions, Swept, sweep};

@@ -19,7 +19,7 @@ pub use place::{Share, Shared};
 use super::climb::{Climber, Point, Surface, definite};
 use super::exact_learn::{LONGEST, Posterior, ascend, information_at, unfinished};
 use super::parameters::{Parameter, Transform};
-use crate::context::{Context, Progress};
+use crate::context::{Context, Progress, SILENT};
 use crate::exact::follow::Memory;
 use crate::series::TimeGrid;
 use crate::{Error, Result, StateSpace};
@@ -64,9 +64,6 @@ struct Panel<'a> {
     most: usize,
     context: &'a Context,
 }
-
-/// The context of one series of many: nobody follows it by itself.
-static ALONE: Context = Context::silent();
 
 struct Series<'a> {
     posterior: Posterior<'a>,
@@ -135,7 +132,7 @@ pub(crate) fn learn_panel(
 impl<'a> Series<'a> {
     fn new(member: &'a Member<'a>, places: &[Place]) -> Result<Self> {
         let data = (member.grid, member.values);
-        let posterior = Posterior::new(&member.model, &member.parameters, data, OWN_STEPS, &ALONE)?;
+        let posterior = Posterior::new(&member.model, &member.parameters, data, OWN_STEPS, &SILENT)?;
         let find = |place: &Place| member.parameters.iter().position(|p| p.name == place.name && !p.fixed);
         let missing = |place: &Place| Error::Series {
             place: format!("shared parameter {}", place.name),
@@ -364,7 +361,7 @@ mod tests {
             let places = places(&members, &[Share { name: "alpha".into(), pooled }]).unwrap();
             let begin = |m| Series::new(m, &places).unwrap().begin(&DVector::from_vec(free.clone()), &places).unwrap();
             let (series, stands): (Vec<_>, Vec<_>) = members.iter().map(begin).unzip();
-            let panel = Panel { series, parameters: Vec::new(), places, most: 30, context: &ALONE };
+            let panel = Panel { series, parameters: Vec::new(), places, most: 30, context: &SILENT };
             for k in 0..free.len() {
                 let at = |step: f64| {
                     let mut free = DVector::from_vec(free.clone());
