@@ -1,10 +1,10 @@
 //! Fit columns of files at default settings and list what is noted: `scripts/validate records FILE.csv:COLUMN...`.
 
 use anyhow::{Result, anyhow};
+use levytilt::Context;
 use levytilt_run::settings::{DataSettings, Settings};
 use levytilt_run::table;
 use levytilt_run::workflow::fit::analyse;
-use std::ops::ControlFlow;
 use std::time::Instant;
 
 fn main() -> Result<()> {
@@ -13,7 +13,7 @@ fn main() -> Result<()> {
         let data = DataSettings { column: Some(column.into()), ..DataSettings::default() };
         let read = table::read(path, &data.chosen(), &data.format())?;
         let started = Instant::now();
-        let found = analyse(Settings { data, ..Settings::default() }, &read, Box::new(|_| ControlFlow::Continue(())))?;
+        let found = analyse(Settings { data, ..Settings::default() }, &read, &Context::silent())?;
         let (summary, seconds) = (&found.summary, started.elapsed().as_secs_f64());
         println!("| {column} | {} | {} | {:.1} s |", summary.observations, summary.posterior, seconds);
         summary.warnings.iter().for_each(|note| println!("  {note}"));

@@ -8,11 +8,11 @@ use crate::report::equation::Equation;
 use crate::report::figure::{Axis, Figure, Layer};
 use crate::report::finding::noise_name;
 use crate::report::page::{Block, Cell, Fact, Page, Section, Table as PageTable, sentence};
-use crate::report::parameters::NINETY;
 use crate::report::path::posterior_bands;
 use crate::table::Table;
 use crate::workflow::general::settings::{GeneralSettings, LoadingValue, On};
 use crate::workflow::general::summary::{Jump, Summary, jumps};
+use levytilt::fit::NINETY;
 
 /// Most times drawn of one state.
 const MOST: usize = 4000;
