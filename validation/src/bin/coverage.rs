@@ -7,7 +7,7 @@
 
 use anyhow::{Result, anyhow};
 use levytilt::drift::DriftFamily;
-use levytilt::fit::{Fit, FitOptions, Interval, Spec, fit, parameter_posterior};
+use levytilt::fit::{Fit, FitOptions, Interval, IntervalSource, Spec, fit, parameter_posterior};
 use levytilt::noise::Family;
 use levytilt::series::TimeGrid;
 use levytilt::{Start, StateSpace, simulate};
@@ -38,7 +38,8 @@ fn main() -> Result<()> {
         let started = Instant::now();
         let found = fit(&spec, &grid, &[&values], &FitOptions { paths: 2, ..FitOptions::default() })?;
         seconds[0] += started.elapsed().as_secs_f64();
-        drawn_by_default += usize::from(found.parameters.iter().any(|p| p.interval.is_some_and(|i| i.drawn)));
+        drawn_by_default +=
+            usize::from(found.parameters.iter().any(|p| p.interval.is_some_and(|i| i.source == IntervalSource::Draws)));
         for k in 0..5 {
             for (way, interval) in intervals(&found, k)?.into_iter().enumerate() {
                 note(&mut counts[way][which][k], [interval.low, interval.high], truth[k]);
