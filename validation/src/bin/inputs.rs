@@ -82,11 +82,11 @@ fn gain_of_input(gain: f64, count: u64) -> Outcome<()> {
     recover((&spec, &truth), (&times, &grid), ("gain", gain), count)
 }
 
-/// OU with stable jumps (α = 1.7) of the size 1 + s·x².
+/// OU with stable jumps (α = 1.7) of the size 1 + s·|x|.
 fn size_of_noise(size: f64, rows: u32, count: u64) -> Outcome<()> {
     let times = times(rows);
     let grid = TimeGrid::new(&times, None)?;
-    let formula = Formula::parse("1 + s*x^2")?.with_bounds("s", Some(0.0), None)?;
+    let formula = Formula::parse("1 + s*abs(x)")?.with_bounds("s", Some(0.0), None)?;
     let ou = DriftFamily::named("ou").ok_or("no drift ou")?;
     let spec = Spec::new(ou, family("stable")?).with_size(formula).fix("observation_std", 0.05);
     let truth = spec.clone().fix("theta", 1.0).fix("mu", 0.0).fix("alpha", 1.7).fix("scale", 0.3).fix("s", size);
