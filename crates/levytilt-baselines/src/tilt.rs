@@ -69,14 +69,7 @@ impl Tilt {
             spec.given.push((format!("observation_std[{name}]"), OBSERVATION * mean));
         }
         let learn = LearnOptions { method: Method::Sweep, ..LearnOptions::default() };
-        let options = FitOptions {
-            paths: FIT_PATHS,
-            seed,
-            learn,
-            quantiles: vec![0.5],
-            draw_intervals: false,
-            ..FitOptions::default()
-        };
+        let options = FitOptions { paths: FIT_PATHS, seed, learn, quantiles: vec![0.5], ..FitOptions::default() };
         match self.noise {
             Some(_) => fit(&spec, &grid, &columns, &options),
             None => Ok(fit_any_noise(&spec, &rival_families(), &grid, &columns, &options, &Context::silent())?.fit),

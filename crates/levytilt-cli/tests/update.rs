@@ -185,20 +185,21 @@ fn identity_three_columns_in_pieces() {
     }
 }
 
-/// A model with hidden states by particles: the same bytes in 1, 7 and 40 pieces and as a feed, log evidence within what
+/// A model with a common shock by particles: the same bytes in 1, 7 and 40 pieces and as a feed, log evidence within what
 /// particles allow of that of two fits, and a forecast from the new end.
 #[test]
-fn statistics_hidden_states_in_pieces() {
+fn statistics_common_shocks_in_pieces() {
     let at = Sandbox::new();
     at.write(
         "model.toml",
-        "[states]\nx = \"v\"\nv = \"-c*v\"\n[noise.kick]\nfamily = \"stable\"\non = \"v\"\nalpha = 1.5\nscale = 1.0\n\
-         [observe.position]\nof = \"x\"\nstd = 0.05\n[start]\nx = 0.0\nv = 0.0\n[parameters]\nc = 1.0\n",
+        "[states]\na = \"-c*a\"\nb = \"-c*b\"\n[noise.common]\nfamily = \"stable\"\non = { a = 1.0, b = 0.7 }\nalpha = 1.5\n\
+         scale = 1.0\n[noise.own]\nfamily = \"gaussian\"\non = \"b\"\nscale = 0.5\n[observe.a]\nof = \"a\"\nstd = 0.05\n[observe.b]\n\
+         of = \"b\"\nstd = 0.05\n[start]\na = 0.0\nb = 0.0\n[parameters]\nc = 1.0\n",
     );
     at.ok("simulate --config model.toml --steps 100 --span 10 --seed 2 --quiet --out made");
     let text = at.read("made/data.csv");
     let rows: Vec<String> = text.lines().skip(1).map(String::from).collect();
-    let table = |rows: &[String]| format!("time,position\n{}\n", rows.join("\n"));
+    let table = |rows: &[String]| format!("time,a,b\n{}\n", rows.join("\n"));
     at.write("data.csv", table(&rows[..61]));
     at.write("new.csv", table(&rows[61..]));
     let mut answers = Vec::new();
@@ -227,7 +228,11 @@ fn statistics_hidden_states_in_pieces() {
     let expected = evidence("made/data.csv") - evidence("data.csv");
     assert!((sum - expected).abs() < 1.0, "{sum} {expected}");
     let row = &lines(&answers[0].0)[0];
-    assert_eq!((row["mean"].as_array().unwrap().len(), row["jump_probability"].is_number()), (2, true), "{row}");
+    assert_eq!(
+        (row["mean"].as_array().unwrap().len(), row["jump_probability"].as_array().unwrap().len()),
+        (2, 2),
+        "{row}"
+    );
     at.ok("forecast one --horizon 1 --quiet --out ahead");
     assert!(at.read("ahead/forecast.csv").lines().nth(1).unwrap().starts_with("10."));
     at.refused("update one new.csv --lag 2", &["--lag", "[states]"]);

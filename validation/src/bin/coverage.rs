@@ -7,7 +7,7 @@
 
 use anyhow::{Result, anyhow};
 use levytilt::drift::DriftFamily;
-use levytilt::fit::{Fit, FitOptions, Interval, IntervalSource, Spec, fit, parameter_posterior};
+use levytilt::fit::{Fit, FitOptions, Interval, Spec, fit, parameter_posterior};
 use levytilt::noise::Family;
 use levytilt::series::TimeGrid;
 use levytilt::{Start, StateSpace, simulate};
@@ -25,7 +25,6 @@ fn main() -> Result<()> {
     let draws = words.get(2).copied().unwrap_or(0);
     let ways = ["default", "Gaussian", "bayes"];
     let mut counts = [[Count::default(); 3]; 3];
-    let mut drawn_by_default = 0;
     let (mut seconds, mut worst_k, mut least) = ([0.0; 2], f64::NEG_INFINITY, f64::INFINITY);
     for record in 0..records {
         let which = record % ALPHAS.len();
@@ -38,8 +37,6 @@ fn main() -> Result<()> {
         let started = Instant::now();
         let found = fit(&spec, &grid, &[&values], &FitOptions { paths: 2, ..FitOptions::default() })?;
         seconds[0] += started.elapsed().as_secs_f64();
-        drawn_by_default +=
-            usize::from(found.parameters.iter().any(|p| p.interval.is_some_and(|i| i.source == IntervalSource::Draws)));
         for k in 0..5 {
             for (way, interval) in intervals(&found, k)?.into_iter().enumerate() {
                 note(&mut counts[way][which][k], [interval.low, interval.high], truth[k]);
@@ -72,7 +69,6 @@ fn main() -> Result<()> {
     }
     let per = |seconds: f64| seconds / records as f64;
     println!("\n{records} records of {rows} rows; fit {:.2} s, draws {:.2} s each", per(seconds[0]), per(seconds[1]));
-    println!("intervals from draws by default: {drawn_by_default} of {records}");
     println!("largest k̂ {worst_k:.2}, least effective draws {least:.0} of {draws}");
     Ok(())
 }

@@ -107,7 +107,7 @@ fn judge(name: &str, noise: &'static str, (times, values): (&[f64], &[f64]), row
         let shifted: Vec<f64> = values.iter().map(|y| y - middle).collect();
         let mut spec = Spec::new(family(drift)?, Family::named(noise).ok_or_else(|| anyhow!("{noise}"))?);
         spec.given.extend(held.map(|(name, value)| (name.to_string(), value)));
-        let options = FitOptions { paths: 20, draw_intervals: false, ..FitOptions::default() };
+        let options = FitOptions { paths: 20, ..FitOptions::default() };
         let grid = TimeGrid::unsplit(&times)?;
         if let Ok(found) = fit(&spec, &grid, &[&shifted], &options) {
             let rating = Rating::of(&found);

@@ -102,7 +102,7 @@ fn replicate(
     }
     let grid = TimeGrid::new(&times, None)?;
     let data: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
-    let options = FitOptions { paths: 2, draw_intervals: false, seed, ..FitOptions::default() };
+    let options = FitOptions { paths: 2, seed, ..FitOptions::default() };
     let found = fit(&spec, &grid, &data, &options)?;
     if columns == 1 {
         let drawn = parameter_posterior(&found, &spec, (&grid, data[0]), true, (draws, seed))?;

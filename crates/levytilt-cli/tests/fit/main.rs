@@ -19,7 +19,7 @@ fn simulated() -> Sandbox {
 /// What may be missing in a summary: the shape of weights without a tail, the spread of a start that is known, the error of
 /// a parameter that was given, the penalty of a network that is held still.
 /// A missing observation is null in the history of a run.
-const MAY_BE_MISSING: [&str; 6] = ["k_hat", "x0_std", "std_error", "regularisation", "values", "filter"];
+const MAY_BE_MISSING: [&str; 8] = ["k_hat", "x0_std", "std_error", "q05", "q95", "regularisation", "values", "filter"];
 
 /// Every figure in the files of a result is a number; JSON and our tables would leave out one that is none.
 fn no_nan(at: &Sandbox, dir: &str) {

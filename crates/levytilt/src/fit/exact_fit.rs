@@ -5,7 +5,7 @@ use super::brownian::{BrownianEvidence, learn_beside};
 use super::found::{Found, join};
 use super::judge::Judgement;
 use super::start::{Beginning, begin};
-use super::{Estimate, Fit, FitOptions, Interval, Solved, Spec, interval};
+use super::{Estimate, Fit, FitOptions, Interval, Solved, Spec};
 use crate::exact::follow::{Answer, Follower, answer};
 use crate::exact::problem::Problem;
 use crate::exact::sample::sample;
@@ -121,20 +121,12 @@ fn fit_one(
         Ok(found) => found,
         Err(error) => return Ok(Err(Some(error.to_string()))),
     };
-    // Only for intervals, which are Gaussian where they cannot be drawn.
-    let drawn = match options.draw_intervals {
-        true => interval::draw(&learned, cells, (grid, values), seed, context),
-        false => None,
-    };
     let profiles = match context.stopped() {
         true => Vec::new(),
         false => follow_profiles(&mut learned, spec, (grid, values), most),
     };
     let solved = solve(learned, (grid, values), options, seed)?;
     Ok(solved.map(|mut solved| {
-        if let Some(drawn) = &drawn {
-            interval::use_draws(&mut solved.found.estimates, drawn);
-        }
         for (place, ends) in profiles {
             solved.found.estimates[place].interval = Some(Interval::profile(ends));
         }

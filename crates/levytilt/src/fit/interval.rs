@@ -1,16 +1,11 @@
-//! 90% intervals of learned parameters: quantiles of weighted draws where a record is short, else Gaussian on the free scale.
+//! 90% intervals of learned parameters: quantiles of weighted draws where there are some, profiles where they were followed, else
+//! Gaussian on the free scale.
 
 use super::Estimate;
-use crate::Context;
-use crate::series::TimeGrid;
-use crate::solve::{ExactLearned, ParameterPosterior, Transform};
+use crate::solve::{ParameterPosterior, Transform};
 
 /// Half the width of a 90% interval of a Gaussian, in standard deviations.
 pub const NINETY: f64 = 1.645;
-/// Draws for the intervals of a short record.
-const DRAWS: usize = 240;
-/// Most cells of a grid for which parameters are drawn: 0.4 s of computing. Longer records have nearly Gaussian posteriors.
-const MOST_CELLS: usize = 40_000;
 /// k̂ above which weights are not trusted, and draws below which their quantiles are too coarse.
 const WORST_K_HAT: f64 = 0.7;
 const FEWEST: f64 = 30.0;
@@ -61,21 +56,6 @@ pub fn use_draws(estimates: &mut [Estimate], drawn: &ParameterPosterior) -> bool
         }
     }
     trusted
-}
-
-/// Draws for the intervals of what was learned, if that is affordable and possible.
-pub(super) fn draw(
-    learned: &ExactLearned,
-    cells: usize,
-    data: (&TimeGrid, &[f64]),
-    seed: u64,
-    context: &Context,
-) -> Option<ParameterPosterior> {
-    let proper = learned.parameters.iter().all(|p| p.fixed || p.prior.is_some());
-    if cells > MOST_CELLS || !proper || learned.covariance.is_empty() || context.stopped() {
-        return None;
-    }
-    ParameterPosterior::new(&learned.model, &learned.parameters, &learned.covariance, data, (DRAWS, seed)).ok()
 }
 
 /// Gaussian intervals for the learned parameters that have none yet.

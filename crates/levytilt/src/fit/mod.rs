@@ -57,8 +57,6 @@ pub struct FitOptions {
     pub quantiles: Vec<f64>,
     /// Size from which a move counts as a jump; the noise model's own definition if it is left out, see [`jump_table`].
     pub jump_above: Option<f64>,
-    /// Whether intervals of the parameters of short records are taken from draws of them; otherwise all are Gaussian.
-    pub draw_intervals: bool,
 }
 
 impl Default for FitOptions {
@@ -70,7 +68,6 @@ impl Default for FitOptions {
             learn: LearnOptions::default(),
             quantiles: vec![0.05, 0.25, 0.5, 0.75, 0.95],
             jump_above: None,
-            draw_intervals: true,
         }
     }
 }

@@ -8,7 +8,7 @@ use super::chain::GeneralChain;
 use super::filter::{Cloud, filter_from};
 use super::fit::threshold;
 use super::guide::{Guide, Reach};
-use super::model::GeneralModel;
+use super::model::{GeneralModel, Source};
 use super::pass::predict_slices;
 use crate::posterior::normalise;
 use crate::series::TimeGrid;
@@ -58,8 +58,18 @@ pub struct OnlineFilter {
 
 impl OnlineFilter {
     /// With latent steps not longer than `longest`.
-    pub fn new(model: GeneralModel, longest: f64, seed: u64) -> Self {
-        Self { model, longest, seed }
+    ///
+    /// # Errors
+    /// A source that no observed column shows at once. A jump of it is told only by later rows, when the particles that
+    /// could explain them are gone.
+    pub fn new(model: GeneralModel, longest: f64, seed: u64) -> Result<Self> {
+        let shows = |source: &&Source| model.rows.iter().any(|row| row.weights.dot(&source.direction) != 0.0);
+        if let Some(source) = model.sources.iter().find(|source| !shows(source)) {
+            let problem = "acts on no observed column directly: a jump shows only in later rows, so rows cannot be taken in \
+                           one by one; fit the longer record instead";
+            return Err(Error::Series { place: format!("noise {}", source.name), problem: problem.into() });
+        }
+        Ok(Self { model, longest, seed })
     }
 
     /// The model; its start is where the last row left it.

@@ -8,7 +8,7 @@ use super::{Nodes, Noise, NoisePart, wrong_count};
 use crate::error::positive;
 use crate::parameter::{Domain, ParameterEntry};
 use crate::series::{FIRST_ALPHA, NORMAL_MEDIAN};
-use crate::{Result, StreamRng};
+use crate::{Error, Result, StreamRng};
 
 /// Symmetric α-stable noise with index α in (0, 2] and scale η.
 ///
@@ -87,10 +87,14 @@ impl Stable {
     }
 
     /// Stable noise; an error names α outside (0, 2] or a scale that is not positive, or says that α is so small (below
-    /// about 0.03) that the law spreads over more orders of magnitude than numbers have.
+    /// about 0.03) that the law spreads over more orders of magnitude than numbers have, or less than 1e-7 below 2, where its core cannot be resolved.
     pub fn new(alpha: f64, scale: f64) -> Result<Self> {
         ALPHA.check(alpha)?;
         SCALE.check(scale)?;
+        if 2.0 - 1e-7 < alpha && alpha < 2.0 {
+            let expected = "must be at most 2 - 1e-7, or exactly 2, where the noise is Gaussian";
+            return Err(Error::Parameter { name: ALPHA.name.into(), value: alpha, expected });
+        }
         Ok(Self { alpha, scale, unit: unit_nodes(0.5 * alpha)? })
     }
 

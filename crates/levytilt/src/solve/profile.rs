@@ -81,6 +81,10 @@ impl<'a> Profile<'a> {
             memory: learned.memory.clone(),
         };
         let posterior = Posterior::new(&learned.model, &learned.parameters, data, most, &SILENT)?;
+        // The law of a parameter of a long record is as good as Gaussian, and a profile would take minutes.
+        if posterior.is_parabolic() {
+            return Ok(None);
+        }
         let (transform, error) = (learned.parameters[place].transform, covariance[(k, k)].sqrt());
         let mut profile = Self { posterior, place, transform, error, top: start.clone() };
         profile.top = profile.best(start.at, &start)?;

@@ -130,7 +130,7 @@ fn score(
     spec.given.extend(held.map(|(name, value)| (name.to_string(), value)));
     // One step per value: the law of Student noise is that of whole steps, and all drifts get the same.
     let grid = TimeGrid::unsplit(times).ok()?;
-    let options = FitOptions { paths: PATHS, quantiles: vec![0.5], draw_intervals: false, ..FitOptions::default() };
+    let options = FitOptions { paths: PATHS, quantiles: vec![0.5], ..FitOptions::default() };
     let found = fit(&spec, &grid, &[values], &options).ok()?;
     let rating = Rating::of(&found);
     let rating = Rating::new(rating.log_evidence, rating.std_error, rating.learned + more, found.observations);

@@ -87,7 +87,6 @@ pub fn analyse(mut settings: Settings, table: &Table, context: &Context) -> Resu
         learn: LearnOptions { method: solve.method.unwrap_or_default(), ..LearnOptions::default() },
         jump_above: solve.jump_above,
         // With draws of their own, intervals are taken from those.
-        draw_intervals: solve.bayes != Some(true),
         ..FitOptions::default()
     };
     let neural = match solve.method {

@@ -33,7 +33,7 @@ impl GeneralUpdate {
             return Err(bad(format!("{flag} is not there for a model with [states]; leave it out")));
         }
         let (state, model, calendar) = origin.parts();
-        let filter = OnlineFilter::new(model, state.step, state.seed);
+        let filter = OnlineFilter::new(model, state.step, state.seed).map_err(|error| bad(error.to_string()))?;
         let particles = match &state.particles {
             Some(particles) => particles.clone(),
             None => filter.start(state.time, &state.ends)?,
