@@ -40,9 +40,19 @@ impl<'a> GeneralChain<'a> {
     /// The steps of `model` on `grid`, with one column of values per row of the model.
     ///
     /// # Errors
-    /// Columns of the wrong number or length, or without values; a step over which the flow or the noise cannot be
-    /// computed.
+    /// A drift that is not affine; columns of the wrong number or length, or without values; a step over which the flow or
+    /// the noise cannot be computed.
     pub fn new(model: &'a GeneralModel, grid: &TimeGrid, columns: &[&[f64]]) -> Result<Self> {
+        if !model.drift.is_affine() {
+            let problem = "is not affine in the states, so that its flow is no matrix; use smooth_nonlinear";
+            return Err(Error::Series { place: "drift".into(), problem: problem.into() });
+        }
+        let chain = Self::without_flows(model, grid, columns)?;
+        Ok(Self { flows: flows(model, grid)?, ..chain })
+    }
+
+    /// The same for any drift, without flows.
+    pub(super) fn without_flows(model: &'a GeneralModel, grid: &TimeGrid, columns: &[&[f64]]) -> Result<Self> {
         if columns.len() != model.rows.len() {
             let (got, expected) = (columns.len().to_string(), format!("{}, one per row", model.rows.len()));
             return Err(Error::Shape { what: "observed columns", got, expected });
@@ -69,8 +79,21 @@ impl<'a> GeneralChain<'a> {
             }
             nodes.push(own);
         }
-        let flows = flows(model, grid)?;
-        Ok(Self { model, times: grid.times().to_vec(), flows, nodes, seen })
+        Ok(Self { model, times: grid.times().to_vec(), flows: Vec::new(), nodes, seen })
+    }
+
+    /// The same with the flow of every step replaced by its tangent at the point of `path` where the step starts.
+    ///
+    /// # Errors
+    /// A point from which the flow cannot be computed.
+    pub(super) fn along(&self, path: &[DVector<f64>]) -> Result<Self> {
+        let tangent = |j: usize| {
+            let (t, dt) = (self.times[j], self.times[j + 1] - self.times[j]);
+            tangent(self.model, t, dt, &path[j]).map(Arc::new)
+        };
+        let flows = (0..self.times.len() - 1).map(tangent).collect::<Result<_>>()?;
+        let (times, nodes, seen) = (self.times.clone(), self.nodes.clone(), self.seen.clone());
+        Ok(Self { model: self.model, times, flows, nodes, seen })
     }
 
     /// Latent times.
@@ -139,6 +162,24 @@ fn flows(model: &GeneralModel, grid: &TimeGrid) -> Result<Vec<Arc<Flow>>> {
     Ok(all)
 }
 
+/// The tangent of the flow at a state, without derivatives in parameters.
+fn tangent(model: &GeneralModel, t: f64, dt: f64, at: &DVector<f64>) -> Result<Flow> {
+    let (dim, count) = (model.dim(), model.drift.parameter_count());
+    let (mut out, mut slope, mut parameter) = (vec![0.0; dim], vec![0.0; dim * dim], vec![0.0; dim * count]);
+    model.drift.flow_jacobian(t, dt, at.as_slice(), &mut out, &mut slope, &mut parameter);
+    if !out.iter().chain(&slope).all(|entry| entry.is_finite()) {
+        return Err(not_finite(model, t, dt));
+    }
+    let slope = DMatrix::from_row_slice(dim, dim, &slope);
+    let offset = DVector::from_vec(out) - &slope * at;
+    Ok(Flow { slope, offset, diagonal: false, by_parameter: Vec::new() })
+}
+
+fn not_finite(model: &GeneralModel, t: f64, dt: f64) -> Error {
+    let why = format!("the flow from time {t} over {dt} is not finite");
+    model.drift.failure().unwrap_or(Error::Numerical { what: "drift", why })
+}
+
 fn flow(model: &GeneralModel, t: f64, dt: f64) -> Result<Flow> {
     let (dim, count) = (model.dim(), model.drift.parameter_count());
     let jacobian = |x: &[f64]| {
@@ -148,8 +189,7 @@ fn flow(model: &GeneralModel, t: f64, dt: f64) -> Result<Flow> {
     };
     let (offset, slope, origin) = jacobian(&vec![0.0; dim]);
     if !offset.iter().chain(&slope).all(|entry| entry.is_finite()) {
-        let why = format!("the flow from time {t} over {dt} is not finite");
-        return Err(model.drift.failure().unwrap_or(Error::Numerical { what: "drift", why }));
+        return Err(not_finite(model, t, dt));
     }
     let mut by_parameter: Vec<(Entries, DVector<f64>)> =
         (0..count).map(|l| (Vec::new(), origin.column(l).into_owned())).collect();

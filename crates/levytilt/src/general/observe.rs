@@ -1,6 +1,6 @@
 //! See how far each state is from what is observed, and measure typical sizes of it from the columns.
 
-use super::spec::{GeneralSpec, is_size};
+use super::spec::{GeneralSpec, StartSpec, is_size};
 use crate::drift::Drift;
 use crate::noise::Family;
 use crate::series::Scales;
@@ -35,8 +35,8 @@ impl Sight {
 /// # Errors
 /// A state that no column sees, directly or through the drift; columns without two different values.
 pub(super) fn sights(spec: &GeneralSpec, drift: &dyn Drift, times: &[f64], columns: &[&[f64]]) -> Result<Vec<Sight>> {
-    let rates = rates(drift, times);
     let states = spec.drift.states();
+    let rates = visible_rates(spec, drift, times, columns)?;
     (0..states.len())
         .map(|i| match nearest(spec, &rates, i) {
             Some((row, order, gain)) => sight((row, order, gain), times, columns[row]),
@@ -51,13 +51,54 @@ pub(super) fn sights(spec: &GeneralSpec, drift: &dyn Drift, times: &[f64], colum
         .collect()
 }
 
-/// The matrix A of the drift, from a short step.
-fn rates(drift: &dyn Drift, times: &[f64]) -> DMatrix<f64> {
+/// The matrix A of the drift; of one that is nonlinear, its Jacobian at the first of some points where every state shows.
+///
+/// # Errors
+/// A drift that has no value at any of them.
+fn visible_rates(spec: &GeneralSpec, drift: &dyn Drift, times: &[f64], columns: &[&[f64]]) -> Result<DMatrix<f64>> {
+    let dim = drift.dim();
+    if drift.is_affine() {
+        return Ok(rates(drift, times, &vec![0.0; dim]));
+    }
+    let typical: Vec<Option<f64>> = (0..dim).map(|i| typical(spec, i, columns)).collect();
+    let mut first = None;
+    for other in [0.0, 1.0, -1.0, 0.1] {
+        let at: Vec<f64> = typical.iter().map(|known| known.unwrap_or(other)).collect();
+        let here = rates(drift, times, &at);
+        if !here.iter().all(|rate| rate.is_finite()) {
+            continue;
+        }
+        if (0..dim).all(|i| nearest(spec, &here, i).is_some()) {
+            return Ok(here);
+        }
+        first.get_or_insert(here);
+    }
+    first.ok_or_else(|| {
+        let why = "the drift has no finite value at typical states; give a [start] where it has".into();
+        drift.failure().unwrap_or(Error::Numerical { what: "drift", why })
+    })
+}
+
+/// A value of state `i` that is not unusual: its start, or the median of a column that sees it alone.
+fn typical(spec: &GeneralSpec, i: usize, columns: &[&[f64]]) -> Option<f64> {
+    match spec.starts[i] {
+        StartSpec::Known(value) => return Some(value),
+        StartSpec::Gaussian { mean, .. } => return Some(mean),
+        StartSpec::Open => (),
+    }
+    let row = spec.rows.iter().position(|row| matches!(row.of[..], [(state, _)] if state == i))?;
+    let mut values: Vec<f64> = columns[row].iter().copied().filter(|y| !y.is_nan()).collect();
+    values.sort_by(f64::total_cmp);
+    Some(values.get(values.len() / 2)? / spec.rows[row].of[0].1)
+}
+
+/// The Jacobian of the drift at a state, from a short step.
+fn rates(drift: &dyn Drift, times: &[f64], at: &[f64]) -> DMatrix<f64> {
     let dim = drift.dim();
     let dt = 1e-5 * (times[times.len() - 1] - times[0]) / times.len() as f64;
     let (mut out, mut by_state) = (vec![0.0; dim], vec![0.0; dim * dim]);
     let mut by_parameter = vec![0.0; dim * drift.parameter_count()];
-    drift.flow_jacobian(times[0], dt, &vec![0.0; dim], &mut out, &mut by_state, &mut by_parameter);
+    drift.flow_jacobian(times[0], dt, at, &mut out, &mut by_state, &mut by_parameter);
     (DMatrix::from_row_slice(dim, dim, &by_state) - DMatrix::identity(dim, dim)) / dt
 }
 

@@ -71,7 +71,7 @@ pub enum StartSpec {
 /// A model with directions whose parameters are partly open.
 #[derive(Debug, Clone)]
 pub struct GeneralSpec {
-    /// Drift formulas, one per state, affine in the states.
+    /// Drift formulas, one per state.
     pub drift: Formula,
     /// Noise sources.
     pub sources: Vec<SourceSpec>,
