@@ -7,7 +7,7 @@
 
 use super::super::chain::GeneralChain;
 use super::super::filter::{FilterOptions, uneven};
-use super::super::form::Form;
+use super::super::form::{Form, dot};
 use super::super::guide::Reach;
 use super::super::lattice::{Lattice, batches};
 use super::super::meet::{Met, meet};
@@ -68,7 +68,7 @@ pub(super) fn filter(chain: &GeneralChain, guide: &NonlinearGuide, options: &Fil
                 *log_weight = f64::NEG_INFINITY;
             }
         }
-        let order = order(chain, guide, j - 1, old);
+        let order = order(guide, old);
         if !old.log_weights.iter().any(|w| *w > f64::NEG_INFINITY) {
             return Filtered { log_evidence: f64::NEG_INFINITY, resamplings, lost, clouds };
         }
@@ -109,7 +109,8 @@ pub(super) fn filter(chain: &GeneralChain, guide: &NonlinearGuide, options: &Fil
                 cloud.nodes.push(drawn.node as u16);
                 cloud.jumps.push(drawn.jump);
             }
-            cloud.outlook.push(outlook(&guide.future[j], &away));
+            // The last source saw the message together with what is seen.
+            cloud.outlook.push(before - seen(chain, j, &away, &guide.at[j]));
             cloud.states.extend(away.iter().zip(&guide.at[j]).map(|(away, at)| at + away));
         }
         cloud.log_weights = log_weights;
@@ -117,6 +118,15 @@ pub(super) fn filter(chain: &GeneralChain, guide: &NonlinearGuide, options: &Fil
     }
     log_evidence += normalise(&clouds[clouds.len() - 1].log_weights).0 - (count as f64).ln();
     Filtered { log_evidence, resamplings, lost, clouds }
+}
+
+/// ln of the density of what is seen at time `j` from a state.
+fn seen(chain: &GeneralChain, j: usize, away: &[f64], at: &DVector<f64>) -> f64 {
+    let log = |(h, y, variance): (&DVector<f64>, f64, f64)| {
+        let miss = y - h.dot(at) - dot(h.as_slice(), away);
+        -0.5 * (miss * miss / variance + (std::f64::consts::TAU * variance).ln())
+    };
+    chain.seen(j).map(log).sum()
 }
 
 /// ln of a sum of messages.
@@ -169,8 +179,8 @@ fn tilted(form: &Form, away: &DVector<f64>, covariance: &DMatrix<f64>) -> (DVect
     (shift, eigen.eigenvectors * DMatrix::from_diagonal(&roots))
 }
 
-/// Numbers of the particles of time `j` such that neighbours are alike.
-fn order(_chain: &GeneralChain, guide: &NonlinearGuide, _j: usize, cloud: &Cloud) -> Vec<usize> {
+/// Numbers of the particles such that neighbours are alike: by the states if these are few, else by the message and a state.
+fn order(guide: &NonlinearGuide, cloud: &Cloud) -> Vec<usize> {
     let count = cloud.log_weights.len();
     let dim = cloud.states.len() / count;
     let keys = |i: usize| {

@@ -11,9 +11,9 @@ use super::super::learn::{ITERATIONS, Learned, Search, lost};
 use super::super::spec::Parameter;
 use super::filter::filter;
 use super::guide::NonlinearGuide;
+use crate::Result;
 use crate::parameter::Transform;
 use crate::progress::{self, Progress};
-use crate::Result;
 use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
@@ -51,14 +51,14 @@ struct Around<'a> {
 pub(in super::super) fn learn(mut search: Search) -> Result<Learned> {
     let learned = search.learned();
     let count = learned.len();
+    if count == 0 {
+        return Ok(unmeasured(search.parameters, 0, (0, true, false)));
+    }
     let start = DVector::from_iterator(count, learned.iter().map(|&p| search.free(p)));
     let mut lengths = DVector::from_iterator(count, learned.iter().map(|&p| FIRST * unit(&search.parameters[p])));
-    let (mut iterations, mut converged, mut stopped) = (0, count == 0, false);
     let mut now = point(&search, &start, &lengths)?;
     let mut curvature = DMatrix::from_diagonal(&first_bends(&search, &now, &lengths));
-    if count > 0 {
-        stopped = !tell(&search, 0, &now);
-    }
+    let (mut iterations, mut converged, mut stopped) = (0, false, !tell(&search, 0, &now));
     while iterations < ITERATIONS && !converged && !stopped {
         iterations += 1;
         let mut step = bounded(&search, definite(&curvature).solve(&now.gradient));
@@ -86,11 +86,8 @@ pub(in super::super) fn learn(mut search: Search) -> Result<Learned> {
         converged = 0.5 * now.gradient.dot(&definite(&curvature).solve(&now.gradient)) < ENOUGH;
         stopped = !tell(&search, iterations, &now);
     }
-    if stopped || count == 0 {
-        let parameters = search.at(&now.free);
-        let (covariance, identified) = (DMatrix::zeros(count, count), vec![false; count]);
-        let prior_share = vec![0.0; count];
-        return Ok(Learned { parameters, covariance, identified, prior_share, iterations, converged, stopped });
+    if stopped {
+        return Ok(unmeasured(search.at(&now.free), count, (iterations, converged, stopped)));
     }
     let (last, measured) = finish(&search, &now, &curvature)?;
     let information = |l: usize| search.parameters[learned[l]].prior.std.powi(-2) / measured[(l, l)].abs();
@@ -99,6 +96,16 @@ pub(in super::super) fn learn(mut search: Search) -> Result<Learned> {
     let (covariance, identified) = invert(&measured);
     let parameters = search.parameters;
     Ok(Learned { parameters, covariance, identified, prior_share, iterations, converged, stopped })
+}
+
+/// What was found, without standard errors.
+fn unmeasured(
+    parameters: Vec<Parameter>,
+    count: usize,
+    (iterations, converged, stopped): (usize, bool, bool),
+) -> Learned {
+    let (covariance, identified) = (DMatrix::zeros(count, count), vec![false; count]);
+    Learned { parameters, covariance, identified, prior_share: vec![0.0; count], iterations, converged, stopped }
 }
 
 /// A natural length of a parameter on its free scale.
@@ -190,6 +197,12 @@ impl Around<'_> {
         (0..free.len()).into_par_iter().map(|l| [side(l, -1.0), side(l, 1.0)]).collect()
     }
 
+    /// The same where there must be values.
+    fn both_sides(&self, free: &DVector<f64>, lengths: &DVector<f64>) -> Result<Vec<[f64; 2]>> {
+        let sides = self.sides(free, lengths).into_iter().map(|[down, up]| Some([down?, up?]));
+        sides.collect::<Option<_>>().ok_or_else(lost)
+    }
+
     /// The value some lengths away.
     fn at(&self, free: &DVector<f64>, lengths: &DVector<f64>, moves: &[(usize, f64)]) -> Result<f64> {
         let mut there = free.clone();
@@ -202,18 +215,23 @@ impl Around<'_> {
 fn finish(search: &Search, now: &Point, curvature: &DMatrix<f64>) -> Result<(DVector<f64>, DMatrix<f64>)> {
     let (count, spread) = (now.free.len(), definite(curvature));
     let learned = search.learned();
-    let lengths = DVector::from_fn(count, |l, _| {
+    let bounded = |l: usize, length: f64| {
         let unit = unit(&search.parameters[learned[l]]);
-        spread.std(l).clamp(RANGE.0 * unit, RANGE.1 * unit)
-    });
+        length.clamp(RANGE.0 * unit, RANGE.1 * unit)
+    };
+    let mut lengths = DVector::from_fn(count, |l, _| bounded(l, spread.std(l)));
     let around = around(search, &now.free, FINE)?;
     let value = around.value(&now.free)?.0;
-    let sides: Vec<[f64; 2]> = around
-        .sides(&now.free, &lengths)
-        .into_iter()
-        .map(|[down, up]| Some([down?, up?]))
-        .collect::<Option<_>>()
-        .ok_or_else(lost)?;
+    let mut sides = around.both_sides(&now.free, &lengths)?;
+    // Where the curvature of the search was far off, once more at the distance that these differences show.
+    let seen = DVector::from_fn(count, |l, _| {
+        let bend = (2.0 * value - sides[l][0] - sides[l][1]) / lengths[l].powi(2);
+        bounded(l, bend.max(search.parameters[learned[l]].prior.std.powi(-2)).sqrt().recip())
+    });
+    if (0..count).any(|l| !(0.5..2.0).contains(&(seen[l] / lengths[l]))) {
+        lengths = seen;
+        sides = around.both_sides(&now.free, &lengths)?;
+    }
     let pairs: Vec<(usize, usize)> = (0..count).flat_map(|l| (0..l).map(move |m| (l, m))).collect();
     let corners = |&(l, m): &(usize, usize)| -> Result<f64> {
         let up = around.at(&now.free, &lengths, &[(l, 1.0), (m, 1.0)])?;
