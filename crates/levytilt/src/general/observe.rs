@@ -1,7 +1,7 @@
 //! See how far each state is from what is observed, and measure typical sizes of it from the columns.
 
 use super::spec::{GeneralSpec, StartSpec, is_size};
-use crate::drift::Drift;
+use crate::drift::{Drift, FormulaDrift};
 use crate::noise::Family;
 use crate::series::Scales;
 use crate::{Error, Result};
@@ -34,7 +34,12 @@ impl Sight {
 ///
 /// # Errors
 /// A state that no column sees, directly or through the drift; columns without two different values.
-pub(super) fn sights(spec: &GeneralSpec, drift: &dyn Drift, times: &[f64], columns: &[&[f64]]) -> Result<Vec<Sight>> {
+pub(super) fn sights(
+    spec: &GeneralSpec,
+    drift: &FormulaDrift,
+    times: &[f64],
+    columns: &[&[f64]],
+) -> Result<Vec<Sight>> {
     let states = spec.drift.states();
     let rates = visible_rates(spec, drift, times, columns)?;
     (0..states.len())
@@ -55,16 +60,16 @@ pub(super) fn sights(spec: &GeneralSpec, drift: &dyn Drift, times: &[f64], colum
 ///
 /// # Errors
 /// A drift that has no value at any of them.
-fn visible_rates(spec: &GeneralSpec, drift: &dyn Drift, times: &[f64], columns: &[&[f64]]) -> Result<DMatrix<f64>> {
+fn visible_rates(spec: &GeneralSpec, drift: &FormulaDrift, times: &[f64], columns: &[&[f64]]) -> Result<DMatrix<f64>> {
     let dim = drift.dim();
     if drift.is_affine() {
-        return Ok(rates(drift, times, &vec![0.0; dim]));
+        return Ok(rates(drift, times));
     }
     let typical: Vec<Option<f64>> = (0..dim).map(|i| typical(spec, i, columns)).collect();
     let mut first = None;
     for other in [0.0, 1.0, -1.0, 0.1] {
         let at: Vec<f64> = typical.iter().map(|known| known.unwrap_or(other)).collect();
-        let here = rates(drift, times, &at);
+        let here = slopes(drift, times[0], &at);
         if !here.iter().all(|rate| rate.is_finite()) {
             continue;
         }
@@ -92,13 +97,29 @@ fn typical(spec: &GeneralSpec, i: usize, columns: &[&[f64]]) -> Option<f64> {
     Some(values.get(values.len() / 2)? / spec.rows[row].of[0].1)
 }
 
-/// The Jacobian of the drift at a state, from a short step.
-fn rates(drift: &dyn Drift, times: &[f64], at: &[f64]) -> DMatrix<f64> {
+/// The Jacobian of the right-hand side at a state, by central differences.
+fn slopes(drift: &FormulaDrift, t: f64, at: &[f64]) -> DMatrix<f64> {
+    let dim = at.len();
+    let mut all = DMatrix::zeros(dim, dim);
+    for k in 0..dim {
+        let h = 1e-5 * at[k].abs().max(1.0);
+        let rate = |by: f64| {
+            let mut there = at.to_vec();
+            there[k] += by;
+            DVector::from_vec(drift.rate(t, &there))
+        };
+        all.set_column(k, &((rate(h) - rate(-h)) / (2.0 * h)));
+    }
+    all
+}
+
+/// The matrix A of an affine drift, from a short step.
+fn rates(drift: &FormulaDrift, times: &[f64]) -> DMatrix<f64> {
     let dim = drift.dim();
     let dt = 1e-5 * (times[times.len() - 1] - times[0]) / times.len() as f64;
     let (mut out, mut by_state) = (vec![0.0; dim], vec![0.0; dim * dim]);
     let mut by_parameter = vec![0.0; dim * drift.parameter_count()];
-    drift.flow_jacobian(times[0], dt, at, &mut out, &mut by_state, &mut by_parameter);
+    drift.flow_jacobian(times[0], dt, &vec![0.0; dim], &mut out, &mut by_state, &mut by_parameter);
     (DMatrix::from_row_slice(dim, dim, &by_state) - DMatrix::identity(dim, dim)) / dt
 }
 
