@@ -9,7 +9,7 @@ use levytilt::forecast::{ForecastOptions, Target, forecast};
 use levytilt::noise::Family;
 use levytilt::series::{ClockOptions, ClockPrior, Memory, TimeGrid};
 use levytilt::solve::{LearnOptions, Method};
-use levytilt::{Result, stream};
+use levytilt::{Context, Result, stream};
 use rand::Rng;
 
 /// Posterior paths of a fit: their ends hardly differ, and what is learned is a few numbers.
@@ -69,10 +69,17 @@ impl Tilt {
             spec.given.push((format!("observation_std[{name}]"), OBSERVATION * mean));
         }
         let learn = LearnOptions { method: Method::Sweep, ..LearnOptions::default() };
-        let options = FitOptions { paths: FIT_PATHS, seed, learn, quantiles: vec![0.5], ..FitOptions::default() };
+        let options = FitOptions {
+            paths: FIT_PATHS,
+            seed,
+            learn,
+            quantiles: vec![0.5],
+            draw_intervals: false,
+            ..FitOptions::default()
+        };
         match self.noise {
             Some(_) => fit(&spec, &grid, &columns, &options),
-            None => Ok(fit_any_noise(&spec, &rival_families(), &grid, &columns, &options)?.fit),
+            None => Ok(fit_any_noise(&spec, &rival_families(), &grid, &columns, &options, &Context::silent())?.fit),
         }
     }
 }

@@ -1,8 +1,6 @@
 //! Backtests: the same figures however they were come by, nothing seen of the future, bad input named.
 
-mod common;
-
-use common::Sandbox;
+use crate::common::Sandbox;
 use serde_json::Value;
 
 /// Hourly prices of 40 days: seven a day from 13:30, five days of seven, moved by sines.

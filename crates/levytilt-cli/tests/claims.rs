@@ -1,8 +1,6 @@
 //! One process at a time on a directory, never over a result of another version, and nothing blocked by a kill.
 
-mod common;
-
-use common::{OU_STABLE, Sandbox};
+use crate::common::{OU_STABLE, Sandbox};
 use std::fs::{self, File};
 use std::io::Write;
 use std::process::{Command, Stdio};

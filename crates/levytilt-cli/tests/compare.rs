@@ -1,8 +1,7 @@
 //! `levytilt compare`: several models of one record in one table.
 
-mod common;
-
-use common::Sandbox;
+use crate::common;
+use crate::common::Sandbox;
 
 /// A record of 200 rows with stable jumps.
 fn prepared() -> Sandbox {

@@ -1,8 +1,6 @@
 //! `levytilt demo`: runs without arguments and compares two models of a real record.
 
-mod common;
-
-use common::Sandbox;
+use crate::common::Sandbox;
 
 #[test]
 fn the_demo_needs_no_arguments() {

@@ -1,11 +1,10 @@
 //! Every command in README and docs runs: blocks marked `sh` are given to a shell, page by page, as a reader would.
 #![cfg(unix)]
 
-mod common;
-
+use crate::common;
+use crate::common::Sandbox;
 use clap::Parser;
 use clap::error::ErrorKind;
-use common::Sandbox;
 use levytilt_cli::args::Cli;
 use std::path::{Path, PathBuf};
 use std::process::Command;

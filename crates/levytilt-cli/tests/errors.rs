@@ -1,8 +1,6 @@
 //! Observation errors: `--errors`, `--error-column`, outliers.csv, and fill values.
 
-mod common;
-
-use common::{OU_STABLE, Sandbox};
+use crate::common::{OU_STABLE, Sandbox};
 
 /// A record with gross errors in `sim`.
 fn contaminated() -> Sandbox {

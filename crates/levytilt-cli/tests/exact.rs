@@ -1,8 +1,6 @@
 //! `levytilt exact`: from files and standard input to evidence and posterior, and what it refuses.
 
-mod common;
-
-use common::{OU_STABLE, Sandbox};
+use crate::common::{OU_STABLE, Sandbox};
 use std::io::Write;
 
 /// A small record that every model explains.

@@ -1,8 +1,6 @@
 //! A tour of every help page: each flag that it names does something, and each example that it gives is understood.
 
-mod common;
-
-use common::{OU_STABLE, Sandbox};
+use crate::common::{OU_STABLE, Sandbox};
 use std::collections::BTreeSet;
 
 /// Flags of a command, from its help.

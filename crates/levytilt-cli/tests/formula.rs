@@ -1,8 +1,6 @@
 //! A drift written as a formula: `--drift "theta*(mu - x)"` in every command that takes a drift.
 
-mod common;
-
-use common::{OU_STABLE, Sandbox};
+use crate::common::{OU_STABLE, Sandbox};
 use std::process::Command;
 
 const FORMULA: [&str; 2] = ["--drift", "theta*(mu - x)"];

@@ -1,8 +1,6 @@
 //! `levytilt fit` and `forecast` with a model that the settings file writes out: hidden states, directions, rows.
 
-mod common;
-
-use common::Sandbox;
+use crate::common::Sandbox;
 
 /// Positions of a body that is kicked once, at time 2, seen with errors of about 0.02.
 fn kicked() -> String {
@@ -146,6 +144,7 @@ fn a_nonlinear_drift_is_fitted_and_forecast() {
     assert!(at.read("run/report.html").contains("differ at the time where the fewest do"));
     at.ok("forecast run --horizon 2 --out ahead");
     assert_eq!(at.json("ahead/summary.json")["dimension"], "position");
+    at.refused("update run drawn/data.csv", &["[states] with a nonlinear drift", "fit the longer record"]);
 }
 
 /// Two columns with small motions of their own, and at time 2 a jump of both, of 3 and 6.
@@ -213,6 +212,7 @@ fn inputs_and_time_drive_states() {
     at.refused("forecast run --horizon 1 --out ahead", &["push"]);
     at.write("ahead.csv", "time,push\n5,1\n5.5,-1\n6.5,-1\n");
     at.ok("forecast run --horizon 1 --inputs-file ahead.csv --out ahead");
+    at.refused("update run data.csv", &["[states] with [inputs]", "fit the longer record"]);
     at.refused("simulate --config model.toml --out drawn", &["[inputs]"]);
     at.write("model.toml", model.replace("g*push", "g"));
     at.refused("fit data.csv --config model.toml", &["[inputs] push", "no formula uses it"]);

@@ -1,8 +1,7 @@
 //! What drives a model besides its own motion: a learned diffusion, input columns, and noise whose size depends on the state.
 
-mod common;
-
-use common::{OU_STABLE, Sandbox};
+use crate::common;
+use crate::common::{OU_STABLE, Sandbox};
 
 #[test]
 fn a_diffusion_beside_the_jumps_is_learned() {

@@ -1,8 +1,6 @@
 //! A family that is one file and one line of the library appears everywhere: flag, help, init, files, report, keywords.
 
-mod common;
-
-use common::Sandbox;
+use crate::common::Sandbox;
 use levytilt_run::settings::keywords::keywords;
 
 const MODEL: &str = "--drift none --noise two-speed --calm 0.5 --rate 2 --observation-std 0.1";

@@ -1,8 +1,7 @@
 //! `levytilt fit --panel`: every series of a long table, with parameters shared or not.
 
-mod common;
-
-use common::Sandbox;
+use crate::common;
+use crate::common::Sandbox;
 
 /// Four series of 40 points in a long table with the columns in an odd order, and one that cannot be fitted.
 fn prepared() -> Sandbox {

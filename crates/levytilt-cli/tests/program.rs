@@ -1,8 +1,6 @@
 //! What a user meets beside the computations: help, settings file, doctor, completions, manual, figures alone.
 
-mod common;
-
-use common::{OU_STABLE, Sandbox};
+use crate::common::{OU_STABLE, Sandbox};
 
 /// Names of the commands, from the help of the program itself.
 fn commands(at: &Sandbox) -> Vec<String> {

@@ -1,10 +1,8 @@
 //! report.html in a real browser: nothing missing, nothing broken, the same numbers as summary.json.
 
-mod common;
-
-use common::browser::Browser;
-use common::pages::check_page;
-use common::{OU_STABLE, Sandbox};
+use crate::common::browser::Browser;
+use crate::common::pages::check_page;
+use crate::common::{OU_STABLE, Sandbox};
 use serde_json::Value;
 
 /// The ends of what a figure shows.

@@ -1,10 +1,8 @@
 //! Further kinds of fits in a real browser: a size that depends on the state, wrong values, draws of parameters.
 
-mod common;
-
-use common::browser::Browser;
-use common::pages::check_page;
-use common::{OU_STABLE, Sandbox};
+use crate::common::browser::Browser;
+use crate::common::pages::check_page;
+use crate::common::{OU_STABLE, Sandbox};
 
 /// The text of an element.
 fn text(browser: &Browser, selector: &str) -> String {

@@ -1,8 +1,6 @@
 //! The paper's tables: published figures beside ours, and what is missing named.
 
-mod common;
-
-use common::{Sandbox, two_prices};
+use crate::common::{Sandbox, two_prices};
 
 #[test]
 fn published_figures_stand_beside_ours() {

@@ -1,8 +1,6 @@
 //! `levytilt score`: what it finds, what it writes, and what it refuses to compare.
 
-mod common;
-
-use common::{OU_STABLE, Sandbox};
+use crate::common::{OU_STABLE, Sandbox};
 
 /// A record cut in two at time 1.5: the first part fitted, the second forecast into `ahead`.
 fn forecast() -> Sandbox {

@@ -1,8 +1,6 @@
 //! `levytilt simulate`: files, seeds, settings, bad input.
 
-mod common;
-
-use common::{OU_STABLE, Sandbox};
+use crate::common::{OU_STABLE, Sandbox};
 
 #[test]
 fn writes_data_truth_and_settings() {

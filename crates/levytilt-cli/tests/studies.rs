@@ -1,10 +1,8 @@
 //! Pages of the paper's studies and of a fit by networks, in a real browser.
 
-mod common;
-
-use common::browser::Browser;
-use common::pages::check_page;
-use common::{OU_STABLE, Sandbox, two_prices};
+use crate::common::browser::Browser;
+use crate::common::pages::check_page;
+use crate::common::{OU_STABLE, Sandbox, two_prices};
 use serde_json::{Value, json};
 
 /// What `sets.jsonl` holds of a quick study with networks: made figures, so that nothing is left to compute.

@@ -2,9 +2,7 @@
 //!
 //! `cargo deny check` (deny.toml) looks at advisories too; this needs nothing but cargo.
 
-mod common;
-
-use common::{OU_STABLE, Sandbox};
+use crate::common::{OU_STABLE, Sandbox};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;

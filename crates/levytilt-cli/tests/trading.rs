@@ -1,8 +1,6 @@
 //! Trading time: `--clock business` and `--volatility recent` in `fit` and `forecast`, and models of one's own in `backtest`.
 
-mod common;
-
-use common::Sandbox;
+use crate::common::Sandbox;
 
 /// Hourly prices of seven hours a day on weekdays; a night moves them half as much as an hour.
 fn market() -> Sandbox {

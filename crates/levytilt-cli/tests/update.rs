@@ -1,8 +1,7 @@
 //! `levytilt update`: new rows into a run, in pieces or as they come, with alarms.
 
-mod common;
-
-use common::Sandbox;
+use crate::common;
+use crate::common::Sandbox;
 use serde_json::Value;
 
 /// A run on 300 rows, the 40 rows after it with a jump in row 20, and all rows together.
@@ -142,4 +141,95 @@ fn what_cannot_be_taken_in_is_refused() {
     at.write("two.csv", format!("time,a,b\n{both}"));
     at.ok("fit two.csv --drift linear --paths 20 --quiet --out two");
     at.refused("update two two.csv", &["linear", "one column at a time"]);
+}
+
+/// Three columns in 1, 7 and 100 pieces: the same bytes, and the log evidence of the exact grid to 1e-9 in every column.
+#[test]
+fn identity_three_columns_in_pieces() {
+    let at = Sandbox::new();
+    for k in 1..=3 {
+        at.ok(&format!("simulate {} --steps 399 --span 3.99 --seed {k} --out made{k}", common::OU_STABLE));
+    }
+    let columns: Vec<Vec<(String, String)>> = (1..=3)
+        .map(|k| {
+            let text = at.read(&format!("made{k}/data.csv"));
+            text.lines().skip(1).filter_map(|l| l.split_once(',')).map(|(t, v)| (t.into(), v.into())).collect()
+        })
+        .collect();
+    let rows: Vec<String> = (0..400)
+        .map(|j| format!("{},{},{},{}", columns[0][j].0, columns[0][j].1, columns[1][j].1, columns[2][j].1))
+        .collect();
+    let table = |rows: &[String]| format!("time,a,b,c\n{}\n", rows.join("\n"));
+    at.write("data.csv", table(&rows[..300]));
+    let mut answers = Vec::new();
+    for (pieces, size) in [(1, 100), (7, 15), (100, 1)] {
+        let dir = format!("run{pieces}");
+        at.ok(&format!("fit data.csv {} --paths 50 --quiet --out {dir}", common::OU_STABLE));
+        let mut said = String::new();
+        for piece in rows[300..].chunks(size) {
+            at.write("piece.csv", table(piece));
+            said += &at.ok(&format!("update {dir} piece.csv --json")).out;
+        }
+        answers.push((said, at.read(&format!("{dir}/state.json"))));
+    }
+    assert!(answers[1] == answers[0] && answers[2] == answers[0], "pieces differ");
+    for (i, name) in ["a", "b", "c"].iter().enumerate() {
+        let sum: f64 = lines(&answers[0].0).iter().map(|row| row["log_evidence"][i].as_f64().unwrap()).sum();
+        let evidence = |count: usize| {
+            let one: Vec<String> = columns[i][..count].iter().map(|(t, v)| format!("{t},{v}")).collect();
+            at.write("one.csv", format!("time,{name}\n{}\n", one.join("\n")));
+            at.ok(&format!("exact one.csv {} --json", common::OU_STABLE)).json()["log_evidence"].as_f64().unwrap()
+        };
+        let expected = evidence(400) - evidence(300);
+        assert!((sum - expected).abs() < 1e-9, "{name}: {sum} {expected}");
+    }
+}
+
+/// A model with hidden states by particles: the same bytes in 1, 7 and 40 pieces and as a feed, log evidence within what
+/// particles allow of that of two fits, and a forecast from the new end.
+#[test]
+fn statistics_hidden_states_in_pieces() {
+    let at = Sandbox::new();
+    at.write(
+        "model.toml",
+        "[states]\nx = \"v\"\nv = \"-c*v\"\n[noise.kick]\nfamily = \"stable\"\non = \"v\"\nalpha = 1.5\nscale = 1.0\n\
+         [observe.position]\nof = \"x\"\nstd = 0.05\n[start]\nx = 0.0\nv = 0.0\n[parameters]\nc = 1.0\n",
+    );
+    at.ok("simulate --config model.toml --steps 100 --span 10 --seed 2 --quiet --out made");
+    let text = at.read("made/data.csv");
+    let rows: Vec<String> = text.lines().skip(1).map(String::from).collect();
+    let table = |rows: &[String]| format!("time,position\n{}\n", rows.join("\n"));
+    at.write("data.csv", table(&rows[..61]));
+    at.write("new.csv", table(&rows[61..]));
+    let mut answers = Vec::new();
+    for (dir, size) in [("one", 40), ("seven", 6), ("forty", 1)] {
+        at.ok(&format!("fit data.csv --config model.toml --paths 400 --quiet --out {dir}"));
+        let mut said = String::new();
+        for piece in rows[61..].chunks(size) {
+            at.write("piece.csv", table(piece));
+            said += &at.ok(&format!("update {dir} piece.csv --json")).out;
+        }
+        answers.push((said, at.read(&format!("{dir}/state.json"))));
+    }
+    assert!(answers[1] == answers[0] && answers[2] == answers[0], "pieces differ");
+    at.ok("fit data.csv --config model.toml --paths 400 --quiet --out feed");
+    let fed = at.run_with_input("update feed --follow", at.read("new.csv").as_bytes()).out;
+    assert_eq!((fed, at.read("feed/state.json")), answers[0]);
+    // Rows that are sent again change nothing.
+    at.ok("update feed new.csv --quiet");
+    assert_eq!(at.read("feed/state.json"), answers[0].1);
+    let sum: f64 = lines(&answers[0].0).iter().map(|row| row["log_evidence"].as_f64().unwrap()).sum();
+    let evidence = |data: &str| {
+        at.ok(&format!("fit {data} --config model.toml --paths 2000 --json --out all")).json()["log_evidence"]
+            .as_f64()
+            .unwrap()
+    };
+    let expected = evidence("made/data.csv") - evidence("data.csv");
+    assert!((sum - expected).abs() < 1.0, "{sum} {expected}");
+    let row = &lines(&answers[0].0)[0];
+    assert_eq!((row["mean"].as_array().unwrap().len(), row["jump_probability"].is_number()), (2, true), "{row}");
+    at.ok("forecast one --horizon 1 --quiet --out ahead");
+    assert!(at.read("ahead/forecast.csv").lines().nth(1).unwrap().starts_with("10."));
+    at.refused("update one new.csv --lag 2", &["--lag", "[states]"]);
+    at.refused("update one new.csv --refit", &["--refit", "--config"]);
 }

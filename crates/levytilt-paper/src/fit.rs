@@ -2,12 +2,11 @@
 
 use crate::potential::NeuralPotentialSpec;
 use crate::training::{TrainOptions, Trained, Trainer, learn_alongside, train};
-use levytilt::fit::{Fit, FitOptions, PotentialFinder, Spec, fit_with};
-use levytilt::posterior::{Potentials, WeightSummary};
-use levytilt::progress::{self, Progress};
+use levytilt::fit::{Fit, FitOptions, PotentialFinder, Spec, fit_by};
+use levytilt::posterior::Potentials;
 use levytilt::series::TimeGrid;
 use levytilt::solve::{LearnOptions, Learned, Method, Parameter};
-use levytilt::{Chain, Result, StateSpace};
+use levytilt::{Chain, Context, Result, StateSpace};
 
 /// Sizes and training of the networks; paths and seed are those of the fit.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -46,11 +45,13 @@ pub fn fit_neural(
     data: (&TimeGrid, &[&[f64]]),
     options: &FitOptions,
     neural: &NeuralOptions,
+    context: &Context,
 ) -> Result<NeuralFit> {
     let learn = LearnOptions { method: Method::Neural, ..options.learn };
     let options = FitOptions { learn, ..options.clone() };
-    let mut networks = Networks { options: neural, paths: options.paths, trained: neural.networks.clone() };
-    let fit = fit_with(spec, data, &options, &mut networks)?;
+    let trained = neural.networks.clone();
+    let mut networks = Networks { options: neural, paths: options.paths, trained, context };
+    let fit = fit_by(&mut networks, spec, data, &options, context)?;
     Ok(NeuralFit { fit, trained: networks.trained })
 }
 
@@ -59,6 +60,7 @@ struct Networks<'a> {
     options: &'a NeuralOptions,
     paths: usize,
     trained: Option<Trained>,
+    context: &'a Context,
 }
 
 impl Networks<'_> {
@@ -81,24 +83,18 @@ impl PotentialFinder for Networks<'_> {
     ) -> Result<Learned> {
         let train = self.train_options(options.sweep.seed);
         let networks = (self.trained.take(), &self.options.sizes);
-        let (learned, trained) = learn_alongside(model, parameters, data, options, networks, &train)?;
+        let (learned, trained) = learn_alongside(model, parameters, data, options, networks, &train, self.context)?;
         self.trained = Some(trained);
         Ok(learned)
     }
 
     fn potentials(&mut self, chain: &Chain, options: &LearnOptions) -> Result<Potentials> {
         let train_options = self.train_options(options.sweep.seed);
-        let most = train_options.iterations;
         let trainer = match self.trained.take() {
             Some(networks) => Trainer::from_trained(chain, networks, train_options)?,
             None => Trainer::new(chain, self.options.sizes.clone(), train_options)?,
         };
-        let trained = train(trainer, |iteration, summary| {
-            let WeightSummary { elbo, elbo_std_error, .. } = *summary;
-            let (parameters, values) = (&[][..], &[][..]);
-            let (part, parts) = (false, None);
-            progress::tell(&Progress { iteration, most, part, elbo, elbo_std_error, parts, parameters, values })
-        })?;
+        let trained = train(trainer, self.context)?;
         let potentials = trained.potentials(chain)?;
         self.trained = Some(trained);
         Ok(potentials)

@@ -5,13 +5,12 @@ use levytilt::noise::Stable;
 use levytilt::posterior::{WeightSummary, walk};
 use levytilt::series::TimeGrid;
 use levytilt::solve::{LearnOptions, SweepOptions, learn, parameters, robust_start, sweep};
-use levytilt::{Chain, Start, StateSpace, exact, simulate};
+use levytilt::{Chain, Context, Start, StateSpace, exact, simulate};
 use levytilt_paper::potential::{FrameKind, NeuralPotentialSpec};
-use levytilt_paper::training::{
-    Checkpoint, Keeper, Rule, TrainOptions, Trained, Trainer, kept, learn_alongside, train,
-};
-use std::cell::RefCell;
-use std::rc::Rc;
+use levytilt_paper::training::{Checkpoint, Keeper, Rule, TrainOptions, Trained, Trainer, learn_alongside, train};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 fn model() -> StateSpace {
     let (drift, noise) = (Ou::new(3.0, 1.0).unwrap(), Stable::new(1.5, 2.0).unwrap());
@@ -41,34 +40,35 @@ fn trainer<'a>(chain: &'a Chain<'a>, rule: Rule) -> Trainer<'a> {
 
 /// Keeps checkpoints in memory.
 #[derive(Clone, Default)]
-struct Shelf(Rc<RefCell<Option<Checkpoint>>>);
+struct Shelf(Arc<Mutex<Option<Checkpoint>>>);
 
 impl Keeper for Shelf {
     fn find(&mut self, fingerprint: u64) -> Option<Checkpoint> {
-        self.0.borrow().clone().filter(|checkpoint| checkpoint.fingerprint == fingerprint)
+        self.0.lock().unwrap().clone().filter(|checkpoint| checkpoint.fingerprint == fingerprint)
     }
 
     fn keep(&mut self, checkpoint: &Checkpoint) {
-        *self.0.borrow_mut() = Some(checkpoint.clone());
+        *self.0.lock().unwrap() = Some(checkpoint.clone());
     }
 }
 
 /// Train with a keeper and stop after so many iterations of this call.
 fn train_kept(chain: &Chain, rule: Rule, shelf: &Shelf, most: usize) -> (Trained, usize) {
-    let mut done = 0;
-    let count = |_: usize, _: &_| {
-        done += 1;
-        done < most
-    };
-    let trained = kept(Box::new(shelf.clone()), || train(trainer(chain, rule), count).unwrap());
-    (trained, done)
+    let done = Arc::new(AtomicUsize::new(0));
+    let counter = done.clone();
+    let context = Context::watched(move |_| match counter.fetch_add(1, Ordering::Relaxed) + 1 < most {
+        true => ControlFlow::Continue(()),
+        false => ControlFlow::Break(()),
+    });
+    let trained = train(trainer(chain, rule), &context.kept_by(shelf.clone())).unwrap();
+    (trained, done.load(Ordering::Relaxed))
 }
 
 #[test]
 fn identity_training_that_was_stopped_goes_on_as_if_it_had_not_been() {
     for rule in [Rule::Adam, Rule::RmsProp] {
         on_chain(1, |chain| {
-            let whole = train(trainer(chain, rule), |_, _| true).unwrap();
+            let whole = train(trainer(chain, rule), &Context::silent()).unwrap();
             let shelf = Shelf::default();
             let (first, _) = train_kept(chain, rule, &shelf, 170);
             assert_eq!(first.trace.len(), 170);
@@ -83,11 +83,11 @@ fn identity_training_that_was_stopped_goes_on_as_if_it_had_not_been() {
 fn identity_checkpoints_of_other_work_are_left_alone() {
     let shelf = Shelf::default();
     on_chain(1, |chain| train_kept(chain, Rule::Adam, &shelf, 60));
-    let kept = shelf.0.borrow().clone().unwrap();
+    let kept = shelf.0.lock().unwrap().clone().unwrap();
     on_chain(2, |chain| {
         let (_, done) = train_kept(chain, Rule::Adam, &shelf, 7);
         assert_eq!(done, 7);
-        assert_eq!(shelf.0.borrow().as_ref().unwrap().trace.len(), 7);
+        assert_eq!(shelf.0.lock().unwrap().as_ref().unwrap().trace.len(), 7);
         let refused = trainer(chain, Rule::Adam).resume(kept).unwrap_err().to_string();
         assert!(refused.contains("another series"), "{refused}");
     });
@@ -110,7 +110,7 @@ fn identity_trained_networks_speak_at_other_times() {
     let chain = Chain::new(&model, &grid, &[&values]).unwrap();
     let options = TrainOptions { iterations: 0, ..options(Rule::Adam) };
     // No iterations: the networks as they are.
-    let same = train(Trainer::from_trained(&chain, trained.clone(), options).unwrap(), |_, _| true).unwrap();
+    let same = train(Trainer::from_trained(&chain, trained.clone(), options).unwrap(), &Context::silent()).unwrap();
     assert_eq!((&same.potential, &same.frame), (&trained.potential, &trained.frame));
     assert_eq!(same.potentials(&chain).unwrap()[0].len(), 21);
 }
@@ -161,7 +161,8 @@ fn statistics_parameters_are_learned_along_with_the_networks() {
     let swept = learn(start(), &free, &grid, &[&values], &options).unwrap();
     let training = TrainOptions { iterations: 100, paths: 32, ..Default::default() };
     let data: (&TimeGrid, &[&[f64]]) = (&grid, &[&values]);
-    let run = || learn_alongside(&start(), &free, data, &options, (None, &spec()), &training).unwrap();
+    let run =
+        || learn_alongside(&start(), &free, data, &options, (None, &spec()), &training, &Context::silent()).unwrap();
     let (learned, trained) = run();
     for (k, p) in learned.parameters.iter().enumerate().filter(|(_, p)| !p.fixed) {
         let (other, error) = (swept.parameters[k].value, swept.std_errors[k]);
@@ -188,7 +189,7 @@ fn statistics_two_bumps_say_more_than_one_where_data_are_sparse() {
     let gap = |components: usize| {
         let spec = NeuralPotentialSpec { references: 40, width: 16, sharpness: 60.0, components, ..spec() };
         let options = TrainOptions { iterations: 150, paths: 64, rate: 1e-2, ..Default::default() };
-        let trained = train(Trainer::new(&chain, spec, options).unwrap(), |_, _| true).unwrap();
+        let trained = train(Trainer::new(&chain, spec, options).unwrap(), &Context::silent()).unwrap();
         let paths = walk(&chain, &trained.potentials(&chain).unwrap(), 4000, 0);
         evidence - WeightSummary::new(&paths.log_weights()).elbo
     };

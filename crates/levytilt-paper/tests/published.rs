@@ -185,8 +185,8 @@ fn identity_a_path_does_not_depend_on_the_others() {
     assert_eq!(draw(60)[..7], draw(7)[..]);
 }
 
-/// A whole fit: the ELBO rises, the posterior is called what it is, and the same seed gives the same result; a free scale is
-/// refused.
+/// A whole fit: the ELBO rises, the posterior is called what it is, nothing is said about weights that it does not have, and the
+/// same seed gives the same result; a free τ is refused.
 #[test]
 fn identity_a_fit_trains_and_repeats() {
     let times: Vec<f64> = (0..=40).map(|j| f64::from(j) * 0.02).collect();
@@ -210,6 +210,7 @@ fn identity_a_fit_trains_and_repeats() {
         let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
         assert!(mean(&trace[15..]) > mean(&trace[..5]), "{gradient:?} {trace:?}");
         assert_eq!(first.fit.posterior, PosteriorKind::Variational);
+        assert!(!first.fit.warnings.iter().any(|warning| warning.contains("weights")), "{:?}", first.fit.warnings);
         let chain = Chain::new(&first.fit.model, &grid, &[&values]).unwrap();
         assert_eq!(first.fit.jumps[0], jump_table(&first.fit.paths, &chain, 0, &first.fit.weights, None));
         assert!(
@@ -218,7 +219,7 @@ fn identity_a_fit_trains_and_repeats() {
         assert!(first.fit.parameter("theta").unwrap().value > 0.0 && !first.fit.parameter("theta").unwrap().fixed);
         assert_eq!(first.fit.summary.elbo.to_bits(), second.fit.summary.elbo.to_bits());
     }
-    let free = Spec { given: spec.given.iter().filter(|(name, _)| *name != "scale").cloned().collect(), ..spec };
+    let free = Spec { given: spec.given.iter().filter(|(name, _)| *name != "tau").cloned().collect(), ..spec };
     let error = fit_paper(&free, (&grid, &[&values]), &FitOptions::default(), &sizes, &PaperOptions::default());
-    assert!(error.unwrap_err().to_string().contains("scale"));
+    assert!(error.unwrap_err().to_string().contains("tau"));
 }

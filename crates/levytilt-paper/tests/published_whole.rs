@@ -4,19 +4,17 @@
 use levytilt::drift::{DriftFamily, Linear, NoDrift};
 use levytilt::fit::{FitOptions, NetworkSize, Spec};
 use levytilt::noise::{Family, Noise, PlusBrownian, TruncatedStable};
-use levytilt::progress::watched;
 use levytilt::series::TimeGrid;
-use levytilt::{Chain, Dimension, Errors, Start, StateSpace, exact, simulate};
+use levytilt::{Chain, Context, Dimension, Errors, Start, StateSpace, exact, simulate};
 use levytilt_paper::NeuralFit;
 use levytilt_paper::potential::NeuralPotentialSpec;
 use levytilt_paper::published::{
-    Bound, PaperOptions, PublishedGradient, fit_paper, fit_paper_grid, noises_of, published_gradient,
+    Bound, PaperOptions, PublishedGradient, fit_paper, fit_paper_grid, fit_paper_with, noises_of, published_gradient,
 };
-use levytilt_paper::training::{Checkpoint, Keeper, kept};
+use levytilt_paper::training::{Checkpoint, Keeper};
 use nalgebra::{DMatrix, DVector};
-use std::cell::RefCell;
 use std::ops::ControlFlow;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 fn noise() -> TruncatedStable {
     TruncatedStable::new(1.5, 1.0, 0.05, 1.0).unwrap()
@@ -56,23 +54,27 @@ fn paper(iterations: usize) -> PaperOptions {
 }
 
 fn fitted(spec: &Spec, iterations: usize) -> NeuralFit {
+    fitted_with(spec, iterations, &Context::silent())
+}
+
+fn fitted_with(spec: &Spec, iterations: usize, context: &Context) -> NeuralFit {
     let (times, values) = record();
     let grid = TimeGrid::new(&times, Some(40)).unwrap();
     let options = FitOptions { paths: 16, ..FitOptions::default() };
-    fit_paper(spec, (&grid, &[&values]), &options, &sizes(), &paper(iterations)).unwrap()
+    fit_paper_with(spec, (&grid, &[&values]), &options, &sizes(), &paper(iterations), context).unwrap()
 }
 
 /// Keeps checkpoints in memory.
 #[derive(Clone, Default)]
-struct Shelf(Rc<RefCell<Option<Checkpoint>>>);
+struct Shelf(Arc<Mutex<Option<Checkpoint>>>);
 
 impl Keeper for Shelf {
     fn find(&mut self, fingerprint: u64) -> Option<Checkpoint> {
-        self.0.borrow().clone().filter(|checkpoint| checkpoint.fingerprint == fingerprint)
+        self.0.lock().unwrap().clone().filter(|checkpoint| checkpoint.fingerprint == fingerprint)
     }
 
     fn keep(&mut self, checkpoint: &Checkpoint) {
-        *self.0.borrow_mut() = Some(checkpoint.clone());
+        *self.0.lock().unwrap() = Some(checkpoint.clone());
     }
 }
 
@@ -81,15 +83,15 @@ impl Keeper for Shelf {
 fn identity_training_resumes_to_the_byte() {
     let (spec, shelf) = (spec("ou"), Shelf::default());
     let whole = fitted(&spec, 20);
-    let stop = |p: &levytilt::progress::Progress| {
+    let stopping = Context::watched(|p| {
         let [seen, cost] = p.parts.unwrap();
         assert!((seen - cost - p.elbo).abs() < 1e-9 * p.elbo.abs());
         if p.iteration < 8 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    };
-    let stopped = kept(Box::new(shelf.clone()), || watched(Box::new(stop), || fitted(&spec, 20)));
+    });
+    let stopped = fitted_with(&spec, 20, &stopping.kept_by(shelf.clone()));
     assert_eq!(stopped.fit.iterations, 9);
     assert!(stopped.fit.warnings.iter().any(|warning| warning.contains("after 9 of 20")), "{:?}", stopped.fit.warnings);
-    let resumed = kept(Box::new(shelf), || fitted(&spec, 20));
+    let resumed = fitted_with(&spec, 20, &Context::silent().kept_by(shelf));
     assert_eq!(resumed.trained, whole.trained);
     assert_eq!(resumed.fit.summary.elbo.to_bits(), whole.fit.summary.elbo.to_bits());
     assert_eq!(resumed.fit.parameter("theta").unwrap().value, whole.fit.parameter("theta").unwrap().value);
@@ -194,7 +196,7 @@ fn identity_a_grid_of_alpha_keeps_the_highest_elbo() {
     let grid = TimeGrid::new(&times, Some(40)).unwrap();
     let options = FitOptions { paths: 16, ..FitOptions::default() };
     let (data, spec, alphas) = ((&grid, &[&values[..]][..]), spec("ou"), [1.3, 1.7]);
-    let best = fit_paper_grid(&spec, data, &options, &sizes(), &paper(3), &alphas).unwrap();
+    let best = fit_paper_grid(&spec, data, &options, &sizes(), &paper(3), &alphas, &Context::silent()).unwrap();
     let alone = alphas.map(|alpha| {
         let at = Spec { given: given(&[&NOISE[..], &[("alpha", alpha)]].concat()), ..spec.clone() };
         fit_paper(&at, data, &options, &sizes(), &paper(3)).unwrap().fit.summary.elbo

@@ -63,9 +63,9 @@ pub fn compare(
     }
     let entrants = distinct(entrants);
     let (table, threads) = (table.0.clone(), common.solve.threads);
-    patiently(py, threads, progress, move |heed| {
+    patiently(py, threads, progress, move |context| {
         let table = Arc::new(table.as_ref().clone().with_errors(common.data.error_column.as_deref())?);
-        let found = Arc::new(run(entrants, &table, holdout, heed, &|| false)?);
+        let found = Arc::new(run(entrants, &table, holdout, context, &|| false)?);
         Ok(Comparison { found, table })
     })
 }

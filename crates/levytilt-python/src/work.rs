@@ -1,7 +1,7 @@
 //! Work on a thread of its own, without the GIL, while the caller's thread listens for Ctrl-C and passes on progress.
 
 use anyhow::Result;
-use levytilt::progress::{Progress, Watcher};
+use levytilt::Context;
 use levytilt_run::threads::with_threads;
 use pyo3::prelude::*;
 use std::ops::ControlFlow;
@@ -30,14 +30,14 @@ pub fn patiently<T: Send + 'static>(
     py: Python<'_>,
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
-    work: impl FnOnce(Watcher) -> Result<T> + Send + 'static,
+    work: impl FnOnce(&Context) -> Result<T> + Send + 'static,
 ) -> PyResult<T> {
     let stop = Arc::new(AtomicBool::new(false));
     let (sender, receiver) = channel();
     let asked = stop.clone();
     std::thread::spawn(move || {
         let steps = sender.clone();
-        let outcome = pooled(threads, move || work(watcher(asked, steps)));
+        let outcome = pooled(threads, move || work(&context(asked, steps)));
         // Nobody listens any more after Ctrl-C.
         drop(sender.send(Message::Done(outcome.and_then(|done| done))));
     });
@@ -53,8 +53,8 @@ pub fn pooled<T: Send>(threads: Option<usize>, work: impl FnOnce() -> T + Send) 
     with_threads(Some(count), work)
 }
 
-fn watcher<T: 'static>(stop: Arc<AtomicBool>, steps: Sender<Message<T>>) -> Watcher {
-    Box::new(move |step: &Progress| {
+fn context<T: Send + 'static>(stop: Arc<AtomicBool>, steps: Sender<Message<T>>) -> Context {
+    Context::watched(move |step| {
         drop(steps.send(Message::Step((step.iteration, step.most, step.elbo, step.elbo_std_error))));
         if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })

@@ -174,6 +174,12 @@ fn golden_tables_that_cannot_be_read_are_refused_with_the_remedy() {
             &[],
             &["line 2", "ticker", "--column price"],
         ),
+        (
+            "a name with spaces beside a text column",
+            "Datum;Pegel (m);Bemerkung\n04.01.2021;12,25;ok\n05.01.2021;12,32;\n",
+            &[],
+            &["line 2", "Bemerkung", "--column 'Pegel (m)'"],
+        ),
         ("two columns given as one", "time,a,b\n0,1,2\n1,2,3\n", &["a,b"], &["--columns a,b"]),
         ("duplicates", "date,price\n2024-01-01,1\n2024-01-02,2\n2024-01-01,3\n", &[], &["lines 2 and 4", "average"]),
         ("no header", "2024-01-01,1\n2024-01-02,2\n", &[], &["line 1", "header"]),

@@ -27,7 +27,7 @@
 //! | [`solve`], [`posterior`] | posterior paths in any dimension, parameters learned from them |
 //! | [`residuals`] | whether one-step residuals are those of a right model |
 //! | [`tilt`], [`potential`] | one step of a posterior path, and the message that steers it |
-//! | [`progress`] | watching a fit from outside |
+//! | [`context`] | watching a fit, stopping it, keeping checkpoints |
 //! | [`score`] | proper scores of forecasts, calibration, paired tests |
 //! | [`general`] | noise along directions: hidden states, common shocks |
 //! | [`law`] | the stable law, symmetric or skewed, to full accuracy |
@@ -66,7 +66,7 @@ pub use model::{Dimension, Start, StateSpace};
 pub use rng::{StreamRng, stream};
 pub use simulate::{Simulated, simulate};
 pub use size::Size;
-pub use solve::progress;
+pub use solve::context::{self, Context};
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

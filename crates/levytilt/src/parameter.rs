@@ -50,6 +50,13 @@ pub struct LearnedValue {
     pub span: f64,
 }
 
+/// Entries are the same if they describe the same parameter in the same words.
+impl PartialEq for ParameterEntry {
+    fn eq(&self, other: &Self) -> bool {
+        (self.name, self.about, self.unit) == (other.name, other.about, other.unit)
+    }
+}
+
 impl ParameterEntry {
     /// A parameter that is learned, with the default prior of its domain.
     pub const fn new(

@@ -51,10 +51,21 @@ impl Size {
 
     /// Per state a row of γ and its derivatives in the parameters.
     pub(crate) fn rows(&self, t: f64, states: &[f64]) -> Result<Vec<f64>> {
-        let points: Vec<(f64, f64)> = states.iter().map(|x| (t, *x)).collect();
-        let rows = self.formula.rates_by_parameter(&points);
-        let width = 1 + self.formula.parameter_count();
-        match rows.chunks_exact(width).position(|row| !(row[0] > 0.0 && row[0].is_finite())) {
+        self.checked(states, self.formula.rates_by_parameter(&points(t, states)))
+    }
+
+    /// Per state a row of γ, its derivative in the state, and those in the parameters.
+    ///
+    /// # Errors
+    /// Those of [`Size::at`].
+    pub fn slopes(&self, t: f64, states: &[f64]) -> Result<Vec<f64>> {
+        self.checked(states, self.formula.rates_by_all(&points(t, states)))
+    }
+
+    /// Refuse rows that do not begin with a positive number.
+    fn checked(&self, states: &[f64], rows: Vec<f64>) -> Result<Vec<f64>> {
+        let width = rows.len() / states.len().max(1);
+        match rows.chunks_exact(width.max(1)).position(|row| !(row[0] > 0.0 && row[0].is_finite())) {
             None => Ok(rows),
             Some(k) => Err(self.refused(rows[k * width], states[k])),
         }
@@ -73,6 +84,10 @@ impl Size {
     }
 }
 
+fn points(t: f64, states: &[f64]) -> Vec<(f64, f64)> {
+    states.iter().map(|x| (t, *x)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,6 +97,7 @@ mod tests {
         let size = Size::new(&Formula::parse("1 + s*abs(x)").unwrap(), &[0.5]).unwrap();
         assert_eq!(size.at(0.0, &[-2.0, 0.0, 4.0]).unwrap(), [2.0, 1.0, 3.0]);
         assert_eq!(size.rows(0.0, &[-2.0]).unwrap(), [2.0, 2.0]);
+        assert_eq!(size.slopes(0.0, &[-2.0, 3.0]).unwrap(), [2.0, -0.5, 2.0, 2.5, 0.5, 3.0]);
         let said = size.with_parameters(&[-0.5]).unwrap().at(0.0, &[1.0, 3.0]).unwrap_err().to_string();
         assert!(said.contains("size 1 + s*abs(x)") && said.contains("-0.5 at state x = 3"), "{said}");
         let two = Formula::system(&[("x", "v"), ("v", "-x")], &[]).unwrap();

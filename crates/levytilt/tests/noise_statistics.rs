@@ -1,8 +1,6 @@
 //! Test every sampler of increments against the distribution of the nodes, whose own error is below 1e-5.
 
-mod common;
-
-use common::{ks_p_value, ks_statistic};
+use crate::common::{ks_p_value, ks_statistic};
 use levytilt::noise::{
     CompoundPoisson, Gaussian, Nig, Nodes, Noise, PlusBrownian, Stable, Student, TemperedStable, TruncatedStable,
     VarianceGamma,

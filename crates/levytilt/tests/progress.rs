@@ -2,11 +2,11 @@
 
 use levytilt::drift::Ou;
 use levytilt::noise::Stable;
-use levytilt::progress::{Progress, watched};
 use levytilt::series::TimeGrid;
-use levytilt::solve::{LearnOptions, Learned, SweepOptions, learn, parameters};
-use levytilt::{Start, StateSpace, simulate};
-use std::{cell::RefCell, ops::ControlFlow, rc::Rc};
+use levytilt::solve::{LearnOptions, Learned, SweepOptions, learn_with, parameters};
+use levytilt::{Context, Start, StateSpace, simulate};
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
 
 fn learned(last: usize) -> (Learned, Vec<(usize, Vec<f64>)>) {
     let model = |theta: f64| {
@@ -17,17 +17,18 @@ fn learned(last: usize) -> (Learned, Vec<(usize, Vec<f64>)>) {
     let seen = simulate(&model(3.0), &times, 1).unwrap().observations;
     let guess = model(1.0);
     let all = parameters(&guess);
-    let told = Rc::new(RefCell::new(Vec::new()));
+    let told = Arc::new(Mutex::new(Vec::new()));
     let notes = told.clone();
-    let watcher = move |step: &Progress| {
-        notes.borrow_mut().push((step.iteration, step.values.to_vec()));
+    let context = Context::watched(move |step| {
+        notes.lock().unwrap().push((step.iteration, step.values.to_vec()));
         if step.iteration < last { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    };
+    });
     let options =
         LearnOptions { sweep: SweepOptions { paths: 40, ..SweepOptions::default() }, ..LearnOptions::default() };
     let grid = TimeGrid::new(&times, None).unwrap();
-    let found = watched(Box::new(watcher), || learn(guess, &all, &grid, &[&seen], &options)).unwrap();
-    (found, told.take())
+    let found = learn_with(guess, &all, (&grid, &[&seen]), &options, &context).unwrap();
+    let told = std::mem::take(&mut *told.lock().unwrap());
+    (found, told)
 }
 
 #[test]

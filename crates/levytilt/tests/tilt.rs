@@ -1,8 +1,6 @@
 //! Hold the tilted step to its definitions: identities, derivatives, the whole box of inputs, and fast against plain.
 
-mod common;
-
-use common::chi_square;
+use crate::common::chi_square;
 use levytilt::noise::{Nodes, Noise, Stable};
 use levytilt::potential::{GaussianSum, Quadratic};
 use levytilt::stream;

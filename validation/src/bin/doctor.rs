@@ -15,7 +15,7 @@ use levytilt::simulate;
 use levytilt_run::settings::DataSettings;
 use levytilt_run::table;
 use levytilt_run::workflow::doctor::data::examine;
-use levytilt_run::workflow::doctor::quick::{Advice, advise};
+use levytilt_run::workflow::doctor::quick::{Advice, advise, middles};
 use std::time::Instant;
 
 /// An advice, the drift it means, and a value that it holds.
@@ -93,7 +93,7 @@ fn family(drift: &str) -> Result<&'static DriftFamily> {
 fn judge(name: &str, noise: &'static str, (times, values): (&[f64], &[f64]), rows: usize) -> Result<bool> {
     let started = Instant::now();
     let heavy = noise != "gaussian";
-    let Advice { drift: advice, middle, .. } =
+    let Advice { drift: advice, .. } =
         advise(times, values, heavy, 1).ok_or_else(|| anyhow!("{name}: no quick fit could be made"))?;
     let seconds = started.elapsed().as_secs_f64();
     let known: Vec<(f64, f64)> =
@@ -101,16 +101,17 @@ fn judge(name: &str, noise: &'static str, (times, values): (&[f64], &[f64]), row
     let every = known.len().div_ceil(rows);
     let (times, values): (Vec<f64>, Vec<f64>) = known.into_iter().step_by(every).unzip();
     let mut scores = Vec::new();
-    for (flags, drift, held) in DRIFTS {
-        let shift = if drift == "double-well" { middle.unwrap_or(0.0) } else { 0.0 };
-        let shifted: Vec<f64> = values.iter().map(|y| y - shift).collect();
+    let tries =
+        DRIFTS.iter().flat_map(|candidate| middles(candidate.1, &values).into_iter().map(move |m| (*candidate, m)));
+    for ((flags, drift, held), middle) in tries {
+        let shifted: Vec<f64> = values.iter().map(|y| y - middle).collect();
         let mut spec = Spec::new(family(drift)?, Family::named(noise).ok_or_else(|| anyhow!("{noise}"))?);
         spec.given.extend(held.map(|(name, value)| (name.to_string(), value)));
-        let options = FitOptions { paths: 20, ..FitOptions::default() };
+        let options = FitOptions { paths: 20, draw_intervals: false, ..FitOptions::default() };
         let grid = TimeGrid::unsplit(&times)?;
         if let Ok(found) = fit(&spec, &grid, &[&shifted], &options) {
             let rating = Rating::of(&found);
-            let learned = rating.learned + usize::from(drift == "double-well");
+            let learned = rating.learned + usize::from(middle != 0.0);
             scores.push((Rating::new(rating.log_evidence, rating.std_error, learned, found.observations).score, flags));
         }
     }

@@ -1,71 +1,41 @@
-//! Measure how well a diffusion beside the jumps and the gain of an input are recovered from simulated records.
+//! Measure how well a diffusion beside the jumps, the gain of an input and the size of the noise are recovered from simulated
+//! records.
 //!
-//! `inputs brownian SIGMA COUNT` and `inputs gain GAIN COUNT` fit COUNT records each and print estimates, errors and coverage.
+//! `inputs brownian ALPHA SCALE SIGMA ROWS COUNT`, `inputs gain GAIN COUNT` and `inputs size S ROWS COUNT` fit COUNT records each
+//! and print estimates, errors and coverage.
 
 use levytilt::drift::{Between, DriftFamily, Formula, Inputs};
-use levytilt::fit::{Fit, FitOptions, Spec, fit};
+use levytilt::fit::{FitOptions, Spec, fit};
 use levytilt::noise::Family;
 use levytilt::series::TimeGrid;
 use levytilt::simulate;
+use levytilt_validation::recovered::Recovered;
 use std::error::Error;
 use std::time::Instant;
 
 /// Observations of a record, and the time between them.
 const ROWS: u32 = 500;
 const STEP: f64 = 0.1;
-/// Half the width of a 90% interval, in standard errors.
-const NINETY: f64 = 1.645;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 fn main() -> Outcome<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["brownian", sigma, count] => brownian(sigma.parse()?, count.parse()?),
+        ["brownian", alpha, scale, sigma, rows, count] => {
+            brownian([alpha.parse()?, scale.parse()?, sigma.parse()?], rows.parse()?, count.parse()?)
+        }
         ["gain", gain, count] => gain_of_input(gain.parse()?, count.parse()?),
-        _ => Err("usage: inputs brownian SIGMA COUNT | inputs gain GAIN COUNT".into()),
+        ["size", size, rows, count] => size_of_noise(size.parse()?, rows.parse()?, count.parse()?),
+        _ => Err(
+            "usage: inputs brownian ALPHA SCALE SIGMA ROWS COUNT | inputs gain GAIN COUNT | inputs size S ROWS COUNT"
+                .into(),
+        ),
     }
 }
 
-/// Estimates of one parameter over records.
-#[derive(Default)]
-struct Recovered {
-    estimates: Vec<f64>,
-    errors: Vec<f64>,
-    covered: usize,
-    seconds: f64,
-}
-
-impl Recovered {
-    /// Add an estimate; `log` if its interval is one of the logarithm.
-    fn add(&mut self, fit: &Fit, name: &str, truth: f64, log: bool) -> Outcome<()> {
-        let p = fit.parameter(name).ok_or("no such parameter")?;
-        let error = p.std_error.ok_or("no standard error")?;
-        let away = if log { (p.value / truth).ln() * p.value / error } else { (p.value - truth) / error };
-        self.covered += usize::from(away.abs() < NINETY);
-        self.estimates.push(p.value);
-        self.errors.push(error);
-        Ok(())
-    }
-
-    fn print(&self, name: &str, truth: f64) {
-        let count = self.estimates.len() as f64;
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / count;
-        let centre = mean(&self.estimates);
-        let spread = (self.estimates.iter().map(|e| (e - centre).powi(2)).sum::<f64>() / (count - 1.0)).sqrt();
-        println!(
-            "{name}: truth {truth}, mean {centre:.4} (bias {:+.2} of its standard error), sd {spread:.4}, mean standard error \
-             {:.4}, 90% intervals cover {} of {count}, {:.1} s per record",
-            (centre - truth) / (spread / count.sqrt()),
-            mean(&self.errors),
-            self.covered,
-            self.seconds / count
-        );
-    }
-}
-
-fn times() -> Vec<f64> {
-    (0..ROWS).map(|j| STEP * f64::from(j)).collect()
+fn times(rows: u32) -> Vec<f64> {
+    (0..rows).map(|j| STEP * f64::from(j)).collect()
 }
 
 fn options() -> FitOptions {
@@ -76,13 +46,14 @@ fn family(name: &str) -> Outcome<&'static Family> {
     Family::named(name).ok_or_else(|| format!("no noise {name}").into())
 }
 
-/// OU with stable jumps (α = 1.2) and a diffusion of this size.
-fn brownian(sigma: f64, count: u64) -> Outcome<()> {
+/// OU with stable jumps of index `alpha` and scale `scale`, and a diffusion of size `sigma`.
+fn brownian([alpha, scale, sigma]: [f64; 3], rows: u32, count: u64) -> Outcome<()> {
     let ou = DriftFamily::named("ou").ok_or("no drift ou")?;
     let spec = Spec::new(ou, family("stable")?).fix("observation_std", 0.05);
-    let truth = spec.clone().fix("theta", 1.0).fix("mu", 0.0).fix("alpha", 1.2).fix("scale", 0.3);
+    let truth = spec.clone().fix("theta", 1.0).fix("mu", 0.0).fix("alpha", alpha).fix("scale", scale);
     let truth = Spec { x0: Some(0.0), ..truth.fix("brownian", sigma) };
-    let (times, grid) = (times(), TimeGrid::new(&times(), None)?);
+    let times = times(rows);
+    let grid = TimeGrid::new(&times, None)?;
     let (mut found, mut told) = (Recovered::default(), 0);
     for seed in 0..count {
         let values = simulate(&truth.model()?, &times, 1000 + seed)?.observations;
@@ -90,21 +61,17 @@ fn brownian(sigma: f64, count: u64) -> Outcome<()> {
         let fit = fit(&spec.clone().with_learned_brownian(), &grid, &[&values], &options())?;
         found.seconds += begin.elapsed().as_secs_f64();
         told += usize::from(fit.brownian[0].1.is_told_apart());
-        println!("{seed}: gain {:.2} nats", fit.brownian[0].1.with - fit.brownian[0].1.without);
-        if sigma > 0.0 {
-            found.add(&fit, "brownian", sigma, true)?;
-        }
+        found.add(&fit, "brownian", sigma);
     }
+    print(&found, "brownian", sigma);
     println!("told from 0 in {told} of {count} records");
-    if sigma > 0.0 {
-        found.print("brownian", sigma);
-    }
     Ok(())
 }
 
 /// OU with stable jumps (α = 1.5), driven by an input that is switched on and off.
 fn gain_of_input(gain: f64, count: u64) -> Outcome<()> {
-    let (times, grid) = (times(), TimeGrid::new(&times(), None)?);
+    let times = times(ROWS);
+    let grid = TimeGrid::new(&times, None)?;
     let on = |j: u32| if (j / 35).is_multiple_of(2) { 0.0 } else { 1.0 + f64::from(j % 3) };
     let inputs = Inputs::new(times.clone())?.with_column("wind", (0..ROWS).map(on).collect(), Between::Previous)?;
     let formula = Formula::system(&[("x", "theta*(mu - x) + gain*wind")], &["wind"])?.with_inputs(&inputs)?;
@@ -112,14 +79,38 @@ fn gain_of_input(gain: f64, count: u64) -> Outcome<()> {
     let spec = Spec::with_formula(formula, family("stable")?).fix("observation_std", 0.05);
     let truth = spec.clone().fix("theta", 1.0).fix("mu", 0.0).fix("gain", gain);
     let truth = Spec { x0: Some(0.0), ..truth.fix("alpha", 1.5).fix("scale", 0.3) };
+    recover((&spec, &truth), (&times, &grid), ("gain", gain), count)
+}
+
+/// OU with stable jumps (α = 1.7) of the size 1 + s·x².
+fn size_of_noise(size: f64, rows: u32, count: u64) -> Outcome<()> {
+    let times = times(rows);
+    let grid = TimeGrid::new(&times, None)?;
+    let formula = Formula::parse("1 + s*x^2")?.with_bounds("s", Some(0.0), None)?;
+    let ou = DriftFamily::named("ou").ok_or("no drift ou")?;
+    let spec = Spec::new(ou, family("stable")?).with_size(formula).fix("observation_std", 0.05);
+    let truth = spec.clone().fix("theta", 1.0).fix("mu", 0.0).fix("alpha", 1.7).fix("scale", 0.3).fix("s", size);
+    recover((&spec, &Spec { x0: Some(0.0), ..truth }), (&times, &grid), ("s", size), count)
+}
+
+fn recover(
+    (spec, truth): (&Spec, &Spec),
+    (times, grid): (&[f64], &TimeGrid),
+    (name, value): (&str, f64),
+    count: u64,
+) -> Outcome<()> {
     let mut found = Recovered::default();
     for seed in 0..count {
-        let values = simulate(&truth.model()?, &times, 2000 + seed)?.observations;
+        let values = simulate(&truth.model()?, times, 2000 + seed)?.observations;
         let begin = Instant::now();
-        let fit = fit(&spec, &grid, &[&values], &options())?;
+        let fit = fit(spec, grid, &[&values], &options())?;
         found.seconds += begin.elapsed().as_secs_f64();
-        found.add(&fit, "gain", gain, false)?;
+        found.add(&fit, name, value);
     }
-    found.print("gain", gain);
+    print(&found, name, value);
     Ok(())
+}
+
+fn print(found: &Recovered, name: &str, truth: f64) {
+    println!("{}\n{}", Recovered::HEAD, found.row(name, truth));
 }

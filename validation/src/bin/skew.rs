@@ -1,15 +1,16 @@
 //! Measure skewed noise: nodes of skewed stable laws against the law, recovery of the skew from simulated records, and the
 //! gain over the symmetric family on a real one.
 //!
-//! `skew` prints the nodes, `skew recover COUNT` fits COUNT records per family, `skew FILE.csv COLUMN ROWS` compares families on
+//! `skew` prints the nodes, `skew recover [FAMILY] COUNT` fits COUNT records per family, `skew FILE.csv COLUMN ROWS` compares families on
 //! the first rows of a column.
 
 use levytilt::drift::{DriftFamily, Ou};
-use levytilt::fit::{Fit, FitOptions, Spec, fit};
+use levytilt::fit::{FitOptions, Spec, fit};
 use levytilt::law::{Parametrization, StableLaw};
 use levytilt::noise::{Family, Noise, SkewedStable};
 use levytilt::series::TimeGrid;
 use levytilt::{Result, Start, StateSpace, simulate};
+use levytilt_validation::recovered::Recovered;
 use std::error::Error;
 use std::time::Instant;
 
@@ -17,9 +18,13 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => nodes()?,
-        ["recover", count] => recover(count.parse()?)?,
+        ["recover", count] => recover_all(&TRUTHS, count.parse()?)?,
+        ["recover", family, count] => match TRUTHS.iter().find(|truth| truth.0 == family) {
+            Some(truth) => recover_all(std::slice::from_ref(truth), count.parse()?)?,
+            None => return Err(format!("{family} is not among the families").into()),
+        },
         [file, column, rows] => compare(file, column, rows.parse()?)?,
-        _ => return Err("usage: skew | skew recover COUNT | skew FILE.csv COLUMN ROWS".into()),
+        _ => return Err("usage: skew | skew recover [FAMILY] COUNT | skew FILE.csv COLUMN ROWS".into()),
     }
     Ok(())
 }
@@ -83,38 +88,32 @@ fn spec(family: &str) -> Spec {
     Spec::new(DriftFamily::named("ou").expect("a drift"), Family::named(family).expect("a family"))
 }
 
-/// Records of 500 values of dx = (1 − x)/2 dt + dL, seen every half unit with error 0.1.
-fn recover(count: u64) -> Result<()> {
-    println!("| noise | true skew | mean error in standard errors | within 90% intervals | failed | seconds per fit |");
-    println!("|---|---|---|---|---|---|");
-    for (family, values) in TRUTHS {
-        let truth = values[values.len() - 1];
-        let (mut scores, mut failed) = (Vec::new(), 0);
-        let begin = Instant::now();
-        for seed in 0..count {
-            let noise = Family::named(family).expect("a family").build(values)?;
-            let model = StateSpace::new(Box::new(Ou::new(0.5, 1.0)?), noise, 0.1, Start::Fixed(1.0))?;
-            let times: Vec<f64> = (0..500).map(|j| 0.5 * f64::from(j)).collect();
-            let grid = TimeGrid::new(&times, None)?;
-            let column = simulate(&model, &times, seed)?.column(0);
-            let options = FitOptions { paths: 50, seed, ..FitOptions::default() };
-            match fit(&spec(family), &grid, &[&column], &options) {
-                Ok(found) => scores.extend(score(&found, truth)),
-                Err(_) => failed += 1,
-            }
-        }
-        let mean = scores.iter().sum::<f64>() / scores.len() as f64;
-        let within = scores.iter().filter(|z| z.abs() < 1.645).count();
-        let seconds = begin.elapsed().as_secs_f64() / count as f64;
-        println!("| {family} | {truth} | {mean:.2} | {within} of {} | {failed} | {seconds:.1} |", scores.len());
-    }
-    Ok(())
+fn recover_all(truths: &[(&str, &[f64])], count: u64) -> Result<()> {
+    println!("{}", Recovered::HEAD);
+    truths.iter().try_for_each(|(family, values)| recover(family, values, count))
 }
 
-/// Error of the skew in standard errors.
-fn score(found: &Fit, truth: f64) -> Option<f64> {
-    let skew = found.parameters.iter().find(|p| ["skew", "jump_mean"].contains(&p.name.as_str()))?;
-    Some((skew.value - truth) / skew.std_error?)
+/// Records of 500 values of dx = (1 − x)/2 dt + dL, seen every half unit with error 0.1.
+fn recover(family: &str, values: &[f64], count: u64) -> Result<()> {
+    let truth = values[values.len() - 1];
+    let name = if family == "skewed-compound-poisson" { "jump_mean" } else { "skew" };
+    let times: Vec<f64> = (0..500).map(|j| 0.5 * f64::from(j)).collect();
+    let grid = TimeGrid::new(&times, None)?;
+    let mut found = Recovered::default();
+    let begin = Instant::now();
+    for seed in 0..count {
+        let noise = Family::named(family).expect("a family").build(values)?;
+        let model = StateSpace::new(Box::new(Ou::new(0.5, 1.0)?), noise, 0.1, Start::Fixed(1.0))?;
+        let column = simulate(&model, &times, seed)?.column(0);
+        let options = FitOptions { paths: 50, seed, ..FitOptions::default() };
+        match fit(&spec(family), &grid, &[&column], &options) {
+            Ok(fit) => found.add(&fit, name, truth),
+            Err(_) => found.failed += 1,
+        }
+    }
+    found.seconds = begin.elapsed().as_secs_f64();
+    println!("{}", found.row(&format!("{name} of `{family}`"), truth));
+    Ok(())
 }
 
 fn compare(file: &str, column: &str, rows: usize) -> std::result::Result<(), Box<dyn Error>> {

@@ -12,7 +12,7 @@ use crate::print::{draw_figures, say};
 pub fn run(args: &CompareArgs) -> Result<()> {
     args.plots.with_place(args.out.as_deref())?;
     let show = !args.report.wordless();
-    let found = compare(&args.request(), || terminal(show))?;
+    let found = compare(&args.request(), &terminal(show))?;
     if args.report.json {
         say(&finite::json(&found)?);
     } else if !args.report.quiet {

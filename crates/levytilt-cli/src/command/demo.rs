@@ -16,7 +16,7 @@ pub fn run(args: &DemoArgs) -> Result<()> {
     if show {
         say(&demo.introduction());
     }
-    let summary = demo.run(terminal(show))?;
+    let summary = demo.run(&terminal(show))?;
     if args.report.json {
         say(&finite::json(&summary)?);
     } else if !args.report.quiet {

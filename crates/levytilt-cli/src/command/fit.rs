@@ -32,7 +32,7 @@ pub fn run(args: &FitArgs) -> Result<()> {
             flags: args.settings(),
             out: args.out.clone(),
         };
-        return tell_general(args, &general::run(request, || terminal(show))?);
+        return tell_general(args, &general::run(request, &terminal(show))?);
     }
     if let Some(family) = args.noise_common {
         let request = general::CommonRequest {
@@ -42,7 +42,7 @@ pub fn run(args: &FitArgs) -> Result<()> {
             family,
             out: args.out.clone(),
         };
-        return tell_general(args, &general::run_common(request, || terminal(show))?);
+        return tell_general(args, &general::run_common(request, &terminal(show))?);
     }
     if is_asked_for(&args.settings(), args.record.config.as_deref())? {
         return panel::run(args);
@@ -53,7 +53,7 @@ pub fn run(args: &FitArgs) -> Result<()> {
         config: args.record.config.clone(),
         out: args.out.clone(),
     };
-    let outcome = fit(request, || terminal(show))?;
+    let outcome = fit(request, &terminal(show))?;
     if let (true, Some(dir)) = (show, &args.out) {
         training::tell_of_rest(dir);
     }

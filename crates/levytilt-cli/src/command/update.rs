@@ -35,7 +35,7 @@ pub fn run(args: &UpdateArgs) -> Result<()> {
     }
     if args.refit {
         let show = !args.report.wordless();
-        let outcome = with_threads(args.threads, || refit(&args.run, || terminal(show)))??;
+        let outcome = with_threads(args.threads, || refit(&args.run, &terminal(show)))??;
         if show {
             say(&outcome.summary.to_text());
         }

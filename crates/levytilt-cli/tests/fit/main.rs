@@ -228,7 +228,8 @@ fn bad_records_end_with_a_result_or_a_reason() {
     at.refused("fit plain.csv --kl series", &["--kl", "--method paper"]);
     at.refused("fit plain.csv --method paper --kl sum", &["--kl", "sum"]);
     at.refused("fit plain.csv --method paper --noise stable", &["--noise stable", "truncated-stable"]);
-    at.refused("fit plain.csv --method paper --alpha 1.5 --observation-std 0.1", &["scale", "must be given"]);
+    let published = "fit plain.csv --method paper --gradient published --alpha 1.5 --observation-std 0.1";
+    at.refused(published, &["scale", "must be given with gradient published"]);
     at.refused("fit plain.csv --components 2", &["--components", "--method neural"]);
     at.refused("fit plain.csv --method neural --components 0", &["--components 0", "at least one"]);
     at.refused("fit plain.csv --noise auto --alpha 1.5", &["alpha", "family"]);

@@ -1,7 +1,9 @@
 //! The continuous-time ELBO of the published potential on paths of Algorithm 2, and its gradient.
 
+#[cfg(doc)]
+use super::options::Gradient;
 use super::options::PaperOptions;
-use super::path::{PaperNoise, Walker};
+use super::path::{PaperNoise, Slopes, Walker};
 use super::tape::{PathGradient, Tape};
 use crate::continuous::JumpMeasure;
 use levytilt::error::expect_length;
@@ -45,6 +47,31 @@ pub struct PublishedGradient {
     pub tilts: Vec<[f64; 2]>,
     /// In the parameters of the drift.
     pub drift: Vec<f64>,
+    /// In α and in the logarithm of the scale of every dimension; 0 unless asked for ([`noise_gradient`]).
+    pub noise: Vec<[f64; 2]>,
+    /// In the parameters of the size of the noise.
+    pub size: Vec<f64>,
+    /// In the standard deviation of the observation error of every dimension.
+    pub errors: Vec<f64>,
+}
+
+impl PublishedGradient {
+    /// In all parameters of the model, in the order of [`levytilt::solve::parameters`]; 0 for those without a gradient.
+    pub fn parameters(&self, chain: &Chain) -> Vec<f64> {
+        let mut all = self.drift.clone();
+        let parts = chain.model().dimensions.iter().zip(&self.noise).zip(&self.errors);
+        for ((dimension, &[by_alpha, by_log_scale]), &by_std) in parts {
+            let noise = |(name, value): (&str, f64)| match name {
+                "alpha" => by_alpha,
+                "scale" => by_log_scale / value,
+                _ => 0.0,
+            };
+            all.extend(dimension.noise.parameters().into_iter().map(noise));
+            all.extend(&self.size);
+            all.push(by_std);
+        }
+        all
+    }
 }
 
 /// Jumps and Brownian part of every dimension of a chain with truncated stable noise.
@@ -73,8 +100,22 @@ pub fn published_gradient(
     options: &PaperOptions,
     seed: u64,
 ) -> Result<PublishedGradient> {
-    let walker = walker(chain, potentials, options)?;
-    let tapes = walk(&walker, options.paths, seed)?;
+    gradient(&walker(chain, potentials, options, Slopes::Plain)?, chain, options, seed)
+}
+
+/// [`published_gradient`] with the slopes in the parameters of the noise. Without score function ([`Gradient::Published`]) these
+/// are far from the slopes of the ELBO.
+pub fn noise_gradient(
+    chain: &Chain,
+    potentials: &[[f64; 2]],
+    options: &PaperOptions,
+    seed: u64,
+) -> Result<PublishedGradient> {
+    gradient(&walker(chain, potentials, options, Slopes::WithNoise)?, chain, options, seed)
+}
+
+fn gradient(walker: &Walker, chain: &Chain, options: &PaperOptions, seed: u64) -> Result<PublishedGradient> {
+    let tapes = walk(walker, options.paths, seed)?;
     let n = options.paths as f64;
     let mut means = vec![0.0; chain.len()];
     for tape in &tapes {
@@ -85,7 +126,8 @@ pub fn published_gradient(
         tapes.par_chunks(GROUP).map(|tapes| walker.backward(tapes, &means, options.paths)).collect();
     let mut sum = PathGradient::zero(chain);
     groups.iter().for_each(|group| sum.add(group, 1.0 / n));
-    Ok(PublishedGradient { bound: Bound::new(&tapes), tilts: sum.tilts, drift: sum.drift })
+    let PathGradient { tilts, drift, noise, size, errors } = sum;
+    Ok(PublishedGradient { bound: Bound::new(&tapes), tilts, drift, noise, size, errors })
 }
 
 /// Fresh paths by Algorithm 2 and their ELBO.
@@ -95,7 +137,7 @@ pub(super) fn published_paths(
     options: &PaperOptions,
     seed: u64,
 ) -> Result<(Bound, Vec<Tape>)> {
-    let tapes = walk(&walker(chain, potentials, options)?, options.paths, seed)?;
+    let tapes = walk(&walker(chain, potentials, options, Slopes::Plain)?, options.paths, seed)?;
     Ok((Bound::new(&tapes), tapes))
 }
 
@@ -114,9 +156,14 @@ pub fn draw_paths(chain: &Chain, potentials: &[[f64; 2]], options: &PaperOptions
     Ok(tapes.into_iter().map(|tape| DrawnPath { states: tape.states, jumps: tape.counts }).collect())
 }
 
-fn walker<'a>(chain: &'a Chain<'a>, potentials: &[[f64; 2]], options: &'a PaperOptions) -> Result<Walker<'a>> {
+fn walker<'a>(
+    chain: &'a Chain<'a>,
+    potentials: &[[f64; 2]],
+    options: &'a PaperOptions,
+    slopes: Slopes,
+) -> Result<Walker<'a>> {
     expect_length("potentials of method paper", potentials.len(), chain.len() * chain.dim())?;
-    Walker::new(chain, noises_of(chain)?, potentials, options)
+    Walker::new(chain, noises_of(chain)?, potentials, options, slopes)
 }
 
 fn walk(walker: &Walker, paths: usize, seed: u64) -> Result<Vec<Tape>> {

@@ -1,33 +1,49 @@
 //! Fit a model by the published method.
 
 use super::bound::{Bound, published_paths};
-use super::options::PaperOptions;
+use super::options::{Gradient, PaperOptions};
 use super::tape::Tape;
 use super::train::PaperTrainer;
 use crate::fit::NeuralFit;
 use crate::potential::{Frame, NeuralPotentialSpec};
-use crate::training::{Trained, keep};
-use levytilt::fit::{FitOptions, PosteriorKind, PotentialFinder, Spec, fit_with};
-use levytilt::posterior::{BLOCK, Made, Paths, Potentials, WeightSummary, jump_table, marginals};
+use crate::training::Trained;
+use levytilt::context::Progress;
+use levytilt::fit::{FitOptions, OwnPaths, PotentialFinder, Spec, fit_by};
+use levytilt::posterior::{BLOCK, Made, Paths, Potentials, WeightSummary};
 use levytilt::potential::Quadratic;
-use levytilt::progress::{self, Progress};
 use levytilt::series::TimeGrid;
 use levytilt::solve::{Choice, LearnOptions, Learned, Method, Parameter, rebuild};
 use levytilt::tilt::LogSum;
-use levytilt::{Chain, Error, Result, StateSpace, stream};
+use levytilt::{Chain, Context, Error, Result, StateSpace, stream};
 
-/// Fit `spec` by the published method ([`Method::Paper`]): truncated stable noise with given parameters, perhaps with a
-/// Brownian part, and a drift whose parameters are given or learned jointly with the networks. Paths are those of Algorithm 2, counted
+/// Fit `spec` by the published method ([`Method::Paper`]): truncated stable noise, perhaps with a Brownian part or a size
+/// that depends on the state, and a drift. Parameters are given or learned jointly with the networks; τ, σ_G and the Brownian part
+/// must be given. Paths are those of Algorithm 2, counted
 /// equally; the log evidence is that of a particle filter on the library's chain that follows the same potentials.
 ///
 /// # Errors
-/// Another noise, a free parameter that is not the drift's; a tilt that stays too strong for paths.
+/// Another noise, a free parameter without an unbiased gradient; a tilt that stays too strong for paths.
 pub fn fit_paper(
     spec: &Spec,
     data: (&TimeGrid, &[&[f64]]),
     options: &FitOptions,
     sizes: &NeuralPotentialSpec,
     paper: &PaperOptions,
+) -> Result<NeuralFit> {
+    fit_paper_with(spec, data, options, sizes, paper, &Context::silent())
+}
+
+/// [`fit_paper`], watched, and resumed from its checkpoint if there is one.
+///
+/// # Errors
+/// As for [`fit_paper`].
+pub fn fit_paper_with(
+    spec: &Spec,
+    data: (&TimeGrid, &[&[f64]]),
+    options: &FitOptions,
+    sizes: &NeuralPotentialSpec,
+    paper: &PaperOptions,
+    context: &Context,
 ) -> Result<NeuralFit> {
     let learn = LearnOptions { method: Method::Paper, ..options.learn };
     let options = FitOptions { learn, ..options.clone() };
@@ -39,32 +55,14 @@ pub fn fit_paper(
         trainer: None,
         values: Vec::new(),
         stopped: false,
+        context,
     };
-    let mut fit = fit_with(spec, data, &options, &mut published)?;
+    let mut fit = fit_by(&mut published, spec, data, &options, context)?;
     let Some(trainer) = published.trainer else {
         return Err(Error::Shape { what: "method paper", got: "no training".into(), expected: "a training".into() });
     };
-    let chain = Chain::new(&fit.model, data.0, data.1)?;
-    let fresh = paper.seed ^ 0x5eed_0000_0000_0000;
-    let (bound, tapes) = published_paths(&chain, &trainer.potentials(&chain), &paper, fresh)?;
-    let paths = gather(&chain, &tapes, fresh);
-    let summary = WeightSummary::new(&paths.log_weights());
-    let weights = vec![1.0 / tapes.len() as f64; tapes.len()];
-    let (dim, times) = (chain.dim(), chain.times().to_vec());
-    let known = (0..dim).map(|i| marginals(&paths, i, &weights, &options.quantiles)).collect();
-    fit.jumps = (0..dim).map(|i| jump_table(&paths, &chain, i, &weights, options.jump_above)).collect();
-    drop(chain);
-    let Bound { elbo, std_error, log_likelihood, kl } = bound;
-    // What judged the library's paths says nothing about these.
-    fit.summary =
-        WeightSummary { elbo, elbo_std_error: std_error, effective_sample_size: tapes.len() as f64, ..summary };
-    fit.choices = vec![Choice {
-        method: Method::Paper,
-        why: format!("as requested; the ELBO is a log likelihood of {log_likelihood:.1} less a divergence of {kl:.1}"),
-    }];
-    fit.posterior = PosteriorKind::Variational;
     fit.iterations = trainer.iterations;
-    (fit.marginals, fit.paths, fit.weights) = (known, paths, weights);
+    let (dim, times) = (fit.model.dim(), data.0.times().to_vec());
     let everywhere = |value: f64| vec![vec![value; times.len()]; dim];
     let frame = Frame::new(times.clone(), everywhere(0.0), everywhere(1.0))?;
     Ok(NeuralFit { fit, trained: Some(Trained { potential: trainer.potential, frame, trace: trainer.trace }) })
@@ -82,13 +80,14 @@ pub fn fit_paper_grid(
     sizes: &NeuralPotentialSpec,
     paper: &PaperOptions,
     alphas: &[f64],
+    context: &Context,
 ) -> Result<NeuralFit> {
     let mut fits: Vec<(f64, NeuralFit)> = Vec::new();
     for &alpha in alphas {
         let others = spec.given.iter().filter(|(name, _)| name != ALPHA).cloned();
         let at = Spec { given: others.chain([(ALPHA.to_string(), alpha)]).collect(), ..spec.clone() };
-        fits.push((alpha, fit_paper(&at, data, options, sizes, paper)?));
-        if progress::stopped() {
+        fits.push((alpha, fit_paper_with(&at, data, options, sizes, paper, context)?));
+        if context.stopped() {
             break;
         }
     }
@@ -97,7 +96,7 @@ pub fn fit_paper_grid(
     };
     let said = fits.iter().map(elbo).collect::<Vec<_>>().join(", ");
     let best = fits.into_iter().max_by(|a, b| a.1.fit.summary.elbo.total_cmp(&b.1.fit.summary.elbo));
-    let Some((alpha, mut best)) = best else { return fit_paper(spec, data, options, sizes, paper) };
+    let Some((alpha, mut best)) = best else { return fit_paper_with(spec, data, options, sizes, paper, context) };
     for choice in &mut best.fit.choices {
         choice.why = format!("{}; alpha = {alpha} by the ELBO among {said}", choice.why);
     }
@@ -153,10 +152,11 @@ struct Published<'a> {
     trainer: Option<PaperTrainer>,
     values: Vec<f64>,
     stopped: bool,
+    context: &'a Context,
 }
 
 impl Published<'_> {
-    /// All iterations, from the checkpoint of this thread's keeper if there is one ([`crate::training::kept`]).
+    /// All iterations, from the checkpoint in the context if there is one.
     fn train(
         &mut self,
         mut model: StateSpace,
@@ -167,10 +167,8 @@ impl Published<'_> {
         let chain = Chain::new(&model, data.0, data.1)?;
         let mut trainer = PaperTrainer::new(&chain, self.sizes.clone(), self.options)?;
         drop(chain);
-        if let Some(checkpoint) = keep::find(trainer.fingerprint()) {
-            trainer.resume(checkpoint, &mut values)?;
-            model = rebuild(&model, &values)?;
-        }
+        trainer.resume_kept(&mut values, self.context)?;
+        model = rebuild(&model, &values)?;
         let most = self.options.iterations;
         // The weights of a network are too many to tell of.
         let told = if self.network { model.drift.parameter_count() } else { 0 };
@@ -180,7 +178,8 @@ impl Published<'_> {
             drop(chain);
             model = rebuild(&model, &values)?;
             let goes_on = bound.is_none_or(|Bound { elbo, std_error, log_likelihood, kl }| {
-                progress::tell(&Progress {
+                self.context.tell(&Progress {
+                    subject: self.context.subject(),
                     iteration: trainer.iterations - 1,
                     most,
                     part: false,
@@ -191,9 +190,7 @@ impl Published<'_> {
                     values: &values[told..],
                 })
             });
-            if !goes_on || trainer.iterations.is_multiple_of(keep::EVERY) {
-                keep::keep(|| trainer.checkpoint(&values));
-            }
+            trainer.keep(&values, !goes_on, self.context);
             if !goes_on {
                 self.stopped = true;
                 break;
@@ -201,6 +198,29 @@ impl Published<'_> {
         }
         (self.trainer, self.values) = (Some(trainer), values);
         Ok(model)
+    }
+
+    /// Refuse free parameters that have no gradient, or a biased one.
+    fn check_free(&self, model: &StateSpace, parameters: &[Parameter]) -> Result<()> {
+        let refused =
+            |p: &Parameter, expected| Err(Error::Parameter { name: p.name.clone(), value: p.value, expected });
+        let dimension = &model.dimensions[0];
+        let mixed = dimension.size.is_some() && dimension.noise.parameters().len() > 4;
+        for free in parameters[model.drift.parameter_count()..].iter().filter(|p| !p.fixed) {
+            match free.name.split('[').next().unwrap_or_default() {
+                _ if self.options.gradient == Gradient::Published => {
+                    return refused(free, "must be given with gradient published, which has no slope in the noise");
+                }
+                "tau" | "sigma_g" | "brownian" => {
+                    return refused(free, "must be given: method paper does not learn it");
+                }
+                "scale" if mixed => {
+                    return refused(free, "must be given beside a size that depends on the state and a Brownian part");
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     fn warnings(&self) -> Vec<String> {
@@ -211,6 +231,25 @@ impl Published<'_> {
 }
 
 impl PotentialFinder for Published<'_> {
+    fn takes_sizes(&self) -> bool {
+        true
+    }
+
+    /// Fresh paths by Algorithm 2.
+    fn paths(&mut self, chain: &Chain, _: &FitOptions) -> Result<Option<OwnPaths>> {
+        let Some(trainer) = &self.trainer else { return Ok(None) };
+        let fresh = self.options.seed ^ 0x5eed_0000_0000_0000;
+        let (bound, tapes) = published_paths(chain, &trainer.potentials(chain), self.options, fresh)?;
+        let Bound { elbo, std_error, log_likelihood, kl } = bound;
+        Ok(Some(OwnPaths {
+            paths: gather(chain, &tapes, fresh),
+            elbo: (elbo, std_error),
+            why: format!(
+                "as requested; the ELBO is a log likelihood of {log_likelihood:.1} less a divergence of {kl:.1}"
+            ),
+        }))
+    }
+
     fn learns(&self) -> bool {
         true
     }
@@ -226,14 +265,7 @@ impl PotentialFinder for Published<'_> {
         data: (&TimeGrid, &[&[f64]]),
         _: &LearnOptions,
     ) -> Result<Learned> {
-        let drift = model.drift.parameter_count();
-        if let Some(free) = parameters[drift..].iter().find(|p| !p.fixed) {
-            return Err(Error::Parameter {
-                name: free.name.clone(),
-                value: free.value,
-                expected: "must be given: method paper learns the parameters of the drift alone; or use another method",
-            });
-        }
+        self.check_free(model, parameters)?;
         let start: Vec<f64> = parameters.iter().map(|p| p.value).collect();
         let found = self.train(rebuild(model, &start)?, data, parameters)?;
         let unknown = vec![f64::NAN; parameters.len()];

@@ -10,8 +10,8 @@
 //! largest mixing variable gets a normal number of its own, all others share one.
 //!
 //! The rate holds at one state, and a large jump changes the state. So the time may end at the first large jump, one with
-//! s²r² from the power of two nearest to 1/(6a) on, about v ≥ ¼: jumps get times, and those after it are dropped. That limit
-//! stays the same when a changes a little, so the law of the numbers, sizes and times keeps the score Σ ∂ln C − h ∂Λ.
+//! r² from the power of two nearest to 1/(6as²) on, about v ≥ ¼: jumps get times, and those after it are dropped. That limit
+//! stays the same when a or s changes a little, so the law of the numbers, sizes and times keeps the score Σ ∂ln C − h ∂Λ.
 
 use super::poisson::poisson;
 use super::power::Power;
@@ -46,6 +46,8 @@ pub(super) struct Jumps {
     cells: Box<[OnceLock<Cell>]>,
     /// The least v of a large jump.
     large: f64,
+    /// Whether Σϑ is wanted.
+    thetas: bool,
 }
 
 /// An end of a bin.
@@ -88,6 +90,8 @@ pub(super) struct Drawn {
     /// Σ v and Σ v².
     pub v: f64,
     pub v_squared: f64,
+    /// Σ ϑ, if it is wanted.
+    pub theta: f64,
     /// The largest v.
     most: f64,
     /// Σ of the jumps.
@@ -116,7 +120,7 @@ pub(super) fn power_of(measure: &JumpMeasure) -> Arc<Power> {
 
 impl Jumps {
     /// The bins for a precision `a`; `power` is that of the measure ([`power_of`]).
-    pub fn new(measure: &JumpMeasure, a: f64, power: Arc<Power>) -> Self {
+    pub fn new(measure: &JumpMeasure, a: f64, power: Arc<Power>, thetas: bool) -> Self {
         let rho = 0.5 * measure.alpha();
         let least_u = 2.0 * a * (measure.unit() * measure.tau()).powi(2);
         let first = Edge { v: least_u / (1.0 + least_u), g: 1.0 / (1.0 + least_u).sqrt(), beyond: 1.0 };
@@ -124,9 +128,10 @@ impl Jumps {
         let inner = EDGES.into_iter().filter(|&v| v > first.v).map(edge);
         let edges = std::iter::once(first).chain(inner).chain([Edge { v: 1.0, g: 0.0, beyond: 0.0 }]).collect();
         let cells = (0..CELLS).map(|_| OnceLock::new()).collect();
-        let large_u = 2.0 * a * (-(6.0 * a).log2().round()).exp2();
+        let squared = a * measure.unit().powi(2);
+        let large_u = 2.0 * squared * (-(6.0 * squared).log2().round()).exp2();
         let large = large_u / (1.0 + large_u);
-        Self { a, prior: measure.rate(), most_inverse: 1.0 / least_u, power, edges, cells, large }
+        Self { a, prior: measure.rate(), most_inverse: 1.0 / least_u, power, edges, cells, large, thetas }
     }
 
     /// The jumps within `h` at κ and δ = c − x, or until the first large one; `rate` is Λ.
@@ -142,18 +147,24 @@ impl Jumps {
     ) -> Result<Drawn> {
         let mut drawn = Drawn { time: h, ..Drawn::default() };
         match until {
-            Until::End => self.each(tilted, rate, h, rng, |v, _| drawn.add(v))?,
+            Until::End => self.each(tilted, rate, h, rng, |v, _| drawn.add(v, self.theta(v)))?,
             Until::LargeJump => {
                 let mut timed = Vec::new();
                 self.each(tilted, rate, h, rng, |v, rng| timed.push((h * (1.0 - rng.random::<f64>()), v)))?;
                 let large = timed.iter().filter(|(_, v)| *v >= self.large);
                 let end = large.fold(h, |end, (time, _)| end.min(*time));
-                timed.iter().filter(|(time, _)| *time <= end).for_each(|(_, v)| drawn.add(*v));
+                timed.iter().filter(|(time, _)| *time <= end).for_each(|(_, v)| drawn.add(*v, self.theta(*v)));
                 drawn.time = end;
             }
         }
         drawn.finish(self.a, delta, rng);
         Ok(drawn)
+    }
+
+    /// ϑ = ln(u/u_τ) of a jump; 0 if it is not wanted.
+    fn theta(&self, v: f64) -> f64 {
+        // A v of 1 to rounding is that of the largest number below it.
+        if self.thetas { (v / (1.0 - v).max(f64::EPSILON / 2.0) * self.most_inverse).ln() } else { 0.0 }
     }
 
     /// Call `add` with the v of each jump within `h`.
@@ -236,7 +247,8 @@ impl Cell {
 
 impl Drawn {
     /// A jump; one without end (v not a number because u is 0) cannot be, since a > 0.
-    fn add(&mut self, v: f64) {
+    fn add(&mut self, v: f64, theta: f64) {
+        self.theta += theta;
         self.count += 1;
         self.v += v;
         self.v_squared += v * v;
@@ -280,7 +292,7 @@ mod tests {
         for (a, kappa) in [(0.7, 0.3), (0.7, 0.99), (30.0, 1.01), (300.0, 3.0), (30.0, 9.9), (30.0, 10.1)] {
             let delta = f64::sqrt(kappa / a);
             let (jumps, rates) =
-                (Jumps::new(&measure, a, power_of(&measure)), RateTable::new(&measure, a).at(delta).unwrap());
+                (Jumps::new(&measure, a, power_of(&measure), false), RateTable::new(&measure, a).at(delta).unwrap());
             let tilted = measure.tilted(Quadratic::new(a, delta).unwrap(), 0.0);
             let mut rng = stream(3, (100.0 * kappa) as u64);
             let draws: Vec<Drawn> =
@@ -303,7 +315,7 @@ mod tests {
         let measure = JumpMeasure::mixture(1.2, 1.0, 0.01, 1.0).unwrap();
         let mut rng = stream(4, 0);
         for a in [0.1, 40.0, 3000.0] {
-            let jumps = Jumps::new(&measure, a, power_of(&measure));
+            let jumps = Jumps::new(&measure, a, power_of(&measure), false);
             for place in [0, 5, CELLS - 1] {
                 let cell = Cell::new(&jumps.edges, WIDTH * place as f64);
                 for (bin, edges) in cell.bins.iter().zip(jumps.edges.windows(2)) {

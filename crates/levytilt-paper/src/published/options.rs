@@ -58,8 +58,10 @@ pub struct PaperOptions {
     pub motion: Motion,
     /// How a gradient becomes a step.
     pub rule: Rule,
-    /// Learning rate of the two networks; it stays constant.
+    /// Learning rate of the two networks.
     pub rate: f64,
+    /// Share of all learning rates that is left at the last iteration, falling along a line: 1, as published, keeps them constant.
+    pub rate_end: f64,
     /// Learning rate of the encoder.
     pub encoder_rate: f64,
     /// Learning rate of the drift's parameters on their unconstrained scale, by Adam.
@@ -84,6 +86,7 @@ impl Default for PaperOptions {
             motion: Motion::default(),
             rule: Rule::RmsProp,
             rate: 1e-4,
+            rate_end: 1.0,
             encoder_rate: 1e-3,
             drift_rate: 1e-2,
             drift_ridge: 0.0,

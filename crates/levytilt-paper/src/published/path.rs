@@ -11,17 +11,20 @@
 //! over many jumps that all aim at the centre would overshoot it. Where a few per cent of an extra jump are expected a part
 //! ends at its first large jump, for the same reason.
 //!
+//! Where the size of the noise depends on the state, γ at the start of the step multiplies all that the noise does in it, as in the
+//! library's chain: the jumps are those of the measure stretched by γ.
+//!
 //! With δ = c − x and v_i of jump i, a part moves x by Σ v_i δ and a Gaussian number, and the score of its N, r_i
 //! and length h is Σ ∂ln C_i − h ∂Λ.
 
-use super::jumps::{Jumps, Until, power_of};
+use super::jumps::{Drawn, Jumps, Until, power_of};
 use super::options::{Gradient, Kl, Motion, PaperOptions};
 use super::power::Power;
 use super::rates::RateTable;
-use super::tape::{Part, PathGradient, Tape};
+use super::tape::{NoiseSlopes, Part, PathGradient, Tape};
 use crate::continuous::{JumpMeasure, TiltedMeasure};
 use levytilt::potential::Quadratic;
-use levytilt::{Chain, Error, Result, Start, StreamRng};
+use levytilt::{Chain, Error, Result, Size, Start, StreamRng};
 use rand_distr::{Distribution, Exp1, StandardNormal};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -44,6 +47,13 @@ pub struct PaperNoise {
     pub brownian: f64,
 }
 
+impl PaperNoise {
+    /// All that it does times `factor`.
+    fn stretched(&self, factor: f64) -> Result<Self> {
+        Ok(Self { measure: self.measure.stretched(factor)?, brownian: factor * self.brownian })
+    }
+}
+
 /// The potential of one dimension and step, and its rates.
 #[derive(Debug)]
 pub(super) struct Tilt {
@@ -51,24 +61,40 @@ pub(super) struct Tilt {
     c: f64,
     quadratic: Quadratic,
     rates: RateTable,
+    /// Derivatives of the rates in α, if wanted.
+    by_alpha: Option<RateTable>,
     jumps: Jumps,
 }
 
 impl Tilt {
-    fn new((noise, power): (&PaperNoise, &Arc<Power>), [a, c]: [f64; 2]) -> Result<Self> {
-        let measure = &noise.measure;
-        let (rates, jumps) = (RateTable::new(measure, a), Jumps::new(measure, a, power.clone()));
-        Ok(Self { a, c, quadratic: Quadratic::new(a, c)?, rates, jumps })
+    fn new((noise, power): (&PaperNoise, &Arc<Power>), [a, c]: [f64; 2], slopes: Slopes) -> Result<Self> {
+        let (measure, alpha) = (&noise.measure, slopes == Slopes::WithNoise);
+        let (rates, jumps) = (RateTable::new(measure, a), Jumps::new(measure, a, power.clone(), alpha));
+        let by_alpha = alpha.then(|| RateTable::by_alpha(measure, a));
+        Ok(Self { a, c, quadratic: Quadratic::new(a, c)?, rates, by_alpha, jumps })
     }
+}
+
+/// Which slopes of the ELBO are wanted beside those of the potentials and the drift.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Slopes {
+    /// None.
+    Plain,
+    /// Those in the parameters of the noise and of its size.
+    WithNoise,
 }
 
 /// What all paths share.
 pub(super) struct Walker<'a> {
     chain: &'a Chain<'a>,
     noises: Vec<PaperNoise>,
+    powers: Vec<Arc<Power>>,
     options: &'a PaperOptions,
     /// Potentials by time and dimension, dimension fastest.
     tilts: Vec<Tilt>,
+    /// γ(x), of a single dimension.
+    size: Option<&'a Size>,
+    slopes: Slopes,
 }
 
 impl<'a> Walker<'a> {
@@ -78,14 +104,16 @@ impl<'a> Walker<'a> {
         noises: Vec<PaperNoise>,
         potentials: &[[f64; 2]],
         options: &'a PaperOptions,
+        slopes: Slopes,
     ) -> Result<Self> {
         let powers: Vec<Arc<Power>> = noises.iter().map(|noise| power_of(&noise.measure)).collect();
         let tilt = |(place, &at): (usize, &[f64; 2])| {
             let i = place % noises.len();
-            Tilt::new((&noises[i], &powers[i]), at)
+            Tilt::new((&noises[i], &powers[i]), at, slopes)
         };
         let tilts = potentials.par_iter().enumerate().map(tilt).collect::<Result<_>>()?;
-        Ok(Self { chain, noises, options, tilts })
+        let size = chain.model().dimensions[0].size.as_ref();
+        Ok(Self { chain, noises, powers, options, tilts, size, slopes })
     }
 
     fn dim(&self) -> usize {
@@ -99,13 +127,28 @@ impl<'a> Walker<'a> {
         let mut x: Vec<f64> = rngs.iter_mut().flat_map(|rng| self.start(rng)).collect();
         let mut before = x.clone();
         for (j, tilts) in self.tilts.chunks_exact(dim).enumerate() {
+            let mut sizes = Vec::new();
             if j > 0 {
                 before.copy_from_slice(&x);
                 self.motion(j, &before, &mut x);
+                if let Some(size) = self.size {
+                    sizes = size.slopes(self.chain.times()[j - 1], &before)?;
+                }
             }
+            let mut sizes = sizes.chunks_exact((sizes.len() / rngs.len()).max(1));
             for ((x, tape), rng) in x.chunks_exact_mut(dim).zip(&mut tapes).zip(&mut rngs) {
+                let size = sizes.next();
+                tape.sizes.extend(size.unwrap_or_default());
                 for (i, (x, tilt)) in x.iter_mut().zip(tilts).enumerate() {
-                    let jumps = if j > 0 { self.jumps(tilt, (i, j), x, tape, rng)? } else { (0, 0.0) };
+                    let jumps = match size {
+                        _ if j == 0 => (0, 0.0),
+                        None => self.jumps(tilt, (&self.noises[i], j), x, tape, rng)?,
+                        Some(size) => {
+                            let noise = self.noises[i].stretched(size[0])?;
+                            let own = Tilt::new((&noise, &self.powers[i]), [tilt.a, tilt.c], self.slopes)?;
+                            self.jumps(&own, (&noise, j), x, tape, rng)?
+                        }
+                    };
                     if !x.is_finite() {
                         let time = self.chain.times()[j];
                         let why = format!("the state at time {time} is not finite; use shorter steps");
@@ -159,17 +202,17 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Move `x` by the jumps of step `j` in dimension `i`: their number, and the size of the one with the largest mixing
+    /// Move `x` by the jumps of `noise` in step `j`: their number, and the size of the one with the largest mixing
     /// variable.
     fn jumps(
         &self,
         tilt: &Tilt,
-        (i, j): (usize, usize),
+        (noise, j): (&PaperNoise, usize),
         x: &mut f64,
         tape: &mut Tape,
         rng: &mut StreamRng,
     ) -> Result<(u32, f64)> {
-        let PaperNoise { measure, brownian } = &self.noises[i];
+        let PaperNoise { measure, brownian } = noise;
         let (a, variance) = (tilt.a, brownian * brownian);
         let (mut left, mut count, mut largest) = (self.chain.length(j), 0, 0.0f64);
         while left > 0.0 {
@@ -196,14 +239,44 @@ impl<'a> Walker<'a> {
                     delta * delta * drawn.v + tilted.kappa() * v_by_a - drawn.v / (2.0 * a) - h * rates.rate_by_a,
                 ],
             };
+            let mut slopes = self.noise_slopes(tilt, (&tilted, delta), (&drawn, &rates))?;
             *x += drawn.moved;
             if variance > 0.0 {
-                *x += part.diffuse(a, variance * h, rng);
+                // γ multiplies the Brownian part too, the scale does not.
+                let slopes = slopes.as_mut().filter(|_| self.size.is_some());
+                *x += part.diffuse(a, variance * h, rng, slopes);
             }
-            tape.push(part);
+            tape.push(part, slopes);
             left = if halvings == 0 && unused == 0.0 { 0.0 } else { left - h };
         }
         Ok((count, largest))
+    }
+
+    /// What jumps add to the gradient in the noise, if that is wanted.
+    fn noise_slopes(
+        &self,
+        tilt: &Tilt,
+        (tilted, delta): (&TiltedMeasure, f64),
+        (drawn, rates): (&Drawn, &super::Rates),
+    ) -> Result<Option<NoiseSlopes>> {
+        if self.size.is_none() && self.slopes == Slopes::Plain {
+            return Ok(None);
+        }
+        let (h, v) = (drawn.time, drawn.v);
+        let by_log_u = v - drawn.v_squared;
+        let mut slopes = NoiseSlopes {
+            // The Gaussian part is √(v/2a) times a normal number.
+            moved: by_log_u * delta + 0.5 * (drawn.moved - v * delta) - tilt.a * drawn.noise,
+            kl: [h * rates.divergence_by_log_u, 0.0],
+            score: [tilted.kappa() * by_log_u - 0.5 * v - h * rates.rate_by_log_u, 0.0],
+        };
+        if let Some(table) = &tilt.by_alpha {
+            let by_alpha = table.at(delta)?;
+            let log_r = f64::from(drawn.count) * tilted.prior().tau().ln() + 0.5 * drawn.theta;
+            slopes.kl[1] = h * by_alpha.divergence;
+            slopes.score[1] = -log_r - h * by_alpha.rate;
+        }
+        Ok(Some(slopes))
     }
 
     /// D of the jumps with its derivatives in δ and a.
@@ -222,6 +295,31 @@ impl<'a> Walker<'a> {
         })
     }
 
+    /// Add the derivatives of a path's log-likelihood in the standard deviations of Gaussian errors: (r²/σ² − 1)/σ each.
+    fn add_errors(&self, tape: &Tape, sum: &mut [f64]) {
+        let dim = self.dim();
+        for (place, x) in tape.states.iter().enumerate() {
+            let (i, j) = (place % dim, place / dim);
+            let (y, std) = (self.chain.value(i, j), self.chain.model().dimensions[i].observation_std);
+            if !y.is_nan() {
+                sum[i] += (((y - x) / std).powi(2) - 1.0) / std;
+            }
+        }
+    }
+
+    /// Carry gradients in the logarithm of γ of step `j` to the states before it, and add those in its parameters to `sum`.
+    fn pull_back_size(&self, j: usize, (tapes, by_size): (&[Tape], &[f64]), mu: &mut [f64], sum: &mut [f64]) {
+        if self.size.is_none() {
+            return;
+        }
+        let width = 2 + sum.len();
+        for ((tape, by), mu) in tapes.iter().zip(by_size).zip(mu) {
+            let row = &tape.sizes[(j - 1) * width..j * width];
+            *mu += by * row[1] / row[0];
+            sum.iter_mut().zip(&row[2..]).for_each(|(sum, slope)| *sum += by * slope / row[0]);
+        }
+    }
+
     /// The gradient of the sum of some paths' ELBO; `means` are the means over all `paths` of [`Tape::after`].
     pub fn backward(&self, tapes: &[Tape], means: &[f64], paths: usize) -> PathGradient {
         let (n, dim, parameters) = (self.chain.len(), self.dim(), self.chain.drift().parameter_count());
@@ -234,14 +332,25 @@ impl<'a> Walker<'a> {
         let mut mu = vec![0.0; tapes.len() * dim];
         let (mut before, mut space) = (mu.clone(), [mu.clone(), mu.clone()]);
         let mut by_parameters = vec![0.0; tapes.len() * parameters];
+        let mut by_size = vec![0.0; tapes.len()];
         for j in (1..n).rev() {
-            for ((tape, mu), before) in tapes.iter().zip(mu.chunks_exact_mut(dim)).zip(before.chunks_exact_mut(dim)) {
+            by_size.fill(0.0);
+            for (((tape, mu), before), by_size) in
+                tapes.iter().zip(mu.chunks_exact_mut(dim)).zip(before.chunks_exact_mut(dim)).zip(&mut by_size)
+            {
                 let mut surplus = scored * (tape.after(j) - means[j]);
                 for i in (0..dim).rev() {
                     let place = j * dim + i;
                     mu[i] += self.chain.log_likelihood_slope(i, j, tape.states[place]);
+                    let mut noise = tape.noise_of(place).iter().rev();
                     for part in tape.parts_of(place).iter().rev() {
                         let own = surplus + scored * part.spared();
+                        if let Some(noise) = noise.next() {
+                            let by_log_u = mu[i] * noise.moved - noise.kl[0] + own * noise.score[0];
+                            *by_size += 2.0 * by_log_u;
+                            sum.noise[i][0] += own * noise.score[1] - noise.kl[1];
+                            sum.noise[i][1] += 2.0 * by_log_u;
+                        }
                         let slope = |k: usize| mu[i] * part.moved[k] - part.kl[1 + k] + own * part.score[k];
                         let [by_delta, by_a] = [slope(0), slope(1)];
                         sum.tilts[place][0] += by_a;
@@ -253,6 +362,10 @@ impl<'a> Walker<'a> {
                 before.copy_from_slice(&tape.states[(j - 1) * dim..j * dim]);
             }
             self.pull_back(j, &before, &mut mu, &mut space, &mut by_parameters);
+            self.pull_back_size(j, (tapes, &by_size), &mut mu, &mut sum.size);
+        }
+        if self.slopes == Slopes::WithNoise {
+            tapes.iter().for_each(|tape| self.add_errors(tape, &mut sum.errors));
         }
         for row in by_parameters.chunks_exact(parameters.max(1)) {
             sum.drift.iter_mut().zip(row).for_each(|(sum, g)| *sum += g);

@@ -67,22 +67,38 @@ pub struct Rates {
     pub divergence_by_delta: f64,
     /// ∂D/∂a.
     pub divergence_by_a: f64,
+    /// ∂Λ/∂ln u, of all jumps at once: half the derivative in the logarithm of their size.
+    pub rate_by_log_u: f64,
+    /// ∂D/∂ln u.
+    pub divergence_by_log_u: f64,
 }
 
 impl RateTable {
     /// The points for a measure tilted with precision `a` > 0.
     pub fn new(measure: &JumpMeasure, a: f64) -> Self {
+        Self::weighted(measure, a, |_| 1.0, |_| 1.0)
+    }
+
+    /// The same for the derivative of the measure in α, −ln r times its density: its rates are the derivatives of Λ and D.
+    pub fn by_alpha(measure: &JumpMeasure, a: f64) -> Self {
+        let log = measure.tau().ln();
+        let factor = |theta: f64| -log - 0.5 * theta;
+        Self::weighted(measure, a, factor, |end| factor(end) - 1.0 / measure.alpha())
+    }
+
+    /// The points of a density times `factor`, a function of ϑ; `beyond` is its mean over larger ϑ.
+    fn weighted(measure: &JumpMeasure, a: f64, factor: impl Fn(f64) -> f64, beyond: impl Fn(f64) -> f64) -> Self {
         let rho = 0.5 * measure.alpha();
         let least = 2.0 * a * (measure.unit() * measure.tau()).powi(2);
         let end = (MOST_KAPPA / least).ln().max(0.0) + BEYOND;
         let panels = (end / WIDTH).ceil();
         let edges: Vec<f64> = (0..=panels as usize).map(|i| end * i as f64 / panels).collect();
         let prior = measure.rate();
-        let mut total = prior * (-rho * end).exp();
+        let mut total = prior * (-rho * end).exp() * beyond(end);
         let mut points = panel_points(&edges);
         let point = |(theta, weight): (f64, f64)| {
             let u = least * f64::exp(theta);
-            let weight = weight * prior * rho * (-rho * theta).exp();
+            let weight = weight * prior * rho * (-rho * theta).exp() * factor(theta);
             total += weight;
             Point { weight: weight / (1.0 + u).sqrt(), v: u / (1.0 + u) }
         };
@@ -127,6 +143,8 @@ impl RateTable {
             divergence: self.total - m0 - 0.5 * m1 + kappa * (2.0 * m1 - m2),
             divergence_by_delta: 2.0 * a * delta * by_kappa[1],
             divergence_by_a: by_a[1] / a + squared * by_kappa[1],
+            rate_by_log_u: by_a[0],
+            divergence_by_log_u: by_a[1],
         })
     }
 
@@ -207,6 +225,15 @@ mod tests {
             let h = 1e-5;
             near(found.rate_by_delta, [h, -h].map(|h| at(a, delta + h).rate), h, found.rate);
             near(found.divergence_by_delta, [h, -h].map(|h| at(a, delta + h).divergence), h, found.divergence);
+            // ln u is twice the logarithm of the scale.
+            let scaled = |h: f64| JumpMeasure::mixture(alpha, 0.9 * (0.5 * h).exp(), 0.01, 1.0).unwrap();
+            let with = |measure: JumpMeasure| RateTable::new(&measure, a).at(delta).unwrap();
+            near(found.rate_by_log_u, [h, -h].map(|h| with(scaled(h)).rate), h, found.rate);
+            near(found.divergence_by_log_u, [h, -h].map(|h| with(scaled(h)).divergence), h, found.divergence);
+            let moved = |h: f64| with(JumpMeasure::mixture(alpha + h, 0.9, 0.01, 1.0).unwrap());
+            let by_alpha = RateTable::by_alpha(&measure, a).at(delta).unwrap();
+            near(by_alpha.rate, [h, -h].map(|h| moved(h).rate), h, found.rate);
+            near(by_alpha.divergence, [h, -h].map(|h| moved(h).divergence), h, found.divergence);
         }
     }
 

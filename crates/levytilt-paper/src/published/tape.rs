@@ -18,6 +18,17 @@ pub(super) struct Part {
     pub score: [f64; 2],
 }
 
+/// What a part adds to the gradient in the noise: in ln u, half that in the logarithm of the jumps' size, and in α.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NoiseSlopes {
+    /// Derivative of the motion in ln u.
+    pub moved: f64,
+    /// That of h·D in ln u and in α.
+    pub kl: [f64; 2],
+    /// Score in ln u and in α.
+    pub score: [f64; 2],
+}
+
 /// A path with its record; by time and dimension, dimension fastest.
 #[derive(Debug, Clone)]
 pub(super) struct Tape {
@@ -28,6 +39,10 @@ pub(super) struct Tape {
     /// Size of the jump with the largest mixing variable of each step.
     pub largest: Vec<f64>,
     parts: Vec<Part>,
+    /// By part, if the gradient in the noise is wanted.
+    noise: Vec<NoiseSlopes>,
+    /// γ of each step with its derivatives in the state and in its parameters, if the size of jumps depends on the state.
+    pub sizes: Vec<f64>,
     /// Where the parts of each step and dimension end.
     ends: Vec<u32>,
     /// Σ log-likelihood from each time on less Σ KL of the steps after it.
@@ -44,18 +59,35 @@ pub(super) struct PathGradient {
     pub tilts: Vec<[f64; 2]>,
     /// In the parameters of the drift.
     pub drift: Vec<f64>,
+    /// In α and in the logarithm of the scale, by dimension.
+    pub noise: Vec<[f64; 2]>,
+    /// In the parameters of the size.
+    pub size: Vec<f64>,
+    /// In the standard deviation of the observation error, by dimension.
+    pub errors: Vec<f64>,
 }
 
 impl PathGradient {
     /// No paths.
     pub fn zero(chain: &Chain) -> Self {
-        Self { tilts: vec![[0.0; 2]; chain.len() * chain.dim()], drift: vec![0.0; chain.drift().parameter_count()] }
+        let size = chain.model().dimensions.iter().filter_map(|dimension| dimension.size.as_ref());
+        Self {
+            tilts: vec![[0.0; 2]; chain.len() * chain.dim()],
+            drift: vec![0.0; chain.drift().parameter_count()],
+            noise: vec![[0.0; 2]; chain.dim()],
+            size: vec![0.0; size.map(|size| size.parameters().len()).sum()],
+            errors: vec![0.0; chain.dim()],
+        }
     }
 
     /// Add a multiple of another.
     pub fn add(&mut self, other: &Self, factor: f64) {
-        self.tilts.iter_mut().flatten().zip(other.tilts.iter().flatten()).for_each(|(sum, g)| *sum += factor * g);
-        self.drift.iter_mut().zip(&other.drift).for_each(|(sum, g)| *sum += factor * g);
+        let add = |sum: &mut [f64], other: &[f64]| sum.iter_mut().zip(other).for_each(|(sum, g)| *sum += factor * g);
+        add(self.tilts.as_flattened_mut(), other.tilts.as_flattened());
+        add(&mut self.drift, &other.drift);
+        add(self.noise.as_flattened_mut(), other.noise.as_flattened());
+        add(&mut self.size, &other.size);
+        add(&mut self.errors, &other.errors);
     }
 }
 
@@ -69,14 +101,20 @@ impl Part {
     }
 
     /// Add a Brownian motion of variance `s` with the drift sφ'(x) = 2asδ, which costs ½sφ'² = 2sa²δ².
-    pub fn diffuse(&mut self, a: f64, s: f64, rng: &mut StreamRng) -> f64 {
+    pub fn diffuse(&mut self, a: f64, s: f64, rng: &mut StreamRng, noise: Option<&mut NoiseSlopes>) -> f64 {
         let delta = self.delta;
         let normal: f64 = StandardNormal.sample(rng);
         let cost = [2.0 * a * a * delta * delta, 4.0 * a * a * delta, 4.0 * a * delta * delta];
         self.kl.iter_mut().zip(cost).for_each(|(kl, cost)| *kl += s * cost);
         self.moved[0] += 2.0 * a * s;
         self.moved[1] += 2.0 * s * delta;
-        2.0 * a * s * delta + s.sqrt() * normal
+        let moved = 2.0 * a * s * delta + s.sqrt() * normal;
+        if let Some(noise) = noise {
+            // s goes with u, as both are squares of the size.
+            noise.kl[0] += s * cost[0];
+            noise.moved += moved - 0.5 * s.sqrt() * normal;
+        }
+        moved
     }
 }
 
@@ -88,6 +126,8 @@ impl Tape {
             counts: Vec::with_capacity(n * dim),
             largest: Vec::with_capacity(n * dim),
             parts: Vec::with_capacity(n * dim),
+            noise: Vec::new(),
+            sizes: Vec::new(),
             ends: Vec::with_capacity(n * dim),
             after: vec![0.0; n],
             log_likelihood: 0.0,
@@ -96,8 +136,9 @@ impl Tape {
     }
 
     /// Add a part of the step at hand.
-    pub fn push(&mut self, part: Part) {
+    pub fn push(&mut self, part: Part, noise: Option<NoiseSlopes>) {
         self.parts.push(part);
+        self.noise.extend(noise);
     }
 
     /// End a step of one dimension at time `j` in a state of this log-likelihood, after so many jumps.
@@ -125,6 +166,12 @@ impl Tape {
     pub fn parts_of(&self, place: usize) -> &[Part] {
         let first = if place == 0 { 0 } else { self.ends[place - 1] };
         &self.parts[first as usize..self.ends[place] as usize]
+    }
+
+    /// Slopes in the noise of the parts of a step and dimension; none if they are not wanted.
+    pub fn noise_of(&self, place: usize) -> &[NoiseSlopes] {
+        let first = if place == 0 { 0 } else { self.ends[place - 1] };
+        self.noise.get(first as usize..self.ends[place] as usize).unwrap_or_default()
     }
 
     /// What is still to come once the jumps of step `j` are over.

@@ -6,7 +6,7 @@ use super::trained::Trained;
 use crate::potential::NeuralPotentialSpec;
 use levytilt::series::TimeGrid;
 use levytilt::solve::{Choice, LearnOptions, Learned, Method, Parameter, SweepOptions, follow, learn_by};
-use levytilt::{Chain, Result, StateSpace};
+use levytilt::{Chain, Context, Result, StateSpace};
 use std::cell::RefCell;
 
 /// Most iterations at the initial parameters, which are only a guess.
@@ -26,6 +26,7 @@ pub fn learn_alongside(
     options: &LearnOptions,
     (networks, spec): (Option<Trained>, &NeuralPotentialSpec),
     train: &TrainOptions,
+    context: &Context,
 ) -> Result<(Learned, Trained)> {
     let state = RefCell::new(networks);
     let expect = |chain: &Chain, _, _, sweep: &SweepOptions| {
@@ -44,7 +45,7 @@ pub fn learn_alongside(
         let choice = Choice { method: Method::Neural, why: "as requested".into() };
         Ok(follow(chain, potentials, sweep, choice))
     };
-    let learned = learn_by(&expect, model, parameters, data, options)?;
+    let learned = learn_by(&expect, model, parameters, data, options, context)?;
     let trained =
         state.into_inner().expect("without an error the first place has trained networks, and none is taken away");
     Ok((learned, trained))

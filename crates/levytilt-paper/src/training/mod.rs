@@ -4,7 +4,6 @@ mod alongside;
 pub(crate) mod fingerprint;
 mod frame;
 mod gradient;
-pub(crate) mod keep;
 mod optimiser;
 mod place;
 mod step;
@@ -13,7 +12,8 @@ mod trained;
 
 pub use alongside::learn_alongside;
 pub use gradient::{BoundGradient, bound_gradient};
-pub use keep::{Checkpoint, Keeper, kept};
+pub use levytilt::context::{Checkpoint, Keeper};
 pub use optimiser::{Optimiser, Rule, rescale};
+pub(crate) use train::EVERY;
 pub use train::{TrainOptions, Trainer, train};
 pub use trained::Trained;

@@ -2,13 +2,13 @@
 
 use super::fingerprint::Fingerprint;
 use super::frame::frame;
-use super::keep::{self, Checkpoint};
 use super::optimiser::{Optimiser, Rule, rescale};
 use super::trained::Trained;
 use crate::potential::{FrameKind, Group, NeuralPotential, NeuralPotentialSpec};
+use levytilt::context::{Checkpoint, Progress};
 use levytilt::error::expect_length;
 use levytilt::posterior::WeightSummary;
-use levytilt::{Chain, Error, Result};
+use levytilt::{Chain, Context, Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// How to train.
@@ -68,18 +68,32 @@ pub struct Trainer<'a> {
     fingerprint: u64,
 }
 
-/// Train until the ELBO stops rising, or until `tell`, which is called after every iteration, returns `false`.
+/// Iterations between checkpoints: a few seconds at the paper's size.
+pub(crate) const EVERY: usize = 50;
+
+/// Train until the ELBO stops rising, or until `context`, which is told of every iteration, asks for an end.
 ///
-/// Training continues from the state of `trainer`, or from the checkpoint of this thread's keeper ([`super::kept`]).
-pub fn train(mut trainer: Trainer, mut tell: impl FnMut(usize, &WeightSummary) -> bool) -> Result<Trained> {
-    if let Some(checkpoint) = keep::find(trainer.fingerprint()) {
+/// Training continues from the state of `trainer`, or from its checkpoint in `context`.
+pub fn train(mut trainer: Trainer, context: &Context) -> Result<Trained> {
+    if let Some(checkpoint) = context.find(trainer.fingerprint()) {
         trainer.resume(checkpoint)?;
     }
     while !trainer.done() {
-        let summary = trainer.step()?;
-        let stopped = !tell(trainer.iteration() - 1, &summary);
-        if stopped || trainer.iteration().is_multiple_of(keep::EVERY) {
-            keep::keep(|| trainer.checkpoint());
+        let WeightSummary { elbo, elbo_std_error, .. } = trainer.step()?;
+        let goes_on = context.tell(&Progress {
+            subject: context.subject(),
+            iteration: trainer.iteration() - 1,
+            most: trainer.options.iterations,
+            part: false,
+            elbo,
+            elbo_std_error,
+            parts: None,
+            parameters: &[],
+            values: &[],
+        });
+        let stopped = !goes_on;
+        if stopped || trainer.iteration().is_multiple_of(EVERY) {
+            context.keep(|| trainer.checkpoint());
         }
         if stopped {
             break;

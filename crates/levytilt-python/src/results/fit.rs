@@ -35,11 +35,11 @@ pub struct Run {
 pub fn fit(py: Python<'_>, table: &Table, keywords: &str, progress: Option<Py<PyAny>>) -> PyResult<Run> {
     let settings = settings(keywords)?;
     let (table, threads) = (table.0.clone(), settings.solve.threads);
-    patiently(py, threads, progress, move |heed| {
+    patiently(py, threads, progress, move |context| {
         let mut settings = settings;
         let table = take(table.as_ref().clone(), &mut settings)?;
         let table = Arc::new(table.with_errors(settings.data.error_column.as_deref())?);
-        let outcome = analyse(settings, &table, heed)?;
+        let outcome = analyse(settings, &table, context)?;
         let origin = Arc::new(End::Plain(Box::new(Origin::of(&outcome)?)));
         Ok(Run { outcome: Arc::new(outcome), table, origin })
     })

@@ -103,7 +103,9 @@ impl End {
     pub fn must_be_plain(&self, what: &str) -> Result<()> {
         match self {
             Self::Plain(_) => Ok(()),
-            Self::Written(_) => Err(bad(format!("{what} is not possible for a model with states written out"))),
+            Self::Written(_) => Err(bad(format!(
+                "{what} is not possible here for a model with states written out; save the fit and use the program: `levytilt {what}`"
+            ))),
         }
     }
 }

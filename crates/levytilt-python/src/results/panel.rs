@@ -21,8 +21,8 @@ pub fn share(
     let settings = settings(keywords)?;
     let (tables, threads): (Vec<Arc<_>>, _) =
         (tables.iter().map(|table| table.0.clone()).collect(), settings.solve.threads);
-    let found = patiently(py, threads, progress, move |heed| {
-        learn(&settings, &tables.iter().map(AsRef::as_ref).collect::<Vec<_>>(), heed)
+    let found = patiently(py, threads, progress, move |context| {
+        learn(&settings, &tables.iter().map(AsRef::as_ref).collect::<Vec<_>>(), context)
     })?;
     finite::json(&found).map_err(raised)
 }

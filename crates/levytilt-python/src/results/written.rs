@@ -64,8 +64,8 @@ pub fn read_sections(text: &str, name: &str) -> PyResult<(bool, String)> {
 #[pyfunction]
 pub fn fit_written(py: Python<'_>, table: &Table, sections: &str, progress: Option<Py<PyAny>>) -> PyResult<WrittenRun> {
     let (model, table) = (model(sections)?, table.0.clone());
-    patiently(py, model.solve.threads, progress, move |heed| {
-        let outcome = complete(model, &table, heed)?;
+    patiently(py, model.solve.threads, progress, move |context| {
+        let outcome = complete(model, &table, context)?;
         let origin = Arc::new(End::Written(Box::new(Origin::of(&outcome)?)));
         Ok(WrittenRun { outcome: Arc::new(outcome), table, origin })
     })

@@ -1,7 +1,7 @@
 //! Compare models of a record and write the table.
 
 use anyhow::Result;
-use levytilt::progress::Watcher;
+use levytilt::Context;
 use std::path::{Path, PathBuf};
 
 use crate::directory::entry::Entry;
@@ -34,8 +34,8 @@ pub struct Request {
     pub out: Option<PathBuf>,
 }
 
-/// Read, compare, write; `heed` sees how it goes, and may ask for an end.
-pub fn run(request: &Request, heed: impl FnOnce() -> Watcher + Send) -> Result<Comparison> {
+/// Read, compare, write; `context` is told how it goes, and may ask for an end.
+pub fn run(request: &Request, context: &Context) -> Result<Comparison> {
     let lock = request.out.as_deref().map(|dir| Lock::for_files(dir, &FILES)).transpose()?;
     let entrants = request.wanted.entrants(&request.flags, request.config.as_deref())?;
     let data = match request.flags.data == DataSettings::default() {
@@ -45,7 +45,7 @@ pub fn run(request: &Request, heed: impl FnOnce() -> Watcher + Send) -> Result<C
     let table =
         table::read(&request.source, &data.chosen(), &data.format())?.with_errors(data.error_column.as_deref())?;
     let found = with_threads(request.flags.solve.threads, || {
-        compare(entrants, &table, request.holdout, heed(), &interrupt::asked)
+        compare(entrants, &table, request.holdout, context, &interrupt::asked)
     })??;
     lock.map_or(Ok(()), |lock| write(lock, &found, &table))?;
     Ok(found)

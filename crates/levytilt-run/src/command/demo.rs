@@ -1,7 +1,7 @@
 //! Fit the record of the demo and write what was found.
 
 use anyhow::Result;
-use levytilt::progress::Watcher;
+use levytilt::Context;
 use std::path::Path;
 
 use crate::command::fit::{FILES, entries};
@@ -29,9 +29,9 @@ impl Demo {
     }
 
     /// Fit the model with jumps, compare it with its rival, write.
-    pub fn run(self, heed: Watcher) -> Result<Comparison> {
+    pub fn run(self, context: &Context) -> Result<Comparison> {
         let Self { lock, table } = self;
-        let found = compare(&table, heed)?;
+        let found = compare(&table, context)?;
         let summary = found.comparison;
         let mut files = entries(&found.jumps, &table, &summary, Some(&summary.rival))?;
         files.push(Entry::new("data.csv", |out| write_data(out, &table)));

@@ -1,7 +1,7 @@
 //! Fit a record and write what was found.
 
 use anyhow::Result;
-use levytilt::progress::Watcher;
+use levytilt::Context;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -53,18 +53,19 @@ pub struct Request {
     pub out: Option<PathBuf>,
 }
 
-/// Read, compute, write; `heed` sees how it goes, and may ask for an end.
-pub fn run(request: Request, heed: impl FnOnce() -> Watcher + Send) -> Result<Outcome> {
+/// Read, compute, write; `context` is told how it goes, and may ask for an end.
+pub fn run(request: Request, context: &Context) -> Result<Outcome> {
     let Request { source, settings, config, out } = request;
     let lock = out.as_deref().map(|dir| Lock::for_files(dir, &FILES)).transpose()?;
     let mut settings = settings.with_config(config.as_deref())?;
     let table = table::read(&source, &settings.chosen_columns(), &settings.data.format())?;
     let table = take(table, &mut settings)?.with_errors(settings.data.error_column.as_deref())?;
     let threads = settings.solve.threads;
-    let outcome = with_threads(threads, || kept_in(out.as_deref(), || analyse(settings, &table, heed())))??;
+    let context = kept_in(context, out.as_deref());
+    let outcome = with_threads(threads, || analyse(settings, &table, &context))??;
     if let Some(lock) = lock {
         let mut files = entries(&outcome, &table, &outcome.summary, None)?;
-        files.extend(training::settled());
+        files.extend(training::left_over(&context));
         lock.save(&files)?;
     }
     Ok(outcome)

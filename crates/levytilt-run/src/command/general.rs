@@ -1,7 +1,7 @@
 //! Fit a written-out model to a table and write what was found.
 
 use anyhow::Result;
-use levytilt::progress::Watcher;
+use levytilt::Context;
 use std::path::PathBuf;
 
 use crate::directory::entry::Entry;
@@ -32,11 +32,11 @@ pub struct Request {
     pub out: Option<PathBuf>,
 }
 
-/// Read, compute, write; the watcher made by `watcher` is told of every step of learning, and may ask for an end.
+/// Read, compute, write; `context` is told how it goes, and may ask for an end.
 ///
 /// # Errors
 /// A flag that does not fit a written-out model; a model or table that cannot be used.
-pub fn run(request: Request, watcher: impl FnOnce() -> Watcher + Send) -> Result<Summary> {
+pub fn run(request: Request, context: &Context) -> Result<Summary> {
     let Request { source, mut model, flags, out } = request;
     refuse(&flags)?;
     let out = out.as_deref().map(Lock::new).transpose()?;
@@ -51,7 +51,7 @@ pub fn run(request: Request, watcher: impl FnOnce() -> Watcher + Send) -> Result
     let table = table::read(&source, &model.columns(), &model.data.format())?;
     let (table, known) = inputs::split(table, &model.inputs)?;
     model.known_inputs = known;
-    complete(model, &table, out, watcher)
+    complete(model, &table, out, context)
 }
 
 /// What to fit with a common noise beside each column's own.
@@ -73,21 +73,16 @@ pub struct CommonRequest {
 ///
 /// # Errors
 /// A setting that a model with a common noise does not know; a model or table that cannot be used.
-pub fn run_common(request: CommonRequest, watcher: impl FnOnce() -> Watcher + Send) -> Result<Summary> {
+pub fn run_common(request: CommonRequest, context: &Context) -> Result<Summary> {
     let CommonRequest { source, settings, config, family, out } = request;
     let out = out.as_deref().map(Lock::new).transpose()?;
     let settings = settings.with_config(config.as_deref())?;
     let table = table::read(&source, &settings.data.chosen(), &settings.data.format())?;
-    complete(written_out(&settings, family, &table)?, &table, out, watcher)
+    complete(written_out(&settings, family, &table)?, &table, out, context)
 }
 
-fn complete(
-    model: GeneralSettings,
-    table: &Table,
-    lock: Option<Lock>,
-    watcher: impl FnOnce() -> Watcher + Send,
-) -> Result<Summary> {
-    let outcome = with_threads(model.solve.threads, || fit::complete(model, table, watcher()))??;
+fn complete(model: GeneralSettings, table: &Table, lock: Option<Lock>, context: &Context) -> Result<Summary> {
+    let outcome = with_threads(model.solve.threads, || fit::complete(model, table, context))??;
     if let Some(lock) = lock {
         save(lock, &outcome, table)?;
     }

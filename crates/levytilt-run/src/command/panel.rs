@@ -1,10 +1,10 @@
 //! Fit every series of a long table, keep each as it is finished, and write an index of all.
 
 use anyhow::Result;
+use levytilt::Context;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use crate::command::fit::save;
@@ -133,7 +133,7 @@ impl Panel {
         if let (true, Some(Err(error))) = (tables.is_empty(), self.series.first().map(|series| &series.table)) {
             return Err(bad(format!("no series can be read; the first, {}: {error:#}", self.series[0].id)));
         }
-        let found = learn(&self.settings, &tables, crate::workflow::watch::terminal(!quiet))?;
+        let found = learn(&self.settings, &tables, &crate::workflow::watch::terminal(!quiet))?;
         match crate::interrupt::asked() {
             true => anyhow::bail!("stopped while learning what the series share; the same command starts again"),
             false => Ok(found),
@@ -154,7 +154,7 @@ impl Panel {
             Err(error) => return failed(format!("{error:#}")),
         };
         // A fit that was cut short would not be what the same command gives without Ctrl-C: those in hand are finished.
-        match analyse(settings.clone(), table, Box::new(|_| ControlFlow::Continue(()))) {
+        match analyse(settings.clone(), table, &Context::silent()) {
             Err(error) => failed(format!("{error:#}")),
             Ok(outcome) => {
                 save(&self.out.join(SERIES).join(&self.directories[i]), &outcome, table)?;

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use csv::{ReaderBuilder, StringRecord, Trim};
-use levytilt::progress::Watcher;
+use levytilt::Context;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,6 @@ use crate::directory::entry::Entry;
 use crate::directory::lock::Lock;
 use crate::directory::state::{STATE, State};
 use crate::failure::{bad, quoted};
-use crate::finite;
 use crate::settings::{Settings, Volatility, inputs};
 use crate::table::bytes::read_settings;
 use crate::table::input::from_sparse_columns;
@@ -22,7 +21,9 @@ use crate::workflow::driven::Driven;
 use crate::workflow::filtering::column_models;
 use crate::workflow::fit::analyse;
 use crate::workflow::forecast::known_at;
-use crate::workflow::update::{Answer, Summary, Update, Watch};
+use crate::workflow::general::forecast::Origin;
+use crate::workflow::general::update::GeneralUpdate;
+use crate::workflow::update::{Answer, Summary, Takes, Update, Watch};
 
 /// How often a feed is saved.
 const OFTEN: Duration = Duration::from_secs(1);
@@ -38,7 +39,7 @@ pub struct Request {
 
 /// Take in the rows of `new`, which has the columns of the run; `tell` hears of every row. All rows are kept, or none.
 pub fn update(request: &Request, new: &Table, tell: &mut dyn FnMut(&Answer)) -> Result<Summary> {
-    with_update(request, |update| {
+    with_update(request, |update: &mut dyn Takes| {
         let names = update.columns();
         let columns = names.iter().map(|name| column(new, name)).collect::<Result<Vec<_>>>()?;
         for (row, text) in new.time_texts().iter().enumerate() {
@@ -53,7 +54,7 @@ pub fn update(request: &Request, new: &Table, tell: &mut dyn FnMut(&Answer)) -> 
 
 /// Take in rows as they come: the first line names the columns. The run is saved every second and at the end.
 pub fn follow(request: &Request, rows: impl BufRead, tell: &mut dyn FnMut(&Answer)) -> Result<Summary> {
-    with_update(request, |update| {
+    with_update(request, |update: &mut dyn Takes| {
         let names = update.columns();
         let (mut lines, mut saved) = (rows.lines().enumerate(), Instant::now());
         let header =
@@ -87,8 +88,14 @@ pub fn follow(request: &Request, rows: impl BufRead, tell: &mut dyn FnMut(&Answe
 }
 
 /// Fit again to all rows that the run has taken in, and replace it.
-pub fn refit(run: &Path, heed: impl FnOnce() -> Watcher + Send) -> Result<crate::workflow::fit::Outcome> {
+pub fn refit(run: &Path, context: &Context) -> Result<crate::workflow::fit::Outcome> {
     let lock = Lock::new(run)?;
+    if Origin::read(run)?.is_some() {
+        return Err(bad(
+            "--refit is not there for a model with [states]: run `levytilt fit` with its settings.toml as --config on the whole \
+             record",
+        ));
+    }
     let (state, _) = State::read(run)?;
     let mut settings: Settings = toml::from_str(&read_settings(&run.join("settings.toml"))?)?;
     let names: Vec<String> = state.dimension.iter().cloned().collect();
@@ -115,22 +122,29 @@ pub fn refit(run: &Path, heed: impl FnOnce() -> Watcher + Send) -> Result<crate:
     }
     let table = from_sparse_columns("the run's record", &history.time_name, names, &times, &columns)?;
     let table = inputs::take(table, &mut settings)?.with_errors(settings.data.error_column.as_deref())?;
-    let outcome = analyse(settings, &table, heed())?;
+    let outcome = analyse(settings, &table, context)?;
     lock.save(&super::fit::entries(&outcome, &table, &outcome.summary, None)?)?;
     Ok(outcome)
 }
 
 /// Read a table for a run: the columns that the run has.
 pub fn read(run: &Path, source: &str) -> Result<Table> {
-    let (state, _) = commit::steady(run, || State::read(run))?;
-    let names: Vec<String> = state.dimension.iter().cloned().collect();
+    let names: Vec<String> = match Origin::read(run)? {
+        Some(origin) => origin.state.columns,
+        None => commit::steady(run, || State::read(run))?.0.dimension.iter().cloned().collect(),
+    };
     let table = table::read_sparse(source)?;
     names.iter().try_for_each(|name| column(&table, name).map(drop))?;
     Ok(table)
 }
 
-fn with_update(request: &Request, work: impl FnOnce(&mut Update) -> Result<()>) -> Result<Summary> {
+fn with_update(request: &Request, work: impl FnOnce(&mut dyn Takes) -> Result<()>) -> Result<Summary> {
     let _lock = Lock::of_any_version(&request.run)?;
+    if let Some(origin) = Origin::read(&request.run)? {
+        let mut update = GeneralUpdate::new(origin, request.watch)?;
+        work(&mut update)?;
+        return Ok(update.summary().clone());
+    }
     let (state, mut settings) = State::read(&request.run)?;
     let network = State::read_network(&request.run, &settings)?;
     if settings.model.volatility == Some(Volatility::Recent) {
@@ -152,9 +166,8 @@ fn with_update(request: &Request, work: impl FnOnce(&mut Update) -> Result<()>) 
     Ok(update.summary)
 }
 
-fn save(run: &Path, update: &Update) -> Result<()> {
-    let state = finite::json(&update.state()?)?;
-    commit::write(run, &[Entry::text(STATE, state + "\n")])
+fn save(run: &Path, update: &dyn Takes) -> Result<()> {
+    commit::write(run, &[Entry::text(STATE, update.saved()? + "\n")])
 }
 
 fn column<'a>(table: &'a Table, name: &str) -> Result<&'a [f64]> {
@@ -169,7 +182,7 @@ fn column<'a>(table: &'a Table, name: &str) -> Result<&'a [f64]> {
     Ok(&table.columns[place])
 }
 
-fn take_line(update: &mut Update, line: &str, number: usize, places: &[usize]) -> Result<Option<Answer>> {
+fn take_line(update: &mut dyn Takes, line: &str, number: usize, places: &[usize]) -> Result<Option<Answer>> {
     if line.trim().is_empty() {
         return Ok(None);
     }

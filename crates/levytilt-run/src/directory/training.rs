@@ -1,6 +1,7 @@
 //! Keep the training of networks beside the results until it is finished, so that the same command resumes after a stop.
 
-use levytilt_paper::training::{Checkpoint, Keeper, kept};
+use levytilt::Context;
+use levytilt::context::{Checkpoint, Keeper};
 use std::io::{BufReader, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -13,17 +14,17 @@ use crate::interrupt;
 /// Name of the file.
 pub const TRAINING: &str = "training.safetensors";
 
-/// Compute with training kept in `dir`, if there is one.
-pub fn kept_in<T>(dir: Option<&Path>, compute: impl FnOnce() -> T) -> T {
+/// The same context with checkpoints in `dir`, if there is one.
+pub fn kept_in(context: &Context, dir: Option<&Path>) -> Context {
     match dir {
-        Some(dir) => kept(Box::new(Shelf { dir: dir.into() }), compute),
-        None => compute(),
+        Some(dir) => context.kept_by(Shelf { dir: dir.into() }),
+        None => context.clone(),
     }
 }
 
-/// What becomes of the file with the result: once training is finished it goes; after Ctrl-C it stays.
-pub fn settled<'a>() -> Option<Entry<'a>> {
-    (!interrupt::asked()).then(|| Entry::gone(TRAINING))
+/// What becomes of the file with the result: once training is finished it goes; if it was stopped, it stays.
+pub fn left_over<'a>(context: &Context) -> Option<Entry<'a>> {
+    (!context.stopped()).then(|| Entry::gone(TRAINING))
 }
 
 /// Say that training which was stopped and kept in `dir` can go on.

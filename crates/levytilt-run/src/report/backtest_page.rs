@@ -65,6 +65,11 @@ pub fn backtest_page(scores: &Scores) -> Page {
 }
 
 /// The last part of a path: a title need not say where on this machine the data are.
+/// A p-value; one that would read as 0 says below what it is.
+fn p_value(p: f64) -> String {
+    if p < 0.0005 { "< 0.001".into() } else { format!("{p:.3}") }
+}
+
 fn file_name(data: &str) -> &str {
     data.rsplit(['/', '\\']).next().unwrap_or(data)
 }
@@ -127,7 +132,7 @@ fn table(scores: &Scores) -> Table {
                 Cell::number(d.mean),
                 Cell::text(format!("{} to {}", readable(d.low), readable(d.high))),
                 // Without an interval there is no test.
-                Cell::written(if d.low.is_nan() { f64::NAN } else { d.p_value }, format!("{:.3}", d.p_value)),
+                Cell::written(if d.low.is_nan() { f64::NAN } else { d.p_value }, p_value(d.p_value)),
                 Cell::written(d.better, format!("{}%", percent(d.better, None))),
             ],
         });

@@ -170,25 +170,38 @@ fn overlay(found: &Comparison, judged: &[&Row], i: usize) -> Figure {
     figure
 }
 
-/// What every failed check means and what to try.
+/// Every check that fails, of which models, and for the one it fails most clearly what that means and what to try.
 fn advice(judged: &[&Row], columns: &[String]) -> Table {
-    let mut rows = Vec::new();
+    let mut found: Vec<(String, Vec<&str>, &Check)> = Vec::new();
     for row in judged {
-        let failures =
-            row.checks.iter().zip(columns).flat_map(|(found, name)| found.failures().map(move |c| (name, c)));
-        let before = rows.len();
-        for (name, check) in failures {
-            let text = if columns.len() > 1 { format!("{name}: {}", check.advice()) } else { check.advice() };
-            rows.push(vec![Cell::text(&row.model), Cell::text(check.name()), Cell::text(sentence(&text))]);
-        }
-        if rows.len() == before {
-            rows.push(vec![Cell::text(&row.model), Cell::text("pass"), Cell::text("No check fails.")]);
+        for (residuals, column) in row.checks.iter().zip(columns) {
+            for check in residuals.failures() {
+                let name = if columns.len() > 1 { format!("{column}: {}", check.name()) } else { check.name() };
+                match found.iter_mut().find(|(known, ..)| *known == name) {
+                    None => found.push((name, vec![&row.model], check)),
+                    Some((_, models, worst)) => {
+                        models.push(&row.model);
+                        *worst = if check.p_value < worst.p_value { check } else { worst };
+                    }
+                }
+            }
         }
     }
+    let fails = |models: &[&str]| match models.len() {
+        all if all == judged.len() && all > 1 => "every model".into(),
+        _ => models.join(", "),
+    };
+    let row = |(name, models, worst): &(String, Vec<&str>, &Check)| {
+        vec![Cell::text(name), Cell::text(format!("{} Fails for {}.", sentence(&worst.advice()), fails(models)))]
+    };
+    let caption = match found.is_empty() {
+        true => "No check fails.",
+        false => "What fails, and what to try; the figures are those of the clearest failure.",
+    };
     Table {
-        caption: "What fails, and what to try.".into(),
-        head: ["model", "check", "meaning"].map(String::from).into(),
-        rows,
+        caption: caption.into(),
+        head: ["check", "meaning"].map(String::from).into(),
+        rows: found.iter().map(row).collect(),
         ..Table::default()
     }
 }

@@ -4,7 +4,7 @@ use levytilt::StateSpace;
 use levytilt::fit::Fit;
 use levytilt::solve::rebuild;
 
-use super::parameters::NINETY;
+use levytilt::fit::NINETY;
 
 /// A curve with its 90% band.
 pub struct Curve {

@@ -19,6 +19,9 @@ pub struct Equation {
     /// The size of the noise as a formula of the state, where it is not 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<String>,
+    /// Noises that move the state by name, each with its loading; then `noise` is left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub terms: Vec<(String, f64)>,
     /// The state that moves; x if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
@@ -36,16 +39,19 @@ impl Equation {
             let text = error.map_or_else(|| readable(*value), |error| with_error(*value, error));
             format!("{} = {text}", escape(name))
         };
-        let estimates: Vec<String> = self.estimates.iter().filter(|_| self.noise.is_none()).map(one).collect();
+        let drift_alone = self.noise.is_none() && self.terms.is_empty();
+        let estimates: Vec<String> = self.estimates.iter().filter(|_| drift_alone).map(one).collect();
         let below = if estimates.is_empty() { String::new() } else { format!("<p>{}</p>\n", estimates.join(", ")) };
-        format!("<div class=\"equation\">{math}</div>\n{below}")
+        format!("<div class=\"equation\" tabindex=\"0\" role=\"group\" aria-label=\"equation\">{math}</div>\n{below}")
     }
 
     /// The right side as one formula; `dt` and `dL` are names in it like others.
     fn whole(&self) -> String {
         let drift = &self.formula;
         match (&self.noise, &self.size) {
-            (None, _) => drift.clone(),
+            (None, _) if self.terms.is_empty() => drift.clone(),
+            (None, _) if drift.is_empty() || drift.trim() == "0" => String::new(),
+            (None, _) => format!("({drift})*dt"),
             (Some(_), None) if drift.is_empty() => "dL".into(),
             (Some(_), Some(size)) if drift.is_empty() => format!("({size})*dL"),
             (Some(_), None) => format!("({drift})*dt + dL"),
@@ -54,14 +60,19 @@ impl Equation {
     }
 
     fn line(&self, right: &str) -> String {
-        let Ok(formula) = Formula::parse(right) else { return format!("<p>{}</p>", escape(right)) };
+        let right = match Formula::parse(right) {
+            Ok(formula) => typeset(&formula),
+            Err(_) if right.is_empty() => String::new(),
+            Err(_) => return format!("<p>{}</p>", escape(right)),
+        };
         let state = escape(self.state.as_deref().unwrap_or("x"));
-        let right = typeset(&formula);
         let differential = |of: &str| format!("<mrow><mi>d</mi><mi>{of}</mi></mrow>");
         let right = ["t", "L"].iter().fold(right, |text, of| {
             text.replace(&format!("<mi>d{of}</mi>"), &format!("<mspace width=\"0.2em\"/>{}", differential(of)))
         });
+        let right = self.terms.iter().fold(right, |text, term| text.clone() + &noise_term(term, text.is_empty()));
         let (left, behind) = match &self.noise {
+            None if !self.terms.is_empty() => (differential(&state), String::new()),
             None => {
                 (format!("<mfrac>{}<mrow><mi>d</mi><mi>t</mi></mrow></mfrac>", differential(&state)), String::new())
             }
@@ -71,6 +82,20 @@ impl Equation {
         };
         format!("<math display=\"block\">{left}<mo>=</mo><mrow>{right}</mrow>{behind}</math>")
     }
+}
+
+/// A noise with its loading, and the sign before it.
+fn noise_term((name, by): &(String, f64), first: bool) -> String {
+    let sign = match (*by < 0.0, first) {
+        (true, _) => "<mo>−</mo>",
+        (false, true) => "",
+        (false, false) => "<mo>+</mo>",
+    };
+    let loading = if by.abs() == 1.0 { String::new() } else { format!("<mn>{}</mn>", readable(by.abs())) };
+    let name = escape(name);
+    format!(
+        "{sign}{loading}<mspace width=\"0.2em\"/><mrow><mi>d</mi><msub><mi>L</mi><mtext>{name}</mtext></msub></mrow>"
+    )
 }
 
 /// The formula as MathML, with parentheses of the height of the line around what has no fractions, and a dot between numbers.
@@ -135,6 +160,15 @@ mod tests {
         assert_eq!(text.matches(">(</mo>").count(), 2, "{text}");
         let sum = Equation { formula: "x - x^3".into(), estimates: Vec::new(), ..whole.clone() };
         assert_eq!(sum.html().matches(">(</mo>").count(), 1, "{}", sum.html());
+        let loaded = Equation {
+            formula: "0".into(),
+            terms: vec![("own".into(), 1.0), ("common".into(), -1.5)],
+            state: Some("A".into()),
+            ..Equation::default()
+        };
+        let text = loaded.html();
+        assert!(text.contains("<mtext>own</mtext>") && text.contains("<mo>−</mo><mn>1.500</mn>"), "{text}");
+        assert!(!text.contains("<mi>t</mi>") && !text.contains("<mn>0</mn>"), "{text}");
         let sized = Equation { size: Some("1 + s*abs(x)".into()), ..sum };
         assert!(
             sized.html().contains("<mi>s</mi>") && sized.html().matches(">(</mo>").count() == 2,

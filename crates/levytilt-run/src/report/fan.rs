@@ -101,13 +101,13 @@ pub fn law_at_the_end(id: &str, name: &str, draws: Vec<f64>) -> Figure {
     figure
 }
 
-fn sorted(mut values: Vec<f64>) -> Vec<f64> {
+pub(super) fn sorted(mut values: Vec<f64>) -> Vec<f64> {
     values.sort_by(f64::total_cmp);
     values
 }
 
 /// A quantile of sorted values, linear between them.
-fn quantile(sorted: &[f64], level: f64) -> f64 {
+pub(super) fn quantile(sorted: &[f64], level: f64) -> f64 {
     let place = level * (sorted.len() - 1) as f64;
     let (low, share) = (place.floor() as usize, place.fract());
     let high = (low + 1).min(sorted.len() - 1);

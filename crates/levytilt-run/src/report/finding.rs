@@ -11,6 +11,7 @@ use super::scene::Scene;
 use super::units::TimeUnit;
 use crate::number::{brief, with_error};
 use crate::settings::{DriftName, SizeFormula, name_of};
+use crate::table::time::{Calendar, Length};
 use crate::workflow::exact;
 use crate::workflow::fit::summary::Summary;
 
@@ -36,9 +37,26 @@ pub fn blocks(scene: &Scene, rival: Option<&exact::summary::Summary>) -> Vec<Blo
     let time = TimeUnit::new(&scene.table.calendar, &scene.table.time_name);
     let season = |p: &&Estimate| !p.name.starts_with("season");
     let shown: Vec<&Estimate> = scene.outcome.fit.parameters.iter().filter(season).collect();
+    let drift = &scene.outcome.settings.drift;
     let facts = shown.iter().map(|p| fact(summary, p, size, &time)).collect();
-    let units = format!("Values are in the unit of {}, times in {}.", scene.table.names[0], plural(&time));
-    equation(summary, size, &shown).into_iter().chain([verdict, Block::Facts(facts), Block::Text(units)]).collect()
+    let units = format!("Values are in the unit of {}, times in {}", scene.table.names[0], plural(&time));
+    let units = units + &season_in_words(drift.season.as_deref().unwrap_or_default(), &scene.table.calendar, &time);
+    let motion = equation(summary, size, &shown, drift.season.is_some());
+    motion.into_iter().chain([verdict, Block::Facts(facts), Block::Text(units)]).collect()
+}
+
+/// What `season` stands for in the equation, as the end of a sentence.
+fn season_in_words(periods: &[Length], calendar: &Calendar, time: &TimeUnit) -> String {
+    let lengths =
+        periods.iter().flat_map(|period| period.measure("--season", calendar)).map(|length| time.length(length));
+    let lengths: Vec<String> = lengths.collect();
+    match lengths.as_slice() {
+        [] => ".".into(),
+        [one] => format!("; season is a wave with a period of {one}."),
+        [most @ .., last] => {
+            format!("; season is a sum of waves with periods of {} and {last}.", most.join(", "))
+        }
+    }
 }
 
 fn plural(time: &TimeUnit) -> &str {
@@ -46,11 +64,21 @@ fn plural(time: &TimeUnit) -> &str {
 }
 
 /// The whole motion, with the estimates of what stands in it; nothing for a network.
-fn equation(summary: &Summary, size: Option<&SizeFormula>, shown: &[&Estimate]) -> Option<Block> {
-    let formula = formula(&summary.drift)?;
-    let estimates = shown.iter().map(|p| (p.name.clone(), p.value, p.std_error)).collect();
+fn equation(summary: &Summary, size: Option<&SizeFormula>, shown: &[&Estimate], season: bool) -> Option<Block> {
+    let drift = formula(&summary.drift)?;
+    // Inputs of a listed drift are not in its formula: each adds its gain times itself.
+    let gains = shown.iter().filter_map(|p| Some((p, p.name.strip_prefix("gain[")?.strip_suffix(']')?)));
+    let inputs = gains.clone().map(|(_, input)| format!("gain_{input}*{input}"));
+    let parts: Vec<String> = std::iter::once(drift)
+        .filter(|drift| !drift.is_empty())
+        .chain(inputs)
+        .chain(season.then(|| "season".into()))
+        .collect();
+    let formula = parts.join(" + ");
+    let named = gains.map(|(p, input)| (format!("gain_{input}"), p.value, p.std_error));
+    let estimates = shown.iter().map(|p| (p.name.clone(), p.value, p.std_error)).chain(named).collect();
     let (noise, size) = (Some(noise_name(summary.noise)), size.map(|size| size.as_str().to_string()));
-    Some(Block::Equation(Equation { formula, estimates, noise, size, state: None }))
+    Some(Block::Equation(Equation { formula, estimates, noise, size, ..Equation::default() }))
 }
 
 /// A family of noise as it is written in a sentence.
@@ -83,7 +111,7 @@ fn formula(drift: &DriftName) -> Option<String> {
 fn law(summary: &Summary, rival: Option<&exact::summary::Summary>) -> String {
     let jumps = match summary.jumps {
         _ if summary.noise == "gaussian" => String::new(),
-        0 => ", without probable jumps".into(),
+        0 => ", and no single move stands out from it as a jump".into(),
         1 => ", with one probable jump".into(),
         many => format!(", with {many} probable jumps"),
     };

@@ -5,6 +5,7 @@ use levytilt::forecast::{Forecast, Target};
 use super::fan::{Fan, law_at_the_end};
 use super::figure::Axis;
 use super::page::{Block, Cell, Fact, Page, Section, sentence};
+use super::together;
 use crate::directory::state::History;
 use crate::number::readable;
 use crate::table::time::Calendar;
@@ -40,7 +41,12 @@ pub fn forecast_page(outlook: &Outlook) -> Page {
     }));
     Page {
         kind: "forecast".into(),
-        title: format!("{}: forecast from {} to {end}", names.join(", "), calendar.write(outlook.from)),
+        title: format!(
+            "{}: forecast from {} to {}",
+            names.join(", "),
+            moment(outlook, outlook.from),
+            with_unit(outlook)
+        ),
         lead: format!(
             "{} {} paths of {} by the fitted model, from the end of the record on.",
             (0..dim).map(|i| expected(outlook, i)).collect::<Vec<_>>().join(" "),
@@ -51,9 +57,28 @@ pub fn forecast_page(outlook: &Outlook) -> Page {
         sections: vec![
             Section::new("fan", "Forecast", blocks),
             Section::new("end", format!("At the last time, {end}"), (0..dim).flat_map(|i| last(outlook, i)).collect()),
-        ],
+        ]
+        .into_iter()
+        .chain(together::section(names, (0..dim).map(|i| draws(ahead, i, ahead.times.len() - 1)).collect()))
+        .collect(),
         version: outlook.version.into(),
         ..Page::default()
+    }
+}
+
+/// A time as it stands in a headline.
+fn moment(outlook: &Outlook, time: f64) -> String {
+    let text = outlook.calendar.write(time);
+    if matches!(outlook.calendar, Calendar::Numbers) { text.replace('-', "−") } else { text }
+}
+
+/// The last time, with what plain numbers count.
+fn with_unit(outlook: &Outlook) -> String {
+    let end = moment(outlook, outlook.ahead.times[outlook.ahead.times.len() - 1]);
+    let plain = matches!(outlook.calendar, Calendar::Numbers);
+    match outlook.history.map(|record| record.time_name.as_str()).filter(|name| plain && *name != "time") {
+        Some(unit) => format!("{end} {unit}"),
+        None => end,
     }
 }
 

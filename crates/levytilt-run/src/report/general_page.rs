@@ -2,7 +2,7 @@
 
 use levytilt::general::GeneralFit;
 
-use crate::number::brief;
+use crate::number::readable;
 use crate::report::compact::{pick, short, thin};
 use crate::report::equation::Equation;
 use crate::report::figure::{Axis, Figure, Layer};
@@ -10,8 +10,9 @@ use crate::report::finding::noise_name;
 use crate::report::page::{Block, Cell, Fact, Page, Section, Table as PageTable, sentence};
 use crate::report::path::posterior_bands;
 use crate::table::Table;
-use crate::workflow::general::settings::GeneralSettings;
+use crate::workflow::general::settings::{GeneralSettings, LoadingValue, On};
 use crate::workflow::general::summary::{Jump, Summary, jumps};
+use levytilt::fit::NINETY;
 
 /// Most times drawn of one state.
 const MOST: usize = 4000;
@@ -50,7 +51,11 @@ pub fn general_page(fit: &GeneralFit, summary: &Summary, table: &Table, settings
     let mut sections = vec![
         Section::new("finding", "What was found", finding(fit, summary, settings, &order)),
         Section::new("path", "States", figures),
-        Section::new("parameters", "Parameters", vec![Block::Table(parameters(summary))]),
+        Section::new(
+            "parameters",
+            "Parameters",
+            std::iter::once(parameters(summary)).chain(loadings(fit, settings)).map(Block::Table).collect(),
+        ),
         Section::new("quality", "How good is this fit?", quality),
     ];
     let listed = jump_table(fit, table);
@@ -87,18 +92,27 @@ fn finding(fit: &GeneralFit, summary: &Summary, settings: &GeneralSettings, orde
         let estimates = fit.parameters.iter().filter(own).map(|p| (p.name.clone(), p.value, p.std_error)).collect();
         Some(Block::Equation(Equation {
             estimates,
-            noise: noises(fit, i),
+            terms: noises(fit, i),
             state: Some(name.clone()),
             formula,
-            size: None,
+            ..Equation::default()
         }))
     };
     let mut blocks: Vec<Block> = order.iter().filter_map(equation).collect();
-    let jumps = jumps(fit).len();
-    let text = match jumps {
+    let jumps = jumps(fit);
+    let text = match jumps.len() {
         0 => "No jump is more likely than not.".to_string(),
-        1 => "One jump is more likely than not.".into(),
-        _ => format!("{jumps} jumps are more likely than not."),
+        1 => "One jump is more likely than not".into(),
+        many => format!("{many} jumps are more likely than not"),
+    };
+    let shared = jumps.iter().filter(|jump| common(fit, jump.source)).count();
+    let several = (0..fit.model.sources.len()).any(|r| common(fit, r));
+    let text = match shared {
+        _ if jumps.is_empty() => text,
+        _ if !several => text + ".",
+        0 => text + ", none of them of a common noise.",
+        1 => text + ", one of them of a common noise.",
+        shared => format!("{text}, {shared} of them of a common noise."),
     };
     let families = fit.model.sources.iter().map(|s| format!("{} is {}", s.name, noise_name(s.noise.family())));
     let families = families.collect::<Vec<_>>().join(", ");
@@ -120,13 +134,54 @@ fn finding(fit: &GeneralFit, summary: &Summary, settings: &GeneralSettings, orde
     blocks
 }
 
-/// The noises that move state `i` by name, with their loadings where those are not 1; none if the state is moved by others alone.
-fn noises(fit: &GeneralFit, i: usize) -> Option<String> {
-    let acting = fit.model.sources.iter().map(|source| (source, source.direction[i])).filter(|(_, by)| *by != 0.0);
-    let texts: Vec<String> = acting
-        .map(|(source, by)| if by == 1.0 { source.name.clone() } else { format!("{} × {}", brief(by), source.name) })
-        .collect();
-    (!texts.is_empty()).then(|| texts.join(" + "))
+/// The noises that move state `i` by name, with their loadings; none if the state is moved by others alone.
+fn noises(fit: &GeneralFit, i: usize) -> Vec<(String, f64)> {
+    let loading = |source: &levytilt::general::Source| (source.name.clone(), source.direction[i]);
+    fit.model.sources.iter().map(loading).filter(|(_, by)| *by != 0.0).collect()
+}
+
+/// The states that source `r` moves, and by how much.
+fn moved(fit: &GeneralFit, r: usize) -> Vec<(&str, f64)> {
+    let by = fit.model.states.iter().map(String::as_str).zip(fit.model.sources[r].direction.iter().copied());
+    by.filter(|(_, by)| *by != 0.0).collect()
+}
+
+/// Whether source `r` moves several states at once.
+fn common(fit: &GeneralFit, r: usize) -> bool {
+    moved(fit, r).len() > 1
+}
+
+/// How far every common noise moves every state, with standard errors; nothing where each noise moves one.
+fn loadings(fit: &GeneralFit, settings: &GeneralSettings) -> Option<PageTable> {
+    let error = |source: &str, state: &str| {
+        let On::Loadings(on) = &settings.noise.get(source)?.on else { return None };
+        let LoadingValue::Name(name) = on.get(state)? else { return None };
+        fit.parameters.iter().find(|p| p.name == *name)?.std_error
+    };
+    let mut rows = Vec::new();
+    for r in (0..fit.model.sources.len()).filter(|&r| common(fit, r)) {
+        let source = &fit.model.sources[r].name;
+        for (state, by) in moved(fit, r) {
+            let error = error(source, state);
+            let range = error.map(|error| {
+                let ends = [-1.0, 1.0].map(|side| readable(by + side * NINETY * error));
+                format!("{} to {}", ends[0], ends[1])
+            });
+            rows.push(vec![
+                Cell::text(source),
+                Cell::text(state),
+                Cell::number(by),
+                error.map_or_else(|| Cell::text("–"), Cell::number),
+                Cell::text(range.unwrap_or_else(|| "–".into())),
+            ]);
+        }
+    }
+    (!rows.is_empty()).then(|| PageTable {
+        caption: "How far a unit of a common noise moves each state.".into(),
+        head: ["noise", "state", "loading", "standard error", "90% interval"].map(String::from).into(),
+        rows,
+        ..PageTable::default()
+    })
 }
 
 /// Words of a formula.
@@ -196,15 +251,21 @@ fn jump_table(fit: &GeneralFit, table: &Table) -> PageTable {
     let mut all = jumps(fit);
     all.sort_by(|a, b| b.size[0].abs().total_cmp(&a.size[0].abs()));
     all.truncate(LISTED);
+    let several = (0..fit.model.sources.len()).any(|r| common(fit, r));
     let row = |jump: &Jump| {
         let text = [table.calendar.write(fit.times[jump.place]), fit.model.sources[jump.source].name.clone()];
         let numbers = [jump.probability, jump.size[0], jump.size[1], jump.size[2]];
-        text.map(Cell::text).into_iter().chain(numbers.map(Cell::number)).collect()
+        let size = |by: f64| readable(by * jump.size[0]);
+        let moves: Vec<String> =
+            moved(fit, jump.source).into_iter().map(|(state, by)| format!("{state} by {}", size(by))).collect();
+        let moves = several.then(|| Cell::text(moves.join(", ")));
+        text.map(Cell::text).into_iter().chain(numbers.map(Cell::number)).chain(moves).collect()
     };
+    let head = ["time", "noise", "probability", "size", "size, 5%", "size, 95%"].into_iter();
     PageTable {
         caption: "Steps whose variance is more likely than not in the upper 1% of the noise, by source; largest first."
             .into(),
-        head: ["time", "noise", "probability", "size", "size, 5%", "size, 95%"].map(String::from).into(),
+        head: head.chain(several.then_some("moves")).map(String::from).collect(),
         rows: all.iter().map(row).collect(),
         sortable: true,
         ..PageTable::default()

@@ -112,7 +112,8 @@ const painters = {
       const at = x(column(layer.x)[i]), up = column(layer.size)[i] > 0, height = y(column(layer.y)[i]);
       const s = up ? -1 : 1, tip = height - 3 * s;
       made.push(node("polygon", { points: `${at},${tip + 7 * s} ${at - 4.5},${tip - s} ${at + 4.5},${tip - s}`, fill: color(layer) }));
-      order.push([Math.abs(column(layer.size)[i]), i, at, height + 14 * s + (up ? 0 : 8)]);
+      // Never above the drawing, where it would be cut.
+      order.push([Math.abs(column(layer.size)[i]), i, at, Math.max(12, height + 14 * s + (up ? 0 : 8))]);
     }
     const taken = [];
     order.sort((a, b) => b[0] - a[0]);

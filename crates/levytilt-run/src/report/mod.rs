@@ -41,6 +41,7 @@ mod sheet;
 mod svg;
 mod synthetic_page;
 mod ticks;
+mod together;
 mod trace;
 mod units;
 mod wells;

@@ -152,9 +152,10 @@ pub fn capital(text: &str) -> String {
     first + letters.as_str()
 }
 
-/// With a capital and a full stop.
+/// With a capital and a full stop; a name at the beginning, such as `load[A]:`, stays as it is.
 pub fn sentence(text: &str) -> String {
-    format!("{}{}", capital(text), if text.ends_with('.') { "" } else { "." })
+    let name = text.split(' ').next().is_some_and(|word| word.contains(['[', '_']) || word.ends_with(':'));
+    format!("{}{}", if name { text.into() } else { capital(text) }, if text.ends_with('.') { "" } else { "." })
 }
 
 impl Block {
@@ -199,11 +200,17 @@ impl Page {
             ("settings", self.settings()),
             ("hint", self.hint()),
             ("style", STYLE.trim_end().into()),
-            ("content", self.sections.iter().map(section).collect()),
+            ("content", self.content()),
             ("script", SCRIPT.trim_end().into()),
             ("figures", figures),
         ];
         Ok(fill(PAGE, &parts))
+    }
+
+    /// All sections; tables are numbered, so that no two of them have one name for those who listen to the page.
+    fn content(&self) -> String {
+        let mut tables = 0;
+        self.sections.iter().map(|part| section(part, &mut tables)).collect()
     }
 
     fn settings(&self) -> String {
@@ -247,13 +254,13 @@ fn fill(template: &str, parts: &[(&str, String)]) -> String {
     filled + rest
 }
 
-fn section(section: &Section) -> String {
-    let content: String = section.blocks.iter().map(block).collect();
+fn section(section: &Section, tables: &mut usize) -> String {
+    let content: String = section.blocks.iter().map(|part| block(part, tables)).collect();
     let (id, title) = (escape(&section.id), escape(&section.title));
     format!("<section aria-labelledby=\"{id}\"><h2 id=\"{id}\">{title}</h2>\n{content}</section>\n")
 }
 
-fn block(block: &Block) -> String {
+fn block(block: &Block, tables: &mut usize) -> String {
     match block {
         Block::Text(text) => format!("<p>{}</p>\n", escape(text)),
         Block::Good(text) => format!("<p class=\"note\">{}</p>\n", escape(text)),
@@ -262,7 +269,10 @@ fn block(block: &Block) -> String {
             format!("<dl class=\"facts\">{}</dl>\n", facts.iter().map(fact).collect::<String>())
         }
         Block::Equation(equation) => equation.html(),
-        Block::Table(rows) => table(rows),
+        Block::Table(rows) => {
+            *tables += 1;
+            table(rows, *tables)
+        }
         Block::Figure(figure) => place(figure),
         Block::Pair(figures) => {
             format!("<div class=\"pair\">{}</div>\n", figures.iter().map(place).collect::<String>())
@@ -276,16 +286,17 @@ fn fact(Fact { name, cell, remark }: &Fact) -> String {
     format!("<div><dt>{name}</dt><dd{value} data-name=\"{name}\">{text}<small>{remark}</small></dd></div>")
 }
 
-fn table(table: &Table) -> String {
+fn table(table: &Table, number: usize) -> String {
     // A file that somebody else wrote may have rows of different lengths.
     let is_number = |k: usize| table.rows.iter().any(|row| row.get(k).is_some_and(|cell| cell.value.is_some()));
     let class = |k: usize| if is_number(k) { " class=\"number\"" } else { "" };
     // Roles, because a style that turns rows into cards would take them away.
     let mut html = format!(
         // The words stand before the table, where they are read without scrolling however wide that is.
-        "<p class=\"caption\">{0}</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table role=\"table\"{1}><thead role=\"rowgroup\"><tr role=\"row\">",
+        "<p class=\"caption\">{0}</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table {2}: {0}\"><table role=\"table\"{1}><thead role=\"rowgroup\"><tr role=\"row\">",
         escape(&table.caption),
-        if table.sortable { " class=\"sortable\"" } else { "" }
+        if table.sortable { " class=\"sortable\"" } else { "" },
+        number
     );
     for (k, head) in table.head.iter().enumerate() {
         let head = escape(head);
@@ -332,7 +343,7 @@ mod tests {
     #[test]
     fn identity_rows_of_different_lengths_are_written() {
         let rows = vec![vec![Cell::number(1.0), Cell::number(2.0)], vec![Cell::text("a")], vec![]];
-        let html = table(&Table { head: vec!["x".into(), "y".into(), "z".into()], rows, ..Table::default() });
+        let html = table(&Table { head: vec!["x".into(), "y".into(), "z".into()], rows, ..Table::default() }, 1);
         assert_eq!((html.matches("<tr ").count(), html.matches("<td").count()), (4, 3), "{html}");
     }
 

@@ -1,41 +1,70 @@
 //! Show the parameters with their intervals, and say what each of them means.
 
-use levytilt::fit::{BrownianEvidence, Estimate, Fit};
+use levytilt::fit::{BrownianEvidence, Estimate, Fit, IntervalSource};
 use levytilt::noise::Family;
 use levytilt::parameter::ParameterEntry;
 use levytilt::registry;
-use levytilt::solve::Transform;
 
 use super::page::{Cell, Table};
 use crate::number::readable;
 use crate::settings::{DriftName, SizeFormula};
 use crate::workflow::fit::bayes::{PosteriorSummary, Spread};
 
-/// Half the width of a 90% interval, in standard errors.
-pub const NINETY: f64 = 1.645;
-
 /// The table of parameters.
 pub fn table(fit: &Fit, drift: &DriftName, noise: &str, size: Option<&SizeFormula>) -> Table {
-    let mut shifts = fit.shift.iter().copied();
-    // One shift for each that is not fixed, or none at all.
-    let mut shift = |p: &Estimate| if p.fixed { 0.0 } else { shifts.next().unwrap_or(0.0) };
-    let rows = fit
-        .parameters
-        .iter()
-        .zip(fit.transforms())
-        .map(|(p, transform)| row(p, transform, shift(p), about(&p.name, drift, noise, size)));
-    let rows = rows.collect();
-    let head = ["parameter", "estimate", "standard error", "90% interval", "source", "meaning"];
+    let partners = partners(fit);
+    let mut rows: Vec<Vec<Cell>> = fit.parameters.iter().map(|p| row(p, about(&p.name, drift, noise, size))).collect();
+    let mut head = vec!["parameter", "estimate", "standard error", "90% interval", "source", "meaning"];
+    if !partners.is_empty() {
+        head.insert(4, "most correlated with");
+        rows.iter_mut().zip(partners).for_each(|(row, partner)| row.insert(4, Cell::text(partner)));
+    }
     Table {
-        caption:
-            "Estimates are posterior modes. Intervals are Gaussian on the unconstrained scale (logarithm or logit), so they \
-             stay within the domain; those of drift parameters are centred at the posterior mean."
-                .to_string()
-                + &brownian(fit),
-        head: head.map(String::from).into(),
+        caption: format!("Estimates are posterior modes. {}{}", intervals(&fit.parameters), brownian(fit)),
+        head: head.into_iter().map(String::from).collect(),
         rows,
         ..Table::default()
     }
+}
+
+/// Where the intervals come from.
+fn intervals(parameters: &[Estimate]) -> String {
+    let from = |source: IntervalSource| -> Vec<&str> {
+        let has = |p: &&Estimate| p.interval.is_some_and(|interval| interval.source == source);
+        parameters.iter().filter(has).map(|p| p.name.as_str()).collect()
+    };
+    let most = match from(IntervalSource::Draws).is_empty() {
+        true => {
+            "Intervals are Gaussian on the unconstrained scale (logarithm or logit), so that they stay within the domain."
+        }
+        false => {
+            "Intervals are the 5% and 95% quantiles of parameter draws weighted by exact evidence and prior, so that \
+             they need not be centred at the estimate."
+        }
+    };
+    match from(IntervalSource::Profile).join(", ") {
+        none if none.is_empty() => most.into(),
+        profiled => format!("{most} The interval of {profiled} is by profile likelihood."),
+    }
+}
+
+/// For every parameter the one that its estimate is most correlated with; none where there are fewer than two, or the
+/// covariance is not known.
+fn partners(fit: &Fit) -> Vec<String> {
+    let free: Vec<usize> = (0..fit.parameters.len()).filter(|&k| !fit.parameters[k].fixed).collect();
+    let count = free.len();
+    if count < 2 || fit.covariance.len() != count * count {
+        return Vec::new();
+    }
+    let entry = |i: usize, j: usize| fit.covariance[i * count + j];
+    let correlation = |i: usize, j: usize| entry(i, j) / (entry(i, i) * entry(j, j)).sqrt();
+    let of = |i: usize| {
+        let others = (0..count).filter(|&j| j != i).map(|j| (j, correlation(i, j))).filter(|(_, r)| r.is_finite());
+        let (j, r) = others.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
+        Some(format!("{}, {r:+.2}", fit.parameters[free[j]].name).replace('-', "−"))
+    };
+    let place = |k: usize| free.iter().position(|&known| known == k);
+    (0..fit.parameters.len()).map(|k| place(k).and_then(of).unwrap_or_else(|| "–".into())).collect()
 }
 
 /// What the evidence says of learned diffusions, as further sentences.
@@ -69,8 +98,7 @@ pub fn posterior_table(found: &PosteriorSummary) -> Table {
     }
 }
 
-fn row(p: &Estimate, transform: Transform, shift: f64, about: &str) -> Vec<Cell> {
-    let interval = p.std_error.map(|error| interval(p.value, error, transform, shift));
+fn row(p: &Estimate, about: &str) -> Vec<Cell> {
     let from = match p.std_error {
         _ if p.fixed => "given",
         _ if p.held_by_prior => "mostly the prior",
@@ -81,7 +109,7 @@ fn row(p: &Estimate, transform: Transform, shift: f64, about: &str) -> Vec<Cell>
         Cell::text(&p.name),
         Cell::number(p.value),
         p.std_error.map_or_else(|| Cell::text("–"), Cell::number),
-        Cell::text(interval.map_or("–".into(), |[low, high]| format!("{} to {}", readable(low), readable(high)))),
+        Cell::text(p.interval.map_or("–".into(), |i| format!("{} to {}", readable(i.low), readable(i.high)))),
         Cell::text(from),
         Cell::text(about),
     ]
@@ -121,13 +149,6 @@ fn entry(plain: &str, drift: &DriftName, noise: &str) -> Option<&'static Paramet
     of_drift.or_else(of_noise).or_else(of_none)
 }
 
-/// The 90% interval of an estimate with a standard error, from the scale on which it is free, where the mean lies beside
-/// the estimate by `shift`.
-fn interval(value: f64, error: f64, transform: Transform, shift: f64) -> [f64; 2] {
-    let (middle, half) = (transform.forward(value) + shift, NINETY * error / transform.slope(value));
-    [middle - half, middle + half].map(|end| transform.backward(end))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,14 +160,5 @@ mod tests {
             let drift = DriftName::read(family).unwrap_or(DriftName::NONE);
             assert_eq!(about(&format!("{}[A]", listed.name), &drift, family, None), entry.about);
         }
-    }
-
-    #[test]
-    fn golden_intervals_stay_in_their_domain() {
-        assert_eq!(interval(2.0, 1.0, Transform::Identity, 0.5), [2.5 - NINETY, 2.5 + NINETY]);
-        let [low, high] = interval(0.5, 0.6, Transform::Log, 0.0);
-        assert!((low * high - 0.25).abs() < 1e-12 && low > 0.0);
-        let [low, high] = interval(1.9, 0.5, Transform::Logit(2.0), 0.0);
-        assert!(0.0 < low && low < 1.9 && 1.9 < high && high < 2.0);
     }
 }

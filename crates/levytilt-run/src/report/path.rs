@@ -14,6 +14,8 @@ const MOST: usize = 12_000;
 const FEWEST: usize = 1500;
 /// Paths drawn.
 const PATHS: usize = 3;
+/// Times from which single paths only blur the picture: they are drawn when the reader asks.
+const DENSE: usize = 600;
 /// Probability from which a jump is marked.
 const PROBABLE: f64 = 0.5;
 
@@ -123,7 +125,8 @@ fn path(scene: &Scene, i: usize, jumps: &Jumps) -> Figure {
         let values = keep.iter().map(|&j| fit.paths.column(i, j).nth(path).unwrap_or(f64::NAN)).collect();
         let tone = ["teal", "brown", "violet"][k % 3];
         figure = figure.column(&column, format!("posterior path {}", k + 1), short(values));
-        figure = figure.layer(Layer { thin: true, ..Layer::line(&format!("path {}", k + 1), tone, "time", &column) });
+        let line = Layer::line(&format!("path {}", k + 1), tone, "time", &column);
+        figure = figure.layer(Layer { thin: true, hidden: keep.len() > DENSE, ..line });
     }
     figure = figure.layer(Layer::points("observations", "dots", "observed_time", "observed"));
     if !jumps.0.is_empty() {
@@ -160,14 +163,17 @@ fn jump_above(scene: &Scene) -> Option<f64> {
 }
 
 fn caption(times: usize, kept: usize, (seen, drawn): (usize, usize), jumps: usize, above: Option<f64>) -> String {
-    let mut text = String::from("Observations, the posterior of the hidden state, and a few posterior paths.");
+    let mut text = String::from("Observations and the posterior of the hidden state");
+    text += if kept > DENSE { "." } else { ", with a few posterior paths." };
     text += &match jumps {
         0 => " No jump is more likely than not.".to_string(),
         1 => " One jump is more likely than not; it is marked.".into(),
         n => format!(" {n} jumps are more likely than not; they are marked, the largest with their size."),
     };
     text += &match above {
-        None => " A step counts as a jump if its variance is in the upper 1% under the noise model.".to_string(),
+        None => " A step counts as a jump if its variance is in the upper 1% under the noise model; with --jump-above X, if \
+                 it moves by more than X."
+            .to_string(),
         Some(above) => {
             format!(" A move between two observations of more than {above} beyond the drift counts as a jump.")
         }

@@ -1,7 +1,10 @@
 //! Put the page of the synthetic study together: scores and errors by tail index, the paper's beside ours.
 
+use super::compact::short;
 use super::figure::{Axis, Figure, Layer};
 use super::page::{self, Block, Page, Section};
+use super::path::posterior_bands;
+use crate::workflow::reproduce::synthetic::panel::{Panel, Posterior};
 use crate::workflow::reproduce::synthetic::table::{Cell, Table, title as named};
 use crate::workflow::reproduce::system::System;
 
@@ -40,6 +43,10 @@ pub fn synthetic_page(table: &Table) -> Page {
             sections.push(Section::new(&format!("study-{}", k + 1), title(first), study(&single, k + 1)));
         }
     }
+    if !table.panels.is_empty() {
+        let shown = table.panels.iter().enumerate().flat_map(|(k, panel)| posteriors(panel, k + 1)).collect();
+        sections.push(Section::new("paths", "Posterior paths, Gaussian and stable noise", shown));
+    }
     sections.push(Section::new("returns", "What the data say about the drift", vec![split(table)]));
     if !table.networks.is_empty() {
         sections.push(Section::new("networks", "Networks in place of sweeps", vec![networks(table)]));
@@ -56,6 +63,36 @@ pub fn synthetic_page(table: &Table) -> Page {
         version: table.version.into(),
         ..Page::default()
     }
+}
+
+/// A data set with its two posteriors, one above the other and on the same axis of time.
+fn posteriors(panel: &Panel, number: usize) -> Vec<Block> {
+    let all: Vec<usize> = (0..panel.times.len()).collect();
+    let one = |(k, posterior): (usize, &Posterior)| {
+        let set = &panel.set;
+        let title = format!(
+            "{}, α = {}, realisation {}: {}",
+            named(set.system).0,
+            set.alpha,
+            set.realisation + 1,
+            posterior.name
+        );
+        let id = format!("paths-{number}-{}", k + 1);
+        let figure = Figure::new(&id, title, Axis::linear("time"), Axis::linear("state"))
+            .column("time", "time", panel.times.clone())
+            .column("observed", "observed", short(panel.values.clone()));
+        let mut figure = posterior_bands(figure, &posterior.quantiles, &all)
+            .layer(Layer::line("median", "blue", "time", "q50"))
+            .column("path", "posterior path", short(posterior.path.clone()))
+            .layer(Layer { thin: true, ..Layer::line("path", "teal", "time", "path") })
+            .layer(Layer::points("observations", "dots", "time", "observed"));
+        figure.caption =
+            "Posterior of the state at the observations that were seen, everything learned but the observation noise."
+                .into();
+        (figure.link, figure.height) = (Some(format!("paths-{number}")), Some(280));
+        Block::Figure(Box::new(figure))
+    };
+    panel.posteriors.iter().enumerate().map(one).collect()
 }
 
 fn key(cell: &Cell) -> (System, u64) {

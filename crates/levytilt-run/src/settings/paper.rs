@@ -34,6 +34,9 @@ pub struct PaperSettings {
     /// Learning rate of the networks
     #[arg(skip)]
     pub learning_rate: Option<f64>,
+    /// Share of all learning rates left at the last iteration [default: 1, constant rates]
+    #[arg(skip)]
+    pub rate_end: Option<f64>,
     /// Learning rate of the encoder of time
     #[arg(skip)]
     pub encoder_rate: Option<f64>,
@@ -86,6 +89,7 @@ impl PaperSettings {
             motion: self.motion.unwrap_or(usual.motion),
             draws: self.kl_draws.unwrap_or(usual.draws),
             rate: within("learning_rate", self.learning_rate, usual.rate, 1.0)?,
+            rate_end: within("rate_end", self.rate_end, usual.rate_end, 1.0)?,
             encoder_rate: within("encoder_rate", self.encoder_rate, usual.encoder_rate, 1.0)?,
             drift_rate: within("drift_rate", self.drift_rate, usual.drift_rate, 1.0)?,
             drift_ridge: within("drift_ridge", self.drift_ridge, usual.drift_ridge, 1e3)?,

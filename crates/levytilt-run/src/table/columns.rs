@@ -4,6 +4,7 @@ use anyhow::Result;
 use csv::StringRecord;
 
 use crate::failure::bad;
+use crate::shell::word;
 use crate::table::dates::is_date;
 use crate::table::decimal::Decimal;
 use crate::table::format::Format;
@@ -76,7 +77,7 @@ fn time_place(layout: &Layout, counts: bool, name: &str) -> Result<usize> {
             Err(bad(format!(
                 "{name}: the first column, \"{first}\", should be time, but \"{other}\" looks like it; give \
                  --time-column {}",
-                if numbers { format!("{other} or --time-column {first}") } else { other.clone() }
+                if numbers { format!("{} or --time-column {}", word(&other), word(&first)) } else { word(&other) }
             )))
         }
         None => Ok(0),
@@ -99,9 +100,9 @@ pub fn text_column(
     let numbers: Vec<String> = (1..header.len()).filter(numeric).map(|column| column_name(header, column)).collect();
     match (only.is_empty() && !numeric(&column), numbers.as_slice()) {
         (false, _) | (_, []) => error,
-        (true, [one]) => bad(format!("{error}; to fit column {one} alone give --column {one}")),
+        (true, [one]) => bad(format!("{error}; to fit column {one} alone give --column {}", word(one))),
         (true, [one, ..]) => {
-            let all = numbers.join(",");
+            let [one, all] = [word(one), word(&numbers.join(","))];
             bad(format!("{error}; to leave this column out give --column {one}, or --columns {all}"))
         }
     }
@@ -129,7 +130,8 @@ pub fn choose_columns(header: &StringRecord, only: &[String], name: &str) -> Res
         (1..header.len()).find(|&column| column_name(header, column) == *wanted).ok_or_else(|| {
             let names: Vec<String> = (1..header.len()).map(|column| column_name(header, column)).collect();
             let several = wanted.contains(',') && wanted.split(',').all(|part| names.iter().any(|n| n == part.trim()));
-            let remedy = if several { format!("; for several columns give --columns {wanted}") } else { String::new() };
+            let remedy =
+                if several { format!("; for several columns give --columns {}", word(wanted)) } else { String::new() };
             bad(format!("{name}: has no value column \"{wanted}\"; it has: {}{remedy}", some_of(names.into_iter())))
         })
     };

@@ -320,7 +320,34 @@ fn read_values(rows: &[Row], column: usize, header: &StringRecord, name: &str, d
 fn not_a_number(name: &str, line: usize, column: &str, found: &str) -> anyhow::Error {
     bad(format!(
         "{name}, line {line}, column \"{column}\": expected a finite number (or nothing, NaN or NA where nothing was \
-         seen), found {}",
-        quoted(found)
+         seen), found {}{}",
+        quoted(found),
+        unit_beside(found)
     ))
+}
+
+/// What to do about a number with a unit or a currency beside it.
+fn unit_beside(found: &str) -> &'static str {
+    let (digits, letters) =
+        (found.chars().any(|c| c.is_ascii_digit()), |c: char| !c.is_ascii_digit() && !" .,+-".contains(c));
+    let core = found.trim_matches(|c: char| letters(c) || c == ' ');
+    // A number with words at one end; not a date, a time or an identifier.
+    let number = || !core.is_empty() && core.len() < found.trim().len() && !core.contains(letters);
+    let with_unit = || found.split(' ').next().is_some_and(|word| word.parse::<f64>().is_ok());
+    if digits && (with_unit() || number()) { "; leave units and currencies out of the fields" } else { "" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn golden_units_beside_numbers() {
+        for field in ["20.033 m3/s", "$20.03", "12,5 °C", "€ 3", "7%"] {
+            assert!(!unit_beside(field).is_empty(), "{field}");
+        }
+        for field in ["12:00", "2024-01-05", "ok", "", "1.2.3", "1/2"] {
+            assert_eq!(unit_beside(field), "", "{field}");
+        }
+    }
 }

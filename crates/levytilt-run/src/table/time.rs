@@ -236,6 +236,14 @@ pub fn length(flag: &str, text: &str, calendar: &Calendar) -> anyhow::Result<f64
 }
 
 impl Calendar {
+    /// A time in JSON: a number, or as it was written.
+    pub fn told(&self, time: f64, written: &str) -> serde_json::Value {
+        match self {
+            Self::Numbers => time.into(),
+            Self::Days(_) => written.into(),
+        }
+    }
+
     /// A time given for a flag, as the computation sees it.
     pub fn read(&self, flag: &str, text: &str) -> anyhow::Result<f64> {
         match (parse(text), self) {

@@ -1,7 +1,7 @@
 //! The demo: an ice-core record with two climate states, driven by jumps or by plain diffusion?
 
 use anyhow::Result;
-use levytilt::progress::Watcher;
+use levytilt::Context;
 use serde::Serialize;
 use std::io::Write;
 
@@ -48,8 +48,8 @@ pub struct Demo {
 }
 
 /// Fit the model with jumps to the record, and compare it with its rival at its best.
-pub fn compare(table: &Table, heed: Watcher) -> Result<Demo> {
-    let jumps = fit::analyse(toml::from_str(JUMPS)?, table, heed)?;
+pub fn compare(table: &Table, context: &Context) -> Result<Demo> {
+    let jumps = fit::analyse(toml::from_str(JUMPS)?, table, context)?;
     let rival = exact::analyse(toml::from_str(DIFFUSION)?, table)?.summary;
     let comparison = Comparison { jumps: jumps.summary.clone(), rival };
     Ok(Demo { jumps, comparison })

@@ -81,6 +81,27 @@ impl Default for Watch {
 /// Most rows of hindsight: each is carried over every new row.
 const LONGEST_LAG: usize = 1000;
 
+impl Watch {
+    /// # Errors
+    /// An alarm level that is not a probability.
+    pub fn check_alarm(&self) -> Result<()> {
+        match (0.0..=1.0).contains(&self.alarm) {
+            true => Ok(()),
+            false => Err(bad(format!("--alarm {}: expected a probability between 0 and 1", self.alarm))),
+        }
+    }
+}
+
+impl Summary {
+    /// Count a row that was taken in.
+    pub fn count(&mut self, alarm: bool, log_evidence: f64, written: &str) {
+        self.rows += 1;
+        self.alarms += usize::from(alarm);
+        self.log_evidence += log_evidence;
+        self.to = written.into();
+    }
+}
+
 impl Answer {
     /// One line of JSON.
     pub fn line(&self) -> Result<String> {
@@ -104,7 +125,54 @@ pub struct Summary {
     pub to: String,
 }
 
-/// A run that takes in rows.
+/// A run that takes in rows one by one.
+pub trait Takes {
+    /// How times are written.
+    fn calendar(&self) -> &Calendar;
+
+    /// The columns that a row has.
+    fn columns(&self) -> Vec<String>;
+
+    /// Take in one row, which has a number for each of [`Takes::columns`], NaN where missing. After an error the run is as
+    /// it was.
+    ///
+    /// # Errors
+    /// A row that the model cannot take in.
+    fn take(&mut self, time: f64, written: &str, row: &[f64]) -> Result<Answer>;
+
+    /// What state.json is to hold now: forecasts start from the new end.
+    ///
+    /// # Errors
+    /// A number that is not finite.
+    fn saved(&self) -> Result<String>;
+
+    /// What became of the rows so far.
+    fn summary(&self) -> &Summary;
+}
+
+impl Takes for Update<'_> {
+    fn calendar(&self) -> &Calendar {
+        &self.calendar
+    }
+
+    fn columns(&self) -> Vec<String> {
+        Update::columns(self)
+    }
+
+    fn take(&mut self, time: f64, written: &str, row: &[f64]) -> Result<Answer> {
+        Update::take(self, time, written, row)
+    }
+
+    fn saved(&self) -> Result<String> {
+        finite::json(&self.state()?)
+    }
+
+    fn summary(&self) -> &Summary {
+        &self.summary
+    }
+}
+
+/// A run of columns with a filter each.
 pub struct Update<'a> {
     state: State,
     record: FilterRecord,
@@ -125,10 +193,8 @@ impl<'a> Update<'a> {
     /// # Errors
     /// A run without a filter; numbers of `watch` that are out of range.
     pub fn new(state: State, models: &'a [StateSpace], driven: Option<Driven>, watch: Watch) -> Result<Self> {
-        let Watch { alarm, lag, jump_above } = watch;
-        if !(0.0..=1.0).contains(&alarm) {
-            return Err(bad(format!("--alarm {alarm}: expected a probability between 0 and 1")));
-        }
+        let Watch { lag, jump_above, .. } = watch;
+        watch.check_alarm()?;
         if lag > LONGEST_LAG {
             return Err(bad(format!("--lag {lag}: expected at most {LONGEST_LAG} rows")));
         }
@@ -143,11 +209,6 @@ impl<'a> Update<'a> {
         let (calendar, summary) =
             (state.calendar()?, Summary { to: state.calendar()?.write(state.time), ..Default::default() });
         Ok(Self { state, record, driven, filters, calendar, watch, last: None, summary })
-    }
-
-    /// How times are written.
-    pub fn calendar(&self) -> &Calendar {
-        &self.calendar
     }
 
     /// The last time taken in.
@@ -204,11 +265,8 @@ impl<'a> Update<'a> {
             history.push(time, values, inputs, error.first().copied());
         }
         let answer = self.answer((time, written), values, &taken, false);
-        self.summary.rows += 1;
-        self.summary.alarms += usize::from(answer.alarm);
-        self.summary.log_evidence +=
-            taken.iter().flat_map(|taken| taken.seen).map(|seen| seen.log_evidence).sum::<f64>();
-        self.summary.to = written.into();
+        let log_evidence = taken.iter().flat_map(|taken| taken.seen).map(|seen| seen.log_evidence).sum::<f64>();
+        self.summary.count(answer.alarm, log_evidence, written);
         self.last = Some((time, written.into()));
         Ok(answer)
     }
@@ -233,7 +291,7 @@ impl<'a> Update<'a> {
             self.filters.iter().any(|filter| filter.model().dimensions[0].errors.law != levytilt::ErrorLaw::Gaussian);
         Answer {
             at: time,
-            time: self.time(time, written),
+            time: self.calendar.told(time, written),
             value: each(values.iter().map(|value| Some(*value).filter(|value| !value.is_nan()))),
             log_evidence: of(&|seen| seen.log_evidence),
             p_value: of(&Seen::p_value),
@@ -255,19 +313,11 @@ impl<'a> Update<'a> {
         let time = rows.and_then(|times| times.iter().rev().nth(self.watch.lag)).copied().unwrap_or(time);
         let of = |pick: &dyn Fn(&Hindsight) -> f64| each(taken.iter().map(|taken| taken.revised.as_ref().map(pick)));
         Some(Revised {
-            time: self.time(time, &self.calendar.write(time)),
+            time: self.calendar.told(time, &self.calendar.write(time)),
             p_value: of(&Hindsight::p_value),
             jump_probability: of(&|found| found.jump_probability),
             outlier_probability: outliers.then(|| of(&|found| found.outlier_probability)),
         })
-    }
-
-    /// A time as it is told.
-    fn time(&self, time: f64, written: &str) -> Value {
-        match self.calendar {
-            Calendar::Numbers => Value::from(time),
-            Calendar::Days(_) => Value::from(written),
-        }
     }
 
     /// What state.json is to hold now: forecasts start from the new end.
@@ -301,6 +351,6 @@ impl<'a> Update<'a> {
 }
 
 /// One figure, or a list of them.
-fn each(figures: impl Iterator<Item = Option<f64>>) -> OneOrMany<Option<f64>> {
+pub(super) fn each(figures: impl Iterator<Item = Option<f64>>) -> OneOrMany<Option<f64>> {
     OneOrMany::new(figures.collect())
 }

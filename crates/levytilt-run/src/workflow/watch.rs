@@ -1,10 +1,10 @@
 //! Watch a fit: note its steps for the report, show them on a terminal, stop it when asked.
 
-use levytilt::progress::{Progress, Watcher, subject, watched};
-use std::cell::RefCell;
+use levytilt::Context;
+use levytilt::context::Progress;
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::interrupt;
@@ -51,25 +51,25 @@ impl Segment {
     }
 }
 
-/// Compute, note every step of learning, and let `heed` see it, which may ask for an end.
-pub fn noted<T>(mut heed: Watcher, compute: impl FnOnce() -> T) -> (T, Vec<Segment>) {
-    let trace = Rc::new(RefCell::new(Vec::new()));
+/// Compute, note every step of learning, and tell `context` of it, which may ask for an end.
+pub fn noted<T>(context: &Context, compute: impl FnOnce(&Context) -> T) -> (T, Vec<Segment>) {
+    let trace = Arc::new(Mutex::new(Vec::new()));
     let notes = trace.clone();
-    let watcher = move |step: &Progress| {
+    let noting = context.noted_by(move |step| {
         if !step.part {
-            Segment::note(&mut notes.borrow_mut(), step);
+            Segment::note(&mut notes.lock().unwrap_or_else(PoisonError::into_inner), step);
         }
-        heed(step)
-    };
-    let result = watched(Box::new(watcher), compute);
-    (result, trace.take())
+    });
+    let result = compute(&noting);
+    let steps = std::mem::take(&mut *trace.lock().unwrap_or_else(PoisonError::into_inner));
+    (result, steps)
 }
 
-/// Stop at Ctrl-C; `show` tells the user of every step on standard error.
-pub fn terminal(show: bool) -> Watcher {
+/// Stop at Ctrl-C; `show` tells the user of every step on standard error, in a line that is wiped when the context goes.
+pub fn terminal(show: bool) -> Context {
     interrupt::listen();
     let mut line = show.then(Line::new);
-    Box::new(move |step: &Progress| {
+    Context::watched(move |step| {
         line.iter_mut().for_each(|line| line.tell(step));
         if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })
@@ -117,7 +117,7 @@ fn text(step: &Progress, passed: Duration) -> String {
     let each = seconds / (step.iteration + 1) as f64;
     let most = each * (step.most.saturating_sub(step.iteration)) as f64;
     let what = if step.part { "learning from a first part" } else { "learning" };
-    let what = subject().map_or(what.to_string(), |name| format!("{name}: {what}"));
+    let what = step.subject.map_or(what.to_string(), |name| format!("{name}: {what}"));
     let parts = step.parts.map_or(String::new(), |[seen, cost]| format!(" (log-likelihood {seen:.2}, KL {cost:.2})"));
     format!(
         "{what}: step {} of at most {}, ELBO {:.2} ± {:.2}{parts}, {seconds:.1} s, {each:.1} s per step, {most:.0} s more \
@@ -133,6 +133,7 @@ mod tests {
     #[test]
     fn golden_line() {
         let step = Progress {
+            subject: None,
             iteration: 3,
             most: 30,
             part: false,

@@ -1,6 +1,6 @@
 //! Let the state roll between two wells: dx = (θ₁x − θ₂x³) dt, solved exactly for states of any size.
 
-use super::families::{DriftFamily, halves};
+use super::family::{DriftFamily, halves};
 use super::{Drift, DriftPart, Local, component, diagonal_jacobian, diagonal_pullback_many, expect_length, pairs};
 use crate::Result;
 use crate::error::check;

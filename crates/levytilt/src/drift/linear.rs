@@ -1,6 +1,6 @@
 //! Move a state along dx = (Ax + b) dt with the exponential of the matrix, shared by all states of a step length.
 
-use super::families::DriftFamily;
+use super::family::DriftFamily;
 use super::integral::{Integral, integrate, norm};
 use super::{Drift, DriftPart, add_scaled, at_least_one, expect_length};
 use crate::error::{finite, non_negative};

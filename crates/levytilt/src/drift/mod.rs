@@ -8,6 +8,7 @@ use crate::{Error, Result};
 
 mod double_well;
 mod families;
+mod family;
 mod formula;
 mod integral;
 mod known;
@@ -21,9 +22,10 @@ mod part;
 mod tests;
 
 pub use double_well::DoubleWell;
-pub use families::{DRIFT_FAMILIES, DriftFamily, Place};
-pub use formula::{Between, Formula, FormulaDrift, FormulaParameter, Inputs};
-pub use known::Known;
+pub use families::DRIFT_FAMILIES;
+pub use family::{DriftFamily, Place};
+pub use formula::{Between, Formula, FormulaDrift, Inputs};
+pub use known::{FormulaParameter, Known};
 pub use linear::Linear;
 pub use neural::{Neural, NeuralSpec};
 pub use none::NoDrift;

@@ -1,6 +1,6 @@
 //! Leave the state where it is: dx = 0.
 
-use super::families::DriftFamily;
+use super::family::DriftFamily;
 use super::{Drift, at_least_one, expect_length};
 use crate::Result;
 

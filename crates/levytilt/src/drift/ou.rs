@@ -1,6 +1,6 @@
 //! Pull the state back to a level: dx = θ (μ − x) dt, the drift of an Ornstein–Uhlenbeck process.
 
-use super::families::{DriftFamily, halves};
+use super::family::{DriftFamily, halves};
 use super::{Drift, DriftPart, Local, component, diagonal_jacobian, diagonal_pullback_many, expect_length, pairs};
 use crate::Result;
 use crate::parameter::{Domain, ParameterEntry};

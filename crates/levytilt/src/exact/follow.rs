@@ -27,7 +27,7 @@ const LOSS: f64 = 1e-5;
 /// Times that windows are widened.
 const WIDENINGS: usize = 12;
 /// Most cells of one time, and of all times together: three messages of them are kept.
-const MOST_CELLS: usize = 1 << 18;
+const MOST_CELLS: usize = 1 << 20;
 const MOST_TOTAL: usize = 1 << 25;
 
 /// A series to be explained by models of one kind.

@@ -27,7 +27,6 @@ mod lagrange;
 pub(crate) mod layout;
 mod levels;
 mod marginal;
-mod pairs;
 pub(crate) mod problem;
 pub(crate) mod sample;
 pub(crate) mod score;

@@ -6,6 +6,7 @@
 
 use super::problem::Problem;
 use crate::noise::{NodeCache, Nodes};
+use crate::series::length_key;
 use crate::{Result, Start};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,6 +22,8 @@ const FARTHER: f64 = 1.6;
 const AROUND: usize = 2;
 /// The same after the last observation, where nothing calls back.
 const OUTSIDE: f64 = 2e-5;
+/// Step lengths beyond which lengths in between serve all.
+const MANY: usize = 32;
 
 /// How far the states of each time reach.
 #[derive(Debug, Clone)]
@@ -270,19 +273,33 @@ pub(super) fn upper(nodes: &Nodes, probability: f64) -> f64 {
     high.exp()
 }
 
+/// Whether steps have more lengths than are worth computing the nodes of each.
+fn has_many_lengths(problem: &Problem) -> bool {
+    let different: BTreeSet<u64> = problem.lengths.iter().map(|&dt| length_key(dt)).collect();
+    different.len() > MANY
+}
+
+/// A length rounded to eighths of a doubling.
+fn eighths(length: f64, round: fn(f64) -> f64) -> f64 {
+    (round(8.0 * length.log2()) / 8.0).exp2()
+}
+
 /// The narrowest that past or future alone leave a state, as a standard deviation.
 ///
 /// A filter of variances: a step takes P to 1/E[1/(a²P + S)], no more than the prediction's, and an observation adds its
 /// precision.
 pub(crate) fn narrowest(problem: &Problem) -> Result<f64> {
     let mut cache = NodeCache::new(problem.dimension.noise.as_ref());
+    let coarse = has_many_lengths(problem);
     let core = problem.law().core();
     let error = |j: usize| (problem.std(j) * core).powi(2);
     let first = problem.narrowest_error().powi(2);
     let (mut variance, mut least) = (first, first);
     let mut x = problem.values[0];
     for j in 0..problem.end {
-        let nodes = cache.nodes(problem.lengths[j])?;
+        // A shorter step leaves no more, so that the width is none too large.
+        let length = if coarse { eighths(problem.lengths[j], f64::floor) } else { problem.lengths[j] };
+        let nodes = cache.nodes(length)?;
         let (next, slope) = if x.is_nan() { (x, 1.0) } else { flow(problem, j, x) };
         let carried = slope * slope * variance;
         let each = nodes.variances().iter().zip(nodes.weights());

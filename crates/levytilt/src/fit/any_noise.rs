@@ -1,11 +1,10 @@
 //! Choose the family of the noise by evidence: fit each, and show the table.
 
-use super::{Fit, FitOptions, Spec, fit};
+use super::{Fit, FitOptions, Spec, fit_with};
 use crate::noise::{FAMILIES, Family};
-use crate::progress;
 use crate::series::TimeGrid;
 use crate::solve::Method;
-use crate::{Error, Result};
+use crate::{Context, Error, Result};
 
 /// A family of noise and how well it explains the data.
 #[derive(Debug, Clone)]
@@ -60,18 +59,20 @@ pub fn fit_any_noise(
     grid: &TimeGrid,
     columns: &[&[f64]],
     options: &FitOptions,
+    context: &Context,
 ) -> Result<AnyNoise> {
     // Skewed families are learned on the exact evidence only.
     let exact = matches!(options.learn.method, Method::Auto | Method::Grid);
     let families: Vec<_> = families.iter().copied().filter(|family| exact || !family.is_skewed()).collect();
-    fit_any_noise_by(spec, &families, |spec| fit(spec, grid, columns, options))
+    fit_any_noise_by(spec, &families, context, |spec, context| fit_with(spec, (grid, columns), options, context))
 }
 
 /// [`fit_any_noise`] with another way to fit one family.
 pub fn fit_any_noise_by<F: AsRef<Fit>>(
     spec: &Spec,
     families: &[&'static Family],
-    mut fit: impl FnMut(&Spec) -> Result<F>,
+    context: &Context,
+    mut fit: impl FnMut(&Spec, &Context) -> Result<F>,
 ) -> Result<AnyNoise<F>> {
     check_open(spec, families)?;
     let families = families.iter().copied().filter(|family| is_apart(spec) || !family.is_skewed());
@@ -79,15 +80,15 @@ pub fn fit_any_noise_by<F: AsRef<Fit>>(
     let (mut first_error, mut stopped) = (None, None);
     let mut candidates = Vec::new();
     for family in families {
-        if progress::stopped() {
+        if context.stopped() {
             candidates.push(Candidate { family, outcome: Err("unfinished: not begun".into()), unfinished: true });
             continue;
         }
         // Gaussian noise is the diffusion itself.
         let learn_brownian = spec.learn_brownian && family.name != "gaussian";
         let spec = Spec { noise: family, learn_brownian, ..spec.clone() };
-        let outcome = match progress::about(family.name, || fit(&spec)) {
-            Ok(found) if progress::stopped() => {
+        let outcome = match fit(&spec, &context.about(family.name)) {
+            Ok(found) if context.stopped() => {
                 stopped = Some((family, found));
                 Err("unfinished: stopped while it was learned".into())
             }
@@ -104,7 +105,7 @@ pub fn fit_any_noise_by<F: AsRef<Fit>>(
                 Err(why)
             }
         };
-        candidates.push(Candidate { family, unfinished: progress::stopped(), outcome });
+        candidates.push(Candidate { family, unfinished: context.stopped(), outcome });
     }
     let score = |c: &Candidate| c.outcome.as_ref().map_or(f64::NEG_INFINITY, |rating| rating.score);
     candidates.sort_by(|a, b| score(b).total_cmp(&score(a)));
@@ -182,12 +183,11 @@ mod tests {
         let spec = Spec::new(DriftFamily::named("none").unwrap(), families[0]);
         let options = FitOptions { paths: 10, ..FitOptions::default() };
         let stop_in = |name: &'static str| {
-            let watcher = move |_: &progress::Progress| match progress::subject().as_deref() == Some(name) {
+            let context = Context::watched(move |step| match step.subject == Some(name) {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
-            };
-            let all = || fit_any_noise(&spec, &families, &grid, &[&values], &options).unwrap();
-            progress::watched(Box::new(watcher), all)
+            });
+            fit_any_noise(&spec, &families, &grid, &[&values], &options, &context).unwrap()
         };
         let none = stop_in("student");
         assert!(none.candidates.iter().all(|c| c.unfinished && c.outcome.is_err()), "{:?}", none.candidates);

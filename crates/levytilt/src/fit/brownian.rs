@@ -1,14 +1,13 @@
 //! Learn a diffusion beside the jumps, and say whether the evidence tells it from none.
 
 use super::Spec;
-use super::exact_fit::given;
 use super::start::{Beginning, begin};
 use crate::exact::follow::{Follower, Memory, answer};
 use crate::exact::problem::Problem;
 use crate::noise::BROWNIAN;
 use crate::series::TimeGrid;
 use crate::solve::{ExactLearned, Method, Parameter, learn_exact, rebuild};
-use crate::{Error, Result, StateSpace};
+use crate::{Context, Error, Result, StateSpace};
 use rayon::prelude::*;
 
 /// Gain in log evidence from which a diffusion is told from none. With none, twice the gain is 0 half of the time and else
@@ -66,18 +65,19 @@ pub(super) fn learn_beside(
     (grid, values): (&TimeGrid, &[f64]),
     priors: bool,
     most: usize,
+    context: &Context,
 ) -> Result<(ExactLearned, f64)> {
     let data = (grid, values);
     let bare = begin(&Spec { learn_brownian: false, ..spec.clone() }, grid, &[values], priors)?;
     let bare = match bare.parameters.iter().all(|p| p.fixed) {
-        true => given(bare.model, bare.parameters),
-        false => learn_exact(&bare.model, &bare.parameters, data, most)?,
+        true => ExactLearned::given(bare.model, bare.parameters),
+        false => learn_exact(&bare.model, &bare.parameters, data, most, context)?,
     };
     let without = answer(&Problem::new(&bare.model, grid, values)?, &[], Memory::default())?.run.log_evidence;
     let Beginning { model, parameters } = begin(spec, grid, &[values], priors)?;
     let parameters = best_start(&model, parameters, &bare.parameters, data)?;
     let values: Vec<f64> = parameters.iter().map(|p| p.value).collect();
-    Ok((learn_exact(&rebuild(&model, &values)?, &parameters, data, most)?, without))
+    Ok((learn_exact(&rebuild(&model, &values)?, &parameters, data, most, context)?, without))
 }
 
 /// The start with the most evidence: the first guess, or what was learned without a diffusion and one beside it.

@@ -2,17 +2,18 @@
 //! marginals and paths from it.
 
 use super::brownian::{BrownianEvidence, learn_beside};
-use super::find::{Found, join};
+use super::found::{Found, join};
 use super::judge::Judgement;
 use super::start::{Beginning, begin};
-use super::{Estimate, Fit, FitOptions, Solved, Spec};
-use crate::exact::follow::{Answer, Follower, Memory, answer};
+use super::{Estimate, Fit, FitOptions, Interval, Solved, Spec, interval};
+use crate::exact::follow::{Answer, Follower, answer};
 use crate::exact::problem::Problem;
 use crate::exact::sample::sample;
+use crate::noise::BROWNIAN;
 use crate::posterior::{Evidence, Marginal, Paths, WeightSummary, marginals};
 use crate::series::TimeGrid;
-use crate::solve::{Choice, ExactLearned, Method, Parameter, ParameterPosterior, learn_exact};
-use crate::{Chain, Result};
+use crate::solve::{Choice, ExactLearned, Method, Parameter, ParameterPosterior, learn_exact, profile_interval};
+use crate::{Chain, Context, Result};
 
 /// Most cells over all times that a pass of learning may have. A slope takes some 0.1 µs per cell and three numbers of memory,
 /// and a fit about twenty slopes: a minute and half a gigabyte at most.
@@ -27,17 +28,18 @@ pub(super) fn fit_exact(
     (grid, columns): (&TimeGrid, &[&[f64]]),
     options: &FitOptions,
     seed: u64,
+    context: &Context,
 ) -> Result<Attempt> {
     spec.check_names()?;
     if spec.network.is_some() || (spec.dim() > 1 && spec.drift.coupled) {
         return Ok(Err(None));
     }
     if spec.dim() == 1 {
-        return fit_one(spec, (grid, columns[0]), options, seed);
+        return fit_one(spec, (grid, columns[0]), options, seed, context);
     }
     let mut all = Vec::with_capacity(spec.dim());
     for (i, (name, column)) in spec.names.iter().zip(columns).enumerate() {
-        let fitted = fit_one(&spec.only(i), (grid, column), options, seed ^ i as u64);
+        let fitted = fit_one(&spec.only(i), (grid, column), options, seed ^ i as u64, context);
         match fitted.map_err(|error| error.in_dimension(name))? {
             Ok(solved) => all.push(solved),
             Err(why_not) => return Ok(Err(why_not.map(|why_not| format!("for {name}, {why_not}")))),
@@ -88,7 +90,13 @@ fn is_brownian(model: &crate::StateSpace, grid: &TimeGrid) -> Result<bool> {
 }
 
 /// Fit `spec` to one column exactly, unless that cannot be done or costs too much.
-fn fit_one(spec: &Spec, (grid, values): (&TimeGrid, &[f64]), options: &FitOptions, seed: u64) -> Result<Attempt> {
+fn fit_one(
+    spec: &Spec,
+    (grid, values): (&TimeGrid, &[f64]),
+    options: &FitOptions,
+    seed: u64,
+    context: &Context,
+) -> Result<Attempt> {
     let Beginning { model, parameters } = begin(spec, grid, &[values], options.priors)?;
     if is_brownian(&model, grid)? {
         // Brownian motion: quadratic potentials are exact, and cost less.
@@ -103,35 +111,66 @@ fn fit_one(spec: &Spec, (grid, values): (&TimeGrid, &[f64]), options: &FitOption
     }
     let most = options.learn.iterations;
     let learned = match (spec.learns_brownian(0), parameters.iter().all(|p| p.fixed)) {
-        (true, _) => learn_beside(spec, (grid, values), options.priors, most).map(|(found, bare)| (found, Some(bare))),
-        (false, true) => Ok((given(model, parameters), None)),
-        (false, false) => learn_exact(&model, &parameters, (grid, values), most).map(|found| (found, None)),
+        (true, _) => {
+            learn_beside(spec, (grid, values), options.priors, most, context).map(|(found, bare)| (found, Some(bare)))
+        }
+        (false, true) => Ok((ExactLearned::given(model, parameters), None)),
+        (false, false) => learn_exact(&model, &parameters, (grid, values), most, context).map(|found| (found, None)),
     };
-    let (learned, without) = match learned {
+    let (mut learned, without) = match learned {
         Ok(found) => found,
         Err(error) => return Ok(Err(Some(error.to_string()))),
     };
+    // Only for intervals, which are Gaussian where they cannot be drawn.
+    let drawn = match options.draw_intervals {
+        true => interval::draw(&learned, cells, (grid, values), seed, context),
+        false => None,
+    };
+    let profiles = match context.stopped() {
+        true => Vec::new(),
+        false => follow_profiles(&mut learned, spec, (grid, values), most),
+    };
     let solved = solve(learned, (grid, values), options, seed)?;
     Ok(solved.map(|mut solved| {
+        if let Some(drawn) = &drawn {
+            interval::use_draws(&mut solved.found.estimates, drawn);
+        }
+        for (place, ends) in profiles {
+            solved.found.estimates[place].interval = Some(Interval::profile(ends));
+        }
         let with = solved.judgement.evidence.log_evidence;
         solved.brownian.extend(without.map(|without| (spec.brownian_name(0), BrownianEvidence { with, without })));
         solved
     }))
 }
 
-pub(super) fn given(model: crate::StateSpace, parameters: Vec<Parameter>) -> ExactLearned {
-    let unknown = vec![f64::NAN; parameters.len()];
-    ExactLearned {
-        model,
-        parameters,
-        std_errors: unknown.clone(),
-        data_shares: unknown,
-        covariance: Vec::new(),
-        shift: Vec::new(),
-        iterations: 0,
-        warnings: Vec::new(),
-        memory: Memory::default(),
+/// Intervals of the parameters whose law may be far from Gaussian: a diffusion, which may be 0, and those of the size.
+fn follow_profiles(
+    learned: &mut ExactLearned,
+    spec: &Spec,
+    data: (&TimeGrid, &[f64]),
+    most: usize,
+) -> Vec<(usize, [f64; 2])> {
+    let sizes = spec.size.iter().flat_map(|size| size.parameters());
+    let names: Vec<&str> = sizes.map(|p| p.name.as_str()).chain([BROWNIAN.name]).collect();
+    let mut found = Vec::new();
+    for place in 0..learned.parameters.len() {
+        let p = &learned.parameters[place];
+        if p.fixed || !names.contains(&p.name.as_str()) {
+            continue;
+        }
+        match profile_interval(learned, place, data, most) {
+            Ok(interval) => found.extend(interval.map(|ends| (place, ends))),
+            Err(error) => {
+                let name = &learned.parameters[place].name;
+                let note = format!(
+                    "the interval of {name} is that of a Gaussian, as its profile could not be followed: {error}"
+                );
+                learned.warnings.push(note);
+            }
+        }
     }
+    found
 }
 
 /// Marginals and paths at the parameters found.
@@ -191,6 +230,7 @@ fn as_found(learned: ExactLearned, why: String) -> Found {
         std_error: (!p.fixed && error.is_finite()).then_some(error),
         fixed: p.fixed,
         held_by_prior: !p.fixed && p.prior.is_some() && share < 0.5,
+        interval: None,
     };
     Found {
         estimates: parameters.iter().zip(judged).map(estimate).collect(),
@@ -223,5 +263,5 @@ pub fn parameter_posterior(
         None => p,
     };
     let parameters: Vec<Parameter> = parameters.into_iter().map(learned).collect();
-    ParameterPosterior::new(&fit.model, &parameters, (&fit.covariance, &fit.shift), (grid, values), (count, seed))
+    ParameterPosterior::new(&fit.model, &parameters, &fit.covariance, (grid, values), (count, seed))
 }

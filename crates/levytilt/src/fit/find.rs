@@ -1,32 +1,14 @@
 //! Find parameters and potentials: all dimensions together, or one by one where they do not act on each other.
 
-use super::find_network::find_network;
+use super::find_network::{find_network, network_learning};
+use super::found::{Found, found, join};
 use super::start::{Beginning, begin};
-use super::{Estimate, FittedNetwork, Spec};
-use crate::drift::Place;
-use crate::posterior::{BLOCK, Potentials};
-use crate::progress::unwatched;
+use super::{Estimate, Spec};
+use crate::posterior::BLOCK;
 use crate::series::TimeGrid;
-use crate::solve::{Choice, Expected, LearnOptions, Learned, Parameter, expect, learn};
-use crate::{Chain, Result, StateSpace};
+use crate::solve::{Expected, LearnOptions, Parameter, expect, learn_with};
+use crate::{Chain, Context, Result};
 use rayon::prelude::*;
-
-/// Parameters and potentials; the paths they were found with are not kept.
-pub(super) struct Found {
-    pub model: StateSpace,
-    pub estimates: Vec<Estimate>,
-    /// Covariance of the estimates that are not fixed, on their free scales, row after row; empty if unknown.
-    pub covariance: Vec<f64>,
-    /// From the estimates to the mean of their law, on the same scales; empty if it was not looked for.
-    pub shift: Vec<f64>,
-    /// How each group of dimensions that act on each other was solved.
-    pub choices: Vec<Choice>,
-    pub potentials: Potentials,
-    pub iterations: usize,
-    pub noted: Vec<String>,
-    /// The drift network, if the drift is one.
-    pub network: Option<FittedNetwork>,
-}
 
 /// Learn what is free, or only sweep if nothing is.
 pub(super) fn find(
@@ -35,66 +17,39 @@ pub(super) fn find(
     columns: &[&[f64]],
     priors: bool,
     options: &LearnOptions,
+    context: &Context,
 ) -> Result<Found> {
     spec.check_names()?;
     if let Some(size) = spec.network {
-        return find_network(spec, size, grid, columns, priors, options);
+        let still = Spec { network: None, ..spec.clone() };
+        let options = network_learning(options);
+        let found = find(&still, grid, columns, priors, &options, context)?;
+        return find_network(found, (&still, size), (grid, columns), priors, &options, context);
     }
     if spec.dim() == 1 || spec.drift.coupled {
-        return find_together(begin(spec, grid, columns, priors)?, grid, columns, options);
+        return find_together(begin(spec, grid, columns, priors)?, (grid, columns), options, context);
     }
-    let alone = |(i, column): (usize, &&[f64])| {
+    let alone = |(i, column): (usize, &&[f64]), context: &Context| {
         let columns: &[&[f64]] = &[column];
         let found = begin(&spec.only(i), grid, columns, priors)
-            .and_then(|beginning| find_together(beginning, grid, columns, options));
+            .and_then(|beginning| find_together(beginning, (grid, columns), options, context));
         found.map_err(|error| error.in_dimension(&spec.names[i]))
     };
-    // A block of paths keeps one thread busy; more share all of them, one dimension after the other, and can be watched.
+    // A block of paths keeps one thread busy; more share all of them, one dimension after the other, and can be watched:
+    // steps of several searches at once would make no sense to a watcher.
     let found: Vec<Result<Found>> = match options.sweep.paths > BLOCK {
-        true => columns.iter().enumerate().map(alone).collect(),
-        false => columns.par_iter().enumerate().map(|column| unwatched(|| alone(column))).collect(),
+        true => columns.iter().enumerate().map(|column| alone(column, context)).collect(),
+        false => columns.par_iter().enumerate().map(|column| alone(column, &Context::silent())).collect(),
     };
     join(spec, found.into_iter().collect::<Result<_>>()?)
 }
 
-/// Dimensions that do not act on each other are as many models of one dimension: put what was found together.
-pub(super) fn join(spec: &Spec, found: Vec<Found>) -> Result<Found> {
-    let starts = found.iter().map(|found| found.model.dimensions[0].start).collect();
-    let estimate = |place: &Place| {
-        let own = found[place.dimension].estimates.iter().find(|p| p.name == place.entry.name());
-        own.map(|p| Estimate { name: spec.label(place), ..p.clone() })
-    };
-    let value = |place: &Place| estimate(place).map(|p| p.value).or_else(|| spec.held(place));
-    let model = spec.assemble(|place| value(place).unwrap_or(f64::NAN), starts)?;
-    let estimates = spec.places().iter().filter_map(estimate).collect();
-    let (covariance, shift) = join_laws(&spec.places(), &found);
-    let noted = found.iter().zip(&spec.names);
-    let noted = noted.flat_map(|(found, name)| found.noted.iter().map(move |note| format!("{name}: {note}"))).collect();
-    let iterations = found.iter().map(|found| found.iterations).max().unwrap_or(0);
-    let choices = found.iter().flat_map(|found| found.choices.iter().cloned()).collect();
-    let potentials = found.into_iter().flat_map(|found| found.potentials).collect();
-    Ok(Found { model, estimates, covariance, shift, choices, potentials, iterations, noted, network: None })
-}
-
-/// Covariances within each dimension, as there are none between them, and shifts. Empty if one is missing; a dimension
-/// without a shift has none.
-fn join_laws(places: &[Place], found: &[Found]) -> (Vec<f64>, Vec<f64>) {
-    // Per free parameter: its dimension, its place there, and how many are free there.
-    let place = |place: &Place| {
-        let mut free = found[place.dimension].estimates.iter().filter(|p| !p.fixed);
-        let count = free.clone().count();
-        Some((place.dimension, free.position(|p| p.name == place.entry.name())?, count))
-    };
-    let free: Vec<(usize, usize, usize)> = places.iter().filter_map(place).collect();
-    let entry = |&(i, row, count): &(usize, usize, usize), &(j, column, _): &(usize, usize, usize)| {
-        if i == j { found[i].covariance.get(row * count + column).copied() } else { Some(0.0) }
-    };
-    let covariance = free.iter().flat_map(|a| free.iter().map(move |b| entry(a, b))).collect::<Option<_>>();
-    let shift = free.iter().map(|&(i, row, _)| found[i].shift.get(row).copied().unwrap_or(0.0)).collect();
-    (covariance.unwrap_or_default(), shift)
-}
-
-fn find_together(beginning: Beginning, grid: &TimeGrid, columns: &[&[f64]], options: &LearnOptions) -> Result<Found> {
+fn find_together(
+    beginning: Beginning,
+    (grid, columns): (&TimeGrid, &[&[f64]]),
+    options: &LearnOptions,
+    context: &Context,
+) -> Result<Found> {
     let Beginning { model, parameters } = beginning;
     if parameters.iter().all(|p| p.fixed) {
         let chain = Chain::new(&model, grid, columns)?;
@@ -107,6 +62,7 @@ fn find_together(beginning: Beginning, grid: &TimeGrid, columns: &[&[f64]], opti
             std_error: None,
             fixed: true,
             held_by_prior: false,
+            interval: None,
         };
         let estimates = parameters.into_iter().map(given).collect();
         let choices = vec![choice];
@@ -122,25 +78,5 @@ fn find_together(beginning: Beginning, grid: &TimeGrid, columns: &[&[f64]], opti
             network: None,
         });
     }
-    Ok(found(learn(model, &parameters, grid, columns, options)?))
-}
-
-/// What was learned of a drift with a formula.
-pub(super) fn found(learned: Learned) -> Found {
-    let estimates = estimates(&learned);
-    let Learned { model, covariance, shift, choice, potentials, iterations, warnings, .. } = learned;
-    let choices = vec![choice];
-    Found { model, estimates, covariance, shift, choices, potentials, iterations, noted: warnings, network: None }
-}
-
-pub(super) fn estimates(learned: &Learned) -> Vec<Estimate> {
-    let judged = learned.std_errors.iter().zip(&learned.data_shares);
-    let estimate = |(p, (&error, &share)): (&Parameter, (&f64, &f64))| Estimate {
-        name: p.name.clone(),
-        value: p.value,
-        std_error: (!p.fixed && error.is_finite()).then_some(error),
-        fixed: p.fixed,
-        held_by_prior: !p.fixed && p.prior.is_some() && share < 0.5,
-    };
-    learned.parameters.iter().zip(judged).map(estimate).collect()
+    Ok(found(learn_with(model, &parameters, (grid, columns), options, context)?))
 }

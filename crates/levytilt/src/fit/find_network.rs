@@ -1,45 +1,45 @@
 //! Find a drift network: first the noise without any drift, then both in turn.
 
-use super::PotentialFinder;
-use super::find::{Found, estimates, find, found};
+use super::found::{Found, estimates};
 use super::spec::NetworkSize;
 use super::start::{Beginning, begin, observed_times};
 use super::{Estimate, FittedNetwork, Spec};
-use crate::drift::{Drift, Neural, NeuralSpec};
+use crate::drift::{Drift, NeuralSpec};
 use crate::series::{Scales, TimeGrid};
 use crate::solve::{
     LearnOptions, Learned, LearnedNetwork, Method, NetworkOptions, Parameter, SweepOptions, learn_network,
-    parameters as all_parameters,
 };
-use crate::{Result, StateSpace};
+use crate::{Context, Result, StateSpace};
 
 /// Paths that are plenty while learning: regression wants transitions, not paths.
 const PATHS: usize = 64;
 /// Times that drift, noise and paths are improved in turn.
 const ROUNDS: usize = 3;
 
-/// Find the noise without a drift, then a network and the noise beside it.
-pub(super) fn find_network(
-    spec: &Spec,
-    size: NetworkSize,
-    grid: &TimeGrid,
-    columns: &[&[f64]],
-    priors: bool,
-    options: &LearnOptions,
-) -> Result<Found> {
-    let still = Spec { network: None, ..spec.clone() };
+/// How to learn while a drift is regressed on paths.
+pub(super) fn network_learning(options: &LearnOptions) -> LearnOptions {
     let sweep = SweepOptions { paths: options.sweep.paths.min(PATHS), ..options.sweep };
     // A network is learned along sweeps unless another way is asked for: they can start where the last ones ended.
     let method = if options.method == Method::Auto { Method::Sweep } else { options.method };
-    let options = LearnOptions { sweep, method, ..*options };
-    let found = find(&still, grid, columns, priors, &options)?;
-    let Beginning { parameters, .. } = begin(&still, grid, columns, priors)?;
+    LearnOptions { sweep, method, ..*options }
+}
+
+/// Find a network and the noise beside it, given what was `found` without any drift, by `still`, and with these options.
+pub(super) fn find_network(
+    found: Found,
+    (still, size): (&Spec, NetworkSize),
+    (grid, columns): (&TimeGrid, &[&[f64]]),
+    priors: bool,
+    options: &LearnOptions,
+    context: &Context,
+) -> Result<Found> {
+    let Beginning { parameters, .. } = begin(still, grid, columns, priors)?;
     let noise: Vec<Parameter> = (parameters.into_iter().zip(&found.estimates))
         .map(|(p, found)| Parameter { value: found.value, ..p })
         .collect();
     let network = network_options(size, grid, columns)?;
     let LearnedNetwork { network, regularisation, learned } =
-        learn_network(&found.model, &noise, &found.potentials, (grid, columns), &network, &options)?;
+        learn_network(&found.model, &noise, &found.potentials, (grid, columns), &network, options, context)?;
     let weights = network.parameter_count();
     let network = FittedNetwork { drift: network, regularisation: Some(regularisation) };
     let Some(learned) = learned else {
@@ -53,31 +53,9 @@ pub(super) fn find_network(
     Ok(Found { model, estimates, covariance, shift, choices, potentials, iterations, noted: warnings, network })
 }
 
-/// A network and the noise beside it, learned by `finder` jointly with its potentials, from random weights.
-pub(super) fn find_network_by(
-    finder: &mut (dyn PotentialFinder + '_),
-    (spec, size): (&Spec, NetworkSize),
-    (grid, columns): (&TimeGrid, &[&[f64]]),
-    priors: bool,
-    options: &LearnOptions,
-) -> Result<Found> {
-    let Beginning { model, parameters } = begin(&Spec { network: None, ..spec.clone() }, grid, columns, priors)?;
-    let sizes = network_options(size, grid, columns)?.spec;
-    let network = Neural::new(sizes.clone(), options.sweep.seed)?;
-    let weights = network.parameter_count();
-    let model = StateSpace { drift: Box::new(network), ..model };
-    let all: Vec<Parameter> = all_parameters(&model).into_iter().take(weights).chain(parameters).collect();
-    let learned = finder.learn(&model, &all, (grid, columns), options)?;
-    let values: Vec<f64> = learned.parameters[..weights].iter().map(|p| p.value).collect();
-    let drift = Neural::from_parameters(sizes, &values)?;
-    let mut found = found(learned);
-    found.estimates = found.estimates.split_off(weights);
-    Ok(Found { network: Some(FittedNetwork { drift, regularisation: None }), ..found })
-}
-
 /// A network whose inputs are centred and scaled by the data, and the drift that would be no surprise: back within a time
 /// halfway, in factors, between one observation and a tenth of the span.
-fn network_options(size: NetworkSize, grid: &TimeGrid, columns: &[&[f64]]) -> Result<NetworkOptions> {
+pub(super) fn network_options(size: NetworkSize, grid: &TimeGrid, columns: &[&[f64]]) -> Result<NetworkOptions> {
     let times = observed_times(grid);
     let scales = columns.iter().map(|column| Scales::new(&times, column, None)).collect::<Result<Vec<_>>>()?;
     // Of a Gaussian, nine tenths lie within 3.3 standard deviations.

@@ -1,13 +1,15 @@
 //! Let another crate find the potentials of a fit, for example by training networks.
 
-use super::find::{Found, find, found};
-use super::find_network::find_network_by;
+use super::find::find;
+use super::find_network::network_options;
+use super::found::{Found, found};
 use super::start::{Beginning, begin};
-use super::{FitOptions, Spec};
-use crate::posterior::Potentials;
+use super::{FitOptions, FittedNetwork, NetworkSize, Spec};
+use crate::drift::{Drift, Neural};
+use crate::posterior::{Paths, Potentials};
 use crate::series::TimeGrid;
-use crate::solve::{LearnOptions, Learned, Method, Parameter};
-use crate::{Chain, Error, Result, StateSpace};
+use crate::solve::{LearnOptions, Learned, Method, Parameter, parameters as all_parameters};
+use crate::{Chain, Context, Error, Result, StateSpace};
 
 /// A search for potentials in place of those of the library.
 pub trait PotentialFinder {
@@ -30,6 +32,27 @@ pub trait PotentialFinder {
 
     /// The potentials at the parameters found.
     fn potentials(&mut self, chain: &Chain, options: &LearnOptions) -> Result<Potentials>;
+
+    /// Posterior paths of its own at the parameters found, in place of the library's walk along the potentials.
+    fn paths(&mut self, _: &Chain, _: &FitOptions) -> Result<Option<OwnPaths>> {
+        Ok(None)
+    }
+
+    /// Whether the size of the noise may depend on the state; then it must have [`PotentialFinder::paths`].
+    fn takes_sizes(&self) -> bool {
+        false
+    }
+}
+
+/// Paths of a [`PotentialFinder`], counted equally.
+#[derive(Debug)]
+pub struct OwnPaths {
+    /// The paths.
+    pub paths: Paths,
+    /// Their ELBO and its standard error.
+    pub elbo: (f64, f64),
+    /// What to say about them.
+    pub why: String,
 }
 
 /// Parameters for `finder`: learned by it, or by the library.
@@ -39,6 +62,7 @@ pub(super) fn find_for(
     (grid, columns): (&TimeGrid, &[&[f64]]),
     options: &FitOptions,
     learn: &LearnOptions,
+    context: &Context,
 ) -> Result<Found> {
     match finder {
         Some(finder) if finder.learns() => {
@@ -60,6 +84,28 @@ pub(super) fn find_for(
             got: "no networks".into(),
             expected: "a call through levytilt_paper, which trains them".into(),
         }),
-        _ => find(spec, grid, columns, options.priors, learn),
+        _ => find(spec, grid, columns, options.priors, learn, context),
     }
+}
+
+/// A network and the noise beside it, learned by `finder` jointly with its potentials, from random weights.
+fn find_network_by(
+    finder: &mut (dyn PotentialFinder + '_),
+    (spec, size): (&Spec, NetworkSize),
+    (grid, columns): (&TimeGrid, &[&[f64]]),
+    priors: bool,
+    options: &LearnOptions,
+) -> Result<Found> {
+    let Beginning { model, parameters } = begin(&Spec { network: None, ..spec.clone() }, grid, columns, priors)?;
+    let sizes = network_options(size, grid, columns)?.spec;
+    let network = Neural::new(sizes.clone(), options.sweep.seed)?;
+    let weights = network.parameter_count();
+    let model = StateSpace { drift: Box::new(network), ..model };
+    let all: Vec<Parameter> = all_parameters(&model).into_iter().take(weights).chain(parameters).collect();
+    let learned = finder.learn(&model, &all, (grid, columns), options)?;
+    let values: Vec<f64> = learned.parameters[..weights].iter().map(|p| p.value).collect();
+    let drift = Neural::from_parameters(sizes, &values)?;
+    let mut found = found(learned);
+    found.estimates = found.estimates.split_off(weights);
+    Ok(Found { network: Some(FittedNetwork { drift, regularisation: None }), ..found })
 }

@@ -196,10 +196,19 @@ impl Search<'_> {
         Error::Series {
             place: format!("formula {}", self.formula.text(0)),
             problem: format!(
-                "no start was found at which it has finite values at all observations; give guesses for {}",
-                names.join(", ")
+                "no start was found at which it has finite values at all observations; {}",
+                remedy(&names, self.formula)
             ),
         }
+    }
+}
+
+/// What to do about a formula that has no value at the observations, with these parameters to be learned.
+pub(super) fn remedy(free: &[&str], formula: &Formula) -> String {
+    match (free.is_empty(), formula.parameters().is_empty()) {
+        (false, _) => format!("give guesses for {}", free.join(", ")),
+        (true, false) => "change the values given for its parameters".into(),
+        (true, true) => "change the formula".into(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Guess where to start learning the size of the noise: near a size of 1, at values that make it positive.
 
-use super::guess::Guessed;
+use super::guess::{Guessed, remedy};
 use crate::drift::{Formula, FormulaParameter};
 use crate::parameter::Transform;
 use crate::series::Scales;
@@ -37,13 +37,11 @@ pub(super) fn guess_size(
             return Ok(size.parameters().iter().zip(tried).map(guessed).collect());
         }
     }
-    let names: Vec<&str> = size.parameters().iter().map(|p| p.name.as_str()).collect();
+    let names: Vec<&str> =
+        size.parameters().iter().map(|p| p.name.as_str()).filter(|name| given(name).is_none()).collect();
     Err(Error::Series {
         place: format!("size {}", size.text(0)),
-        problem: format!(
-            "no start was found at which it is positive at all observations; give guesses for {}",
-            names.join(", ")
-        ),
+        problem: format!("no start was found at which it is positive at all observations; {}", remedy(&names, size)),
     })
 }
 

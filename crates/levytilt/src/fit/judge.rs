@@ -1,6 +1,7 @@
 //! Judge what was found with fresh random numbers: paths, their weights and the evidence.
 
 use super::FitOptions;
+use super::finder::OwnPaths;
 use crate::posterior::{Evidence, Gap, Paths, Potentials, WeightSummary, log_evidence, walk};
 use crate::solve::{Choice, GridPosterior, Method, grid_of};
 use crate::{Chain, Result, exact};
@@ -45,6 +46,31 @@ pub(super) fn judge(
         }
         _ => Ok(Judgement { paths, summary, evidence, notes: Vec::new() }),
     }
+}
+
+/// Take the paths of a finder as they are. Their weights are unknown, so there is nothing to say about these. The evidence is that of
+/// particles along the potentials, or of the grid if the size of the noise depends on the state.
+pub(super) fn judge_own(
+    chain: &Chain,
+    own: OwnPaths,
+    potentials: &Potentials,
+    options: &FitOptions,
+    [fresh, particles]: [u64; 2],
+) -> Result<Judgement> {
+    let OwnPaths { paths, elbo: (elbo, elbo_std_error), .. } = own;
+    let summary = WeightSummary {
+        elbo,
+        elbo_std_error,
+        effective_sample_size: paths.len() as f64,
+        k_hat: f64::NAN,
+        ..WeightSummary::new(&paths.log_weights())
+    };
+    let sized = chain.model().dimensions.iter().any(|dimension| dimension.size.is_some());
+    let (evidence, notes) = match sized {
+        true => by_grid(chain, 2, fresh).map(|found| (found.evidence, found.notes))?,
+        false => (log_evidence(chain, potentials, options.paths, particles), Vec::new()),
+    };
+    Ok(Judgement { paths, summary, evidence, notes })
 }
 
 fn by_grid(chain: &Chain, count: usize, seed: u64) -> Result<Judgement> {

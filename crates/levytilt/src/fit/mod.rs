@@ -8,8 +8,10 @@ mod fill_value;
 mod find;
 mod find_network;
 mod finder;
+mod found;
 mod guess;
 mod guess_size;
+mod interval;
 mod judge;
 mod kind;
 mod panel;
@@ -21,9 +23,10 @@ pub use crate::series::Scales;
 pub use any_noise::{AnyNoise, Candidate, Rating, fit_any_noise, fit_any_noise_by, rival_families};
 pub use brownian::BrownianEvidence;
 pub use exact_fit::{exact_cells, parameter_posterior};
-pub use finder::PotentialFinder;
+pub use finder::{OwnPaths, PotentialFinder};
+pub use interval::{Interval, IntervalSource, NINETY, use_draws};
 pub use kind::PosteriorKind;
-pub use panel::{Panel, Record, SharedFit, fit_panel, learn_shared};
+pub use panel::{Panel, Record, SharedFit, fit_panel, learn_shared, learn_shared_with};
 pub use spec::{NetworkSize, Spec};
 
 use crate::chain::only_exact;
@@ -32,11 +35,11 @@ use crate::posterior::{
     Diagnosis, Evidence, Jump, Marginal, Paths, Potentials, WeightSummary, Weighting, jump_table, marginals, normalise,
 };
 use crate::series::{TimeGrid, check_values};
-use crate::solve::{Choice, LearnOptions, Method, Regularisation, SweepOptions};
-use crate::{Chain, Dimension, Error, ErrorKind, Result, Start, StateSpace, stream};
-use find::Found;
+use crate::solve::{Choice, LearnOptions, Method, Regularisation, SweepOptions, parameters};
+use crate::{Chain, Context, Dimension, Error, ErrorKind, Result, Start, StateSpace, stream};
 use finder::find_for;
-use judge::{Judgement, judge};
+use found::Found;
+use judge::{Judgement, judge, judge_own};
 use rand::Rng;
 
 /// How to fit.
@@ -54,6 +57,8 @@ pub struct FitOptions {
     pub quantiles: Vec<f64>,
     /// Size from which a move counts as a jump; the noise model's own definition if it is left out, see [`jump_table`].
     pub jump_above: Option<f64>,
+    /// Whether intervals of the parameters of short records are taken from draws of them; otherwise all are Gaussian.
+    pub draw_intervals: bool,
 }
 
 impl Default for FitOptions {
@@ -65,6 +70,7 @@ impl Default for FitOptions {
             learn: LearnOptions::default(),
             quantiles: vec![0.05, 0.25, 0.5, 0.75, 0.95],
             jump_above: None,
+            draw_intervals: true,
         }
     }
 }
@@ -82,6 +88,8 @@ pub struct Estimate {
     pub fixed: bool,
     /// Whether a learned value owes more to its prior than to the data.
     pub held_by_prior: bool,
+    /// 90% interval of a learned value, if there is one.
+    pub interval: Option<Interval>,
 }
 
 /// A drift network and how it was held back.
@@ -166,24 +174,37 @@ impl Fit {
 /// Values or parameters outside their domain; too little data to learn from (fewer than two values, or all equal); a
 /// result that is not finite.
 pub fn fit(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], options: &FitOptions) -> Result<Fit> {
-    fit_by(spec, (grid, columns), options, None)
+    fit_with(spec, (grid, columns), options, &Context::silent())
 }
 
-/// [`fit`] with potentials found by `finder`; [`LearnOptions::method`] says what they are called.
-pub fn fit_with(
+/// [`fit`], watched.
+///
+/// # Errors
+/// As for [`fit`].
+pub fn fit_with(spec: &Spec, data: (&TimeGrid, &[&[f64]]), options: &FitOptions, context: &Context) -> Result<Fit> {
+    solve(spec, data, options, None, context)
+}
+
+/// [`fit_with`] with potentials found by `finder`; [`LearnOptions::method`] says what they are called.
+///
+/// # Errors
+/// As for [`fit`].
+pub fn fit_by(
+    finder: &mut dyn PotentialFinder,
     spec: &Spec,
     data: (&TimeGrid, &[&[f64]]),
     options: &FitOptions,
-    finder: &mut dyn PotentialFinder,
+    context: &Context,
 ) -> Result<Fit> {
-    fit_by(spec, data, options, Some(finder))
+    solve(spec, data, options, Some(finder), context)
 }
 
-fn fit_by(
+fn solve(
     spec: &Spec,
     (grid, columns): (&TimeGrid, &[&[f64]]),
     options: &FitOptions,
     finder: Option<&mut dyn PotentialFinder>,
+    context: &Context,
 ) -> Result<Fit> {
     let numbers = options.paths as f64 * grid.times().len() as f64 * spec.dim() as f64;
     if options.paths < 2 || numbers > MOST_NUMBERS {
@@ -211,10 +232,10 @@ fn fit_by(
     let learn = LearnOptions { sweep, ..options.learn };
     let exact = match options.learn.method {
         // Skewed noise is learned on the exact evidence only.
-        Method::Grid if spec.noise.is_skewed() => exact_fit::fit_exact(spec, (grid, columns), options, fresh)?,
-        Method::Auto => exact_fit::fit_exact(spec, (grid, columns), options, fresh)?,
+        Method::Grid if spec.noise.is_skewed() => exact_fit::fit_exact(spec, (grid, columns), options, fresh, context)?,
+        Method::Auto => exact_fit::fit_exact(spec, (grid, columns), options, fresh, context)?,
         Method::Grid if !spec.has_plain_errors() || spec.learn_brownian || spec.size.is_some() => {
-            exact_fit::fit_exact(spec, (grid, columns), options, fresh)?
+            exact_fit::fit_exact(spec, (grid, columns), options, fresh, context)?
         }
         _ => Err(None),
     };
@@ -224,16 +245,17 @@ fn fit_by(
             return Err(only_exact(spec.noise.name, &why_not.unwrap_or_default()));
         }
         Err(why_not) if !spec.has_plain_errors() => return Err(needs_grid(spec, options.learn.method, why_not)),
-        Err(why_not) if spec.size.is_some() => return Err(size_needs_grid(options.learn.method, why_not)),
+        Err(why_not) if spec.size.is_some() && !finder.as_ref().is_some_and(|finder| finder.takes_sizes()) => {
+            return Err(size_needs_grid(options.learn.method, why_not));
+        }
         Err(why_not) if (0..spec.dim()).any(|i| spec.learns_brownian(i)) => {
             return Err(brownian::needs_grid(options.learn.method, why_not));
         }
-        Err(why_not) => {
-            by_paths(spec, (grid, columns), options, (&learn, finder), [fresh, particles])?.instead_of_exact(why_not)
-        }
+        Err(why_not) => by_paths(spec, (grid, columns), options, (&learn, finder), [fresh, particles], context)?
+            .instead_of_exact(why_not),
     };
     let Solved { found, judgement, marginals: known, wrong, brownian } = solved;
-    let Found { model, estimates, covariance, shift, choices, potentials, iterations, mut noted, network } = found;
+    let Found { model, mut estimates, covariance, shift, choices, potentials, iterations, mut noted, network } = found;
     let Judgement { paths, summary, evidence, notes } = judgement;
     if spec.errors == ErrorKind::Gaussian {
         let name = |i: usize| spec.names.get(i).filter(|_| spec.dim() > 1).map(String::as_str);
@@ -243,6 +265,10 @@ fn fit_by(
     let new = notes.into_iter().filter(|note| !noted.contains(note)).collect::<Vec<_>>();
     noted.extend(new);
     check_finite(&summary, &evidence, &estimates)?;
+    let all = parameters(&model);
+    // Weights of a network come first and are no estimates.
+    let transforms: Vec<_> = all[all.len() - estimates.len()..].iter().map(|p| p.transform).collect();
+    interval::complete(&mut estimates, &transforms);
     let chain = Chain::new(&model, grid, columns)?;
     let diagnosis = Diagnosis::new(&summary, &evidence, options.paths, chain.observations());
     let weights = match PosteriorKind::is_exact(&choices, &summary) {
@@ -348,13 +374,22 @@ fn by_paths(
     options: &FitOptions,
     (learn, mut finder): (&LearnOptions, Option<&mut dyn PotentialFinder>),
     seeds: [u64; 2],
+    context: &Context,
 ) -> Result<Solved> {
-    let mut found = find_for(finder.as_deref_mut(), spec, (grid, columns), options, learn)?;
+    let mut found = find_for(finder.as_deref_mut(), spec, (grid, columns), options, learn, context)?;
     let chain = Chain::new(&found.model, grid, columns)?;
+    let mut own = None;
     if let Some(finder) = finder {
         found.potentials = finder.potentials(&chain, learn)?;
+        own = finder.paths(&chain, options)?;
     }
-    let judgement = judge(&chain, &mut found.choices, &found.potentials, options, seeds);
+    let judgement = match own {
+        None => judge(&chain, &mut found.choices, &found.potentials, options, seeds),
+        Some(own) => {
+            found.choices.iter_mut().for_each(|choice| choice.why = own.why.clone());
+            judge_own(&chain, own, &found.potentials, options, seeds)
+        }
+    };
     let judgement = chain.unless_failed(judgement)?;
     drop(chain);
     Ok(Solved { found, judgement, marginals: None, wrong: Vec::new(), brownian: Vec::new() })

@@ -5,7 +5,7 @@ use super::{Fit, FitOptions, Spec, check_columns, fit};
 use crate::error::check;
 use crate::series::TimeGrid;
 use crate::solve::{Member, Share, Shared, learn_panel};
-use crate::{Error, Result};
+use crate::{Context, Error, Result};
 use rayon::prelude::*;
 use std::str::FromStr;
 
@@ -80,6 +80,20 @@ impl SharedFit {
 /// A parameter that cannot be shared; no series that can be used. A single series that cannot is among
 /// [`SharedFit::failures`].
 pub fn learn_shared(spec: &Spec, records: &[Record], shares: &[Share], options: &FitOptions) -> Result<SharedFit> {
+    learn_shared_with(spec, records, shares, options, &Context::silent())
+}
+
+/// [`learn_shared`], watched.
+///
+/// # Errors
+/// As for [`learn_shared`].
+pub fn learn_shared_with(
+    spec: &Spec,
+    records: &[Record],
+    shares: &[Share],
+    options: &FitOptions,
+    context: &Context,
+) -> Result<SharedFit> {
     spec.check_names()?;
     if spec.dim() != 1 || spec.network.is_some() {
         return Err(Error::Shape {
@@ -110,7 +124,7 @@ pub fn learn_shared(spec: &Spec, records: &[Record], shares: &[Share], options: 
         let none = || Error::Series { place: "panel".into(), problem: "has no series".into() };
         return Err(failures.pop().map_or_else(none, |(_, error)| error));
     }
-    let learned = learn_panel(&members, shares, options.learn.iterations)?;
+    let learned = learn_panel(&members, shares, options.learn.iterations, context)?;
     failures.extend(learned.failures.into_iter().map(|(i, error)| (places[i], error)));
     failures.sort_by_key(|(i, _)| *i);
     Ok(SharedFit {

@@ -108,7 +108,14 @@ mod tests {
     fn golden_a_return_is_seen_or_not() {
         let doubt = |name: &str, value: f64, std_error: f64, fixed, span| {
             let spec = |drift| Spec::new(DriftFamily::named(drift).unwrap(), Family::named("stable").unwrap());
-            let p = Estimate { name: name.into(), value, std_error: Some(std_error), fixed, held_by_prior: false };
+            let p = Estimate {
+                name: name.into(),
+                value,
+                std_error: Some(std_error),
+                fixed,
+                held_by_prior: false,
+                interval: None,
+            };
             doubts(&spec(if name == "theta1" { "double-well" } else { "ou" }), &[p], span).pop()
         };
         // A random walk of 1000 steps; a clear rate; noise around a level, which returns within a step; one that is given.

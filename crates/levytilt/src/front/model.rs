@@ -1,11 +1,11 @@
 //! Describe a model, and fit it: what is given a value is held, all else is learned.
 
 use super::Series;
-use crate::Result;
 use crate::drift::DriftPart;
-use crate::fit::{Fit, FitOptions, Spec, fit};
+use crate::fit::{Fit, FitOptions, Spec, fit_with};
 use crate::noise::NoisePart;
 use crate::solve::Method;
+use crate::{Context, Result};
 
 /// A model to be fitted: dX = f(X) dt + dL, seen with noise.
 ///
@@ -62,10 +62,32 @@ impl Model {
     /// # Errors
     /// A parameter that is unknown or outside its domain; a record with too little to learn from; a computation that failed.
     pub fn fit(&self, series: &Series) -> Result<Fit> {
+        self.fit_with(series, &Context::silent())
+    }
+
+    /// [`Model::fit`] that tells `context` of every step and can be stopped by it.
+    ///
+    /// ```
+    /// use levytilt::{Context, Model, Series, drift::Ou, noise::Stable};
+    /// use std::ops::ControlFlow;
+    ///
+    /// # let times: Vec<f64> = (0..40).map(|j| 0.1 * f64::from(j)).collect();
+    /// # let values: Vec<f64> = (0..40).map(|j| (0.7 * f64::from(j)).sin() + if j > 20 { 3.0 } else { 0.0 }).collect();
+    /// let context = Context::watched(|step| {
+    ///     println!("step {}: {:.2}", step.iteration, step.elbo);
+    ///     ControlFlow::Continue(())
+    /// });
+    /// let fit = Model::new(Ou::learned(), Stable::learned()).fit_with(&Series::new(&times, &values)?, &context)?;
+    /// # Ok::<(), levytilt::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Model::fit`].
+    pub fn fit_with(&self, series: &Series, context: &Context) -> Result<Fit> {
         let grid = series.grid()?;
         let seen = series.observations();
         let columns: Vec<&[f64]> = (0..seen.dim()).map(|i| seen.column(i)).collect();
-        fit(&self.spec(series)?, &grid, &columns, &self.options)
+        fit_with(&self.spec(series)?, (&grid, &columns), &self.options, context)
     }
 
     fn spec(&self, series: &Series) -> Result<Spec> {

@@ -23,6 +23,15 @@ pub(super) struct Flow {
     pub by_parameter: Vec<(Entries, DVector<f64>)>,
 }
 
+/// Refuse a drift whose flow is no matrix.
+fn only_affine(model: &GeneralModel, remedy: &str) -> Result<()> {
+    if model.drift.is_affine() {
+        return Ok(());
+    }
+    let problem = format!("is not affine in the states, so that its flow is no matrix; {remedy}");
+    Err(Error::Series { place: "drift".into(), problem })
+}
+
 /// A model on a grid with data.
 #[derive(Debug)]
 pub struct GeneralChain<'a> {
@@ -43,10 +52,7 @@ impl<'a> GeneralChain<'a> {
     /// A drift that is not affine; columns of the wrong number or length, or without values; a step over which the flow or
     /// the noise cannot be computed.
     pub fn new(model: &'a GeneralModel, grid: &TimeGrid, columns: &[&[f64]]) -> Result<Self> {
-        if !model.drift.is_affine() {
-            let problem = "is not affine in the states, so that its flow is no matrix; use smooth_nonlinear";
-            return Err(Error::Series { place: "drift".into(), problem: problem.into() });
-        }
+        only_affine(model, "use smooth_nonlinear")?;
         let chain = Self::without_flows(model, grid, columns)?;
         Ok(Self { flows: flows(model, grid)?, ..chain })
     }
@@ -64,6 +70,20 @@ impl<'a> GeneralChain<'a> {
                 seen.extend((!value.is_nan()).then_some((i, value)));
             }
         }
+        Self::seeing(model, grid, seen)
+    }
+
+    /// The steps over a gap at whose end `values` are seen, one per row, NaN where missing.
+    pub(super) fn gap(model: &'a GeneralModel, grid: &TimeGrid, values: &[f64]) -> Result<Self> {
+        let mut seen = vec![Vec::new(); grid.len()];
+        let there = values.iter().copied().enumerate().filter(|(_, value)| !value.is_nan());
+        seen[grid.len() - 1].extend(there);
+        only_affine(model, "fit the longer record instead")?;
+        let chain = Self::seeing(model, grid, seen)?;
+        Ok(Self { flows: flows(model, grid)?, ..chain })
+    }
+
+    fn seeing(model: &'a GeneralModel, grid: &TimeGrid, seen: Vec<Vec<(usize, f64)>>) -> Result<Self> {
         let lengths: Vec<f64> = (0..grid.steps()).map(|j| grid.step(j)).collect();
         let mut nodes = Vec::new();
         for source in &model.sources {

@@ -5,8 +5,8 @@
 //! solved, and a value seen costs one product with N.
 
 use super::chain::GeneralChain;
-use super::form::{add_square, dot};
-use super::pass::{Variances, congruence_back, predict_slices, see_each};
+use super::form::{add_square, congruence_back, dot};
+use super::pass::{Variances, predict_slices, see_each};
 
 /// A Kalman filter with what the way back needs.
 pub(super) struct Trace {

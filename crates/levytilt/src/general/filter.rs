@@ -17,7 +17,7 @@ use super::pass::{predict_slices, see_slices};
 use crate::noise::Nodes;
 use crate::noise::fast_exp::exp_slice_single;
 use crate::posterior::{Evidence, normalise, systematic};
-use crate::stream;
+use crate::{StreamRng, stream};
 use rand::RngExt;
 
 /// How much to compute.
@@ -41,9 +41,9 @@ impl Default for FilterOptions {
 #[derive(Debug)]
 pub(super) struct Cloud {
     /// Means, particle after particle.
-    means: Vec<f64>,
+    pub means: Vec<f64>,
     /// Covariances, particle after particle.
-    covariances: Vec<f64>,
+    pub covariances: Vec<f64>,
     /// ln of the twisted weights, before any resampling.
     pub log_weights: Vec<f64>,
     /// ln ∫ N(z; m, P) of the copies of the message from the future.
@@ -93,21 +93,28 @@ struct Drawn {
 
 /// Run filter number `number`.
 pub(super) fn filter(chain: &GeneralChain, guide: &Guide, options: &FilterOptions, number: u64) -> Filtered {
-    let (count, dim) = (options.particles, chain.dim());
-    let mut rng = stream(options.seed, number);
-    let mut choice = Choice::default();
+    let count = options.particles;
     let (mut mean, mut covariance) = chain.start();
-    let mut log_evidence = see_slices(chain, 0, mean.as_mut_slice(), covariance.as_mut_slice());
-    let outlook = choice.outlook(guide, mean.as_slice(), covariance.as_slice());
-    log_evidence += outlook;
-    let mut clouds = vec![Cloud {
+    let seen = see_slices(chain, 0, mean.as_mut_slice(), covariance.as_mut_slice());
+    let outlook = Choice::default().outlook(guide, mean.as_slice(), covariance.as_slice());
+    let start = Cloud {
         means: mean.as_slice().repeat(count),
         covariances: covariance.as_slice().repeat(count),
         log_weights: vec![0.0; count],
         outlook: vec![outlook; count],
         nodes: Vec::new(),
         parents: Vec::new(),
-    }];
+    };
+    let mut found = filter_from(chain, guide, start, &mut stream(options.seed, number));
+    found.log_evidence += seen + outlook;
+    found
+}
+
+/// Go on from the particles of the first time, after what is seen there; the mean of their weights is taken to be 1.
+pub(super) fn filter_from(chain: &GeneralChain, guide: &Guide, start: Cloud, rng: &mut StreamRng) -> Filtered {
+    let (count, dim) = (start.log_weights.len(), chain.dim());
+    let (mut choice, mut log_evidence) = (Choice::default(), 0.0);
+    let mut clouds = vec![start];
     let directions: Vec<f64> = chain.model.sources.iter().flat_map(|source| source.direction.iter().copied()).collect();
     let sources = chain.model.sources.len();
     let mut lattice = Lattice::new(sources);
@@ -136,7 +143,7 @@ pub(super) fn filter(chain: &GeneralChain, guide: &Guide, options: &FilterOption
             nodes: Vec::with_capacity(count * sources),
             parents: parents.iter().map(|&parent| parent as u32).collect(),
         };
-        lattice.shift(&mut rng);
+        lattice.shift(rng);
         let priors = Priors::new(chain, guide, j);
         let single = |r: usize| chain.nodes(r, j).variances().iter().map(|s| s.min(1e38) as f32).collect();
         let variances: Vec<Vec<f32>> = (0..sources).map(single).collect();

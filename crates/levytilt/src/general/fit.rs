@@ -8,11 +8,11 @@ use super::model::GeneralModel;
 use super::nonlinear::{self, NonlinearGuide};
 use super::smooth::{Smoothed, smooth};
 use super::spec::GeneralSpec;
-use crate::fit::Estimate;
+use crate::fit::{Estimate, Interval};
 use crate::noise::Nodes;
 use crate::posterior::{Marginal, weighted_marginal};
 use crate::series::TimeGrid;
-use crate::{Error, Result, stream};
+use crate::{Context, Error, Result, stream};
 use rand::Rng;
 use rayon::prelude::*;
 
@@ -76,6 +76,16 @@ pub fn fit_general(
     columns: &[&[f64]],
     options: &GeneralOptions,
 ) -> Result<GeneralFit> {
+    fit_general_with(spec, (grid, columns), options, &Context::silent())
+}
+
+/// [`fit_general`], watched.
+pub fn fit_general_with(
+    spec: &GeneralSpec,
+    (grid, columns): (&TimeGrid, &[&[f64]]),
+    options: &GeneralOptions,
+    context: &Context,
+) -> Result<GeneralFit> {
     if options.paths < 2 {
         let (name, value) = ("paths".into(), options.paths as f64);
         return Err(Error::Parameter { name, value, expected: "must be at least 2" });
@@ -96,7 +106,7 @@ pub fn fit_general(
         true => Guide::new(&GeneralChain::new(&first, grid, columns)?)?.reach,
         false => NonlinearGuide::new(&GeneralChain::without_flows(&first, grid, columns)?).reach,
     };
-    let search = Search { spec, grid, columns, parameters, starts: starts.clone(), seed: learning, reach };
+    let search = Search { spec, grid, columns, parameters, starts: starts.clone(), seed: learning, reach, context };
     let learned = if affine { search.run()? } else { nonlinear::learn(search)? };
     let model = spec.model(&learned.parameters, &starts)?;
     let filters = |particles: usize| FilterOptions { filters: FILTERS, particles, seed: fresh };
@@ -148,6 +158,7 @@ fn estimates(learned: &Learned) -> Vec<Estimate> {
             std_error,
             fixed: parameter.fixed,
             held_by_prior,
+            interval: std_error.map(|error| Interval::gaussian(parameter.value, error, parameter.transform)),
         }
     };
     learned.parameters.iter().map(estimate).collect()
@@ -232,7 +243,7 @@ fn jumped(chain: &GeneralChain, smoothed: &Smoothed, movers: &[usize], j: usize)
 }
 
 /// First node of the upper tail of the prior: the nodes from it on hold less than 1% together.
-fn threshold(nodes: &Nodes) -> usize {
+pub(super) fn threshold(nodes: &Nodes) -> usize {
     let mut tail = 0.0;
     let in_tail = nodes.weights().iter().rev().take_while(|&&w| {
         tail += w;

@@ -7,13 +7,11 @@
 //! what a later jump costs, not what the smoother's path denies. What is seen at the time itself stays exact.
 
 use super::chain::GeneralChain;
-use super::filter::{FilterOptions, filter};
 use super::form::Form;
 use super::pass::{Variances, backward, miss};
 use super::robust::{Robust, quantile, robust};
 use crate::Result;
 use nalgebra::{DMatrix, DVector};
-use rayon::prelude::*;
 
 /// Widths τ and weights of the copies, each with Λ/τ.
 const COPIES: [(f64, f64); 2] = [(1.0, 0.8), (4.0, 0.2)];
@@ -53,17 +51,6 @@ pub struct Guide {
 }
 
 impl Guide {
-    /// With the reach that promises the smaller error for the same work, by short filters.
-    ///
-    /// # Errors
-    /// A law of the states that cannot be computed.
-    pub fn new(chain: &GeneralChain) -> Result<Self> {
-        let found = robust(chain)?;
-        let [near, far] =
-            [Self::from_robust(chain, Reach::Step, &found), Self::from_robust(chain, Reach::Record, &found)];
-        Ok(if near.cost(chain) < far.cost(chain) { near } else { far })
-    }
-
     /// With this reach.
     ///
     /// # Errors
@@ -72,7 +59,7 @@ impl Guide {
         Ok(Self::from_robust(chain, reach, &robust(chain)?))
     }
 
-    fn from_robust(chain: &GeneralChain, reach: Reach, found: &Robust) -> Self {
+    pub(super) fn from_robust(chain: &GeneralChain, reach: Reach, found: &Robust) -> Self {
         let variances = Variances { sources: chain.model.sources.len(), values: &found.variances };
         let measure = backward(chain, &variances, &found.means);
         let future: Vec<Vec<Form>> = match reach {
@@ -83,29 +70,6 @@ impl Guide {
         let guesses = stages.iter().enumerate().map(|(j, forms)| guesses(chain, j + 1, forms, &variances)).collect();
         let first = future.into_iter().next().unwrap_or_default();
         Self { reach, at: found.means.clone(), measure, first, stages, guesses }
-    }
-
-    /// Variance of the log evidence of a short filter times the work it takes.
-    fn cost(&self, chain: &GeneralChain) -> f64 {
-        const PILOTS: u64 = 6;
-        let options = FilterOptions { filters: PILOTS as usize, particles: 50, seed: 7 };
-        let logs: Vec<f64> =
-            (0..PILOTS).into_par_iter().map(|k| filter(chain, self, &options, k).log_evidence).collect();
-        let mean = logs.iter().sum::<f64>() / PILOTS as f64;
-        let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (PILOTS - 1) as f64;
-        variance * self.work(chain)
-    }
-
-    /// Operations per particle, roughly.
-    fn work(&self, chain: &GeneralChain) -> f64 {
-        let dim = chain.dim() as f64;
-        let sources = chain.model.sources.len();
-        let step = |j: usize| {
-            let nodes: f64 = (0..sources).map(|r| 20.0 * chain.nodes(r, j).len() as f64).sum();
-            let each = 3.0 * dim.powi(3) + sources as f64 * dim * dim + nodes;
-            200.0 + 4.0 * dim.powi(3) + self.stages[j - 1].len() as f64 * each
-        };
-        (1..chain.len()).map(step).sum()
     }
 }
 

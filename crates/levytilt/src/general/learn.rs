@@ -12,7 +12,7 @@ use super::gradient::{Gradient, mean_gradients};
 use super::guide::{Guide, Reach};
 use super::smooth::draw_nodes;
 use super::spec::{GeneralSpec, Parameter, Role};
-use crate::progress::{self, Progress};
+use crate::context::{self, Context, Progress};
 use crate::series::TimeGrid;
 use crate::{Error, Result};
 use nalgebra::{DMatrix, DVector};
@@ -27,6 +27,7 @@ pub(super) struct Search<'a> {
     pub seed: u64,
     /// How far particles look ahead, the same at all points.
     pub reach: Reach,
+    pub context: &'a Context,
 }
 
 /// A point of the search on the free scales of the learned parameters.
@@ -135,9 +136,10 @@ impl Search<'_> {
 
     /// Tell the watcher where the search stands; whether to go on.
     fn tell(&self, iteration: usize, now: &Point) -> bool {
-        let parameters: Vec<progress::Parameter> = self.parameters.iter().map(Parameter::shown).collect();
+        let parameters: Vec<context::Parameter> = self.parameters.iter().map(Parameter::shown).collect();
         let values: Vec<f64> = self.at(&now.free).iter().map(|p| p.value).collect();
-        progress::tell(&Progress {
+        self.context.tell(&Progress {
+            subject: self.context.subject(),
             iteration,
             // The curvature of few parameters is measured at the end, one by one.
             most: ITERATIONS + if self.blocks() > 1 { 0 } else { now.free.len() },

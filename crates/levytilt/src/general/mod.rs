@@ -14,6 +14,7 @@
 //! | `spec`, `observe` | which parameters are open, and where learning starts |
 //! | `gradient`, `curvature`, `learn`, `fit` | the gradient of the log evidence, its curvature, the search, and all of it in one call |
 //! | `nonlinear` | the same where the drift is nonlinear in the states: particles carry states |
+//! | `online` | new rows taken in one by one, without those before them |
 //! | `forecast`, `simulate` | predictive paths of the observed columns, and records with known truth |
 
 mod chain;
@@ -31,7 +32,9 @@ mod meet;
 mod model;
 mod nonlinear;
 mod observe;
+mod online;
 mod pass;
+mod reach;
 mod robust;
 mod simulate;
 mod smooth;
@@ -41,11 +44,12 @@ mod tests;
 
 pub use chain::GeneralChain;
 pub use filter::FilterOptions;
-pub use fit::{GeneralFit, GeneralOptions, fit_general};
+pub use fit::{GeneralFit, GeneralOptions, fit_general, fit_general_with};
 pub use forecast::forecast_general;
 pub use guide::{Guide, Reach};
 pub use model::{GeneralModel, Row, Source};
 pub use nonlinear::smooth_nonlinear;
+pub use online::{OnlineFilter, OnlineSeen, Particles};
 pub use simulate::{GeneralSimulated, simulate_general};
 pub use smooth::{DrawnPath, Smoothed, smooth};
 pub use spec::{GeneralSpec, Loading, RowSpec, SourceSpec, StartSpec};

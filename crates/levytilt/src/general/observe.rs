@@ -1,11 +1,13 @@
 //! See how far each state is from what is observed, and measure typical sizes of it from the columns.
 
-use super::spec::{GeneralSpec, StartSpec, is_size};
 use crate::drift::{Drift, FormulaDrift};
 use crate::noise::Family;
 use crate::series::Scales;
 use crate::{Error, Result};
 use nalgebra::{DMatrix, DVector};
+
+/// The states that a row sees, by number, and their weights in it.
+pub(super) type Weights<'a> = &'a [(usize, f64)];
 
 /// How a state shows in the columns.
 #[derive(Debug, Clone)]
@@ -30,20 +32,20 @@ impl Sight {
     }
 }
 
-/// How every state shows.
+/// How every state shows; `starts` are the typical values of the states whose start is given.
 ///
 /// # Errors
 /// A state that no column sees, directly or through the drift; columns without two different values.
 pub(super) fn sights(
-    spec: &GeneralSpec,
+    (states, rows): (&[String], &[Weights]),
     drift: &FormulaDrift,
+    starts: &[Option<f64>],
     times: &[f64],
     columns: &[&[f64]],
 ) -> Result<Vec<Sight>> {
-    let states = spec.drift.states();
-    let rates = visible_rates(spec, drift, times, columns)?;
+    let rates = visible_rates(rows, drift, starts, times, columns)?;
     (0..states.len())
-        .map(|i| match nearest(spec, &rates, i) {
+        .map(|i| match nearest(rows, &rates, i) {
             Some((row, order, gain)) => sight((row, order, gain), times, columns[row]),
             None => Err(Error::Series {
                 place: format!("state {}", states[i]),
@@ -60,12 +62,18 @@ pub(super) fn sights(
 ///
 /// # Errors
 /// A drift that has no value at any of them.
-fn visible_rates(spec: &GeneralSpec, drift: &FormulaDrift, times: &[f64], columns: &[&[f64]]) -> Result<DMatrix<f64>> {
+fn visible_rates(
+    rows: &[Weights],
+    drift: &FormulaDrift,
+    starts: &[Option<f64>],
+    times: &[f64],
+    columns: &[&[f64]],
+) -> Result<DMatrix<f64>> {
     let dim = drift.dim();
     if drift.is_affine() {
         return Ok(rates(drift, times));
     }
-    let typical: Vec<Option<f64>> = (0..dim).map(|i| typical(spec, i, columns)).collect();
+    let typical: Vec<Option<f64>> = (0..dim).map(|i| starts[i].or_else(|| median(rows, i, columns))).collect();
     let mut first = None;
     for other in [0.0, 1.0, -1.0, 0.1] {
         let at: Vec<f64> = typical.iter().map(|known| known.unwrap_or(other)).collect();
@@ -73,7 +81,7 @@ fn visible_rates(spec: &GeneralSpec, drift: &FormulaDrift, times: &[f64], column
         if !here.iter().all(|rate| rate.is_finite()) {
             continue;
         }
-        if (0..dim).all(|i| nearest(spec, &here, i).is_some()) {
+        if (0..dim).all(|i| nearest(rows, &here, i).is_some()) {
             return Ok(here);
         }
         first.get_or_insert(here);
@@ -84,17 +92,12 @@ fn visible_rates(spec: &GeneralSpec, drift: &FormulaDrift, times: &[f64], column
     })
 }
 
-/// A value of state `i` that is not unusual: its start, or the median of a column that sees it alone.
-fn typical(spec: &GeneralSpec, i: usize, columns: &[&[f64]]) -> Option<f64> {
-    match spec.starts[i] {
-        StartSpec::Known(value) => return Some(value),
-        StartSpec::Gaussian { mean, .. } => return Some(mean),
-        StartSpec::Open => (),
-    }
-    let row = spec.rows.iter().position(|row| matches!(row.of[..], [(state, _)] if state == i))?;
+/// The median of state `i` by a column that sees it alone.
+fn median(rows: &[Weights], i: usize, columns: &[&[f64]]) -> Option<f64> {
+    let row = rows.iter().position(|row| matches!(row, [(state, _)] if *state == i))?;
     let mut values: Vec<f64> = columns[row].iter().copied().filter(|y| !y.is_nan()).collect();
     values.sort_by(f64::total_cmp);
-    Some(values.get(values.len() / 2)? / spec.rows[row].of[0].1)
+    Some(values.get(values.len() / 2)? / rows[row][0].1)
 }
 
 /// The Jacobian of the right-hand side at a state, by central differences.
@@ -124,15 +127,15 @@ fn rates(drift: &FormulaDrift, times: &[f64]) -> DMatrix<f64> {
 }
 
 /// The row that sees state `i` after the fewest actions of the drift, how many these are, and hᵀAⁿe_i.
-fn nearest(spec: &GeneralSpec, rates: &DMatrix<f64>, i: usize) -> Option<(usize, usize, f64)> {
+fn nearest(rows: &[Weights], rates: &DMatrix<f64>, i: usize) -> Option<(usize, usize, f64)> {
     let dim = rates.nrows();
     let size = rates.amax();
     for order in 0..dim {
-        for (row, seen) in spec.rows.iter().enumerate() {
+        for (row, seen) in rows.iter().enumerate() {
             let mut h = DVector::zeros(dim);
-            seen.of.iter().for_each(|(state, weight)| h[*state] = *weight);
+            seen.iter().for_each(|(state, weight)| h[*state] = *weight);
             (0..order).for_each(|_| h = rates.transpose() * &h);
-            let scale = seen.of.iter().map(|(_, weight)| weight.abs()).fold(0.0, f64::max);
+            let scale = seen.iter().map(|(_, weight)| weight.abs()).fold(0.0, f64::max);
             // Rounding of a short step leaves some 1e-11 of the largest rate where there is nothing.
             if h[i].abs() > 1e-8 * scale * size.powi(order as i32) && h[i] != 0.0 {
                 return Some((row, order, h[i]));
@@ -159,4 +162,9 @@ fn sight((row, order, gain): (usize, usize, f64), times: &[f64], column: &[f64])
         _ => (0.0, 10.0 * (scales.spread + scales.median.abs())),
     };
     Ok(Sight { row, order, scales, error, start })
+}
+
+/// Whether a parameter of a family multiplies its jumps.
+pub(super) fn is_size(name: &str) -> bool {
+    ["scale", "sigma_g", "jump_std"].contains(&name)
 }

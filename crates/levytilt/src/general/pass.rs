@@ -1,7 +1,7 @@
 //! Move Gaussian laws of the state forward and messages backward when the variance of every jump is known.
 
 use super::chain::{Flow, GeneralChain};
-use super::form::{Form, dot};
+use super::form::{Form, dot, with_room};
 use nalgebra::DVector;
 
 /// Variances of all jumps, step after step, source fastest.
@@ -34,44 +34,6 @@ pub(super) fn predict_slices(flow: &Flow, law: (&[f64], &[f64]), moved: &mut [f6
         moved.iter_mut().zip(column).for_each(|(moved, f)| *moved += f * m);
     }
     congruence(flow.slope.as_slice(), spread, mean.len());
-}
-
-/// r ← Fᵀr and N ← FᵀNF for the flow of a step, with room for a vector.
-pub(super) fn congruence_back(flow: &Flow, force: &mut [f64], stiffness: &mut [f64], room: &mut [f64]) {
-    let dim = force.len();
-    if flow.diagonal {
-        let slope = flow.slope.diagonal();
-        force.iter_mut().zip(&slope).for_each(|(force, f)| *force *= f);
-        for (column, by) in stiffness.chunks_exact_mut(dim).zip(&slope) {
-            column.iter_mut().zip(&slope).for_each(|(entry, f)| *entry *= f * by);
-        }
-        return;
-    }
-    let f = flow.slope.as_slice();
-    room.copy_from_slice(force);
-    force.iter_mut().zip(f.chunks_exact(dim)).for_each(|(force, column)| *force = dot(column, room));
-    with_room(2 * dim * dim, |room| {
-        let (half, whole) = room.split_at_mut(dim * dim);
-        // Column k of N·F is the sum of the columns of N with the entries of column k of F.
-        for (half, f) in half.chunks_exact_mut(dim).zip(f.chunks_exact(dim)) {
-            for (n, f) in stiffness.chunks_exact(dim).zip(f) {
-                half.iter_mut().zip(n).for_each(|(half, n)| *half += n * f);
-            }
-        }
-        for (whole, half) in whole.chunks_exact_mut(dim).zip(half.chunks_exact(dim)) {
-            whole.iter_mut().zip(f.chunks_exact(dim)).for_each(|(whole, f)| *whole = dot(f, half));
-        }
-        stiffness.copy_from_slice(whole);
-    });
-}
-
-/// Run `work` with room for `size` numbers, on the stack where they are few.
-fn with_room<T>(size: usize, work: impl FnOnce(&mut [f64]) -> T) -> T {
-    match size {
-        0..=32 => work(&mut [0.0; 32][..size]),
-        33..=200 => work(&mut [0.0; 200][..size]),
-        _ => work(&mut vec![0.0; size]),
-    }
 }
 
 /// P ← F P Fᵀ for a square F, column by column, and a symmetric P.

@@ -73,7 +73,7 @@ pub(super) fn draw_nodes(
 }
 
 /// Evidence, paths that `finish` makes of what is drawn backward, and the effective number of filters.
-fn draw<T: Clone + Send>(
+fn draw<T: Send>(
     chain: &GeneralChain,
     guide: &Guide,
     paths: usize,
@@ -83,7 +83,8 @@ fn draw<T: Clone + Send>(
     let mut chooser = stream(options.seed, u64::MAX);
     let (filters, offset) = (options.filters, chooser.random::<f64>());
     let seeds: Vec<u64> = (0..filters).map(|_| chooser.next_u64()).collect();
-    // Paths are drawn while the particles of a filter are at hand, a few more than its share; what lacks is used again.
+    // Paths are drawn while the particles of a filter are at hand, a few more than its share; where that is not enough the
+    // filter runs once more.
     let each = (5 * paths).div_ceil(4 * filters).min(paths);
     let run = |number: usize| {
         let filtered = filter(chain, guide, options, number as u64);
@@ -93,13 +94,18 @@ fn draw<T: Clone + Send>(
     let found: Vec<((f64, usize), Vec<T>)> = (0..filters).into_par_iter().map(run).collect();
     let evidences: Vec<(f64, usize)> = found.iter().map(|(evidence, _)| *evidence).collect();
     let shares = normalise(&evidences.iter().map(|(log, _)| *log).collect::<Vec<_>>()).1;
-    let mut used = vec![0; filters];
-    let mut chosen = Vec::with_capacity(paths);
-    for number in systematic(&shares, paths, offset) {
-        let drawn = &found[number].1;
-        chosen.push(drawn[used[number] % drawn.len()].clone());
-        used[number] += 1;
-    }
+    let mut wanted = vec![0; filters];
+    systematic(&shares, paths, offset).into_iter().for_each(|number| wanted[number] += 1);
+    let all = |(number, (_, mut drawn)): (usize, (_, Vec<T>))| {
+        if wanted[number] > each {
+            let filtered = filter(chain, guide, options, number as u64);
+            let seed = stream(seeds[number], u64::MAX - 1).next_u64();
+            drawn.extend(draw_paths(chain, guide, &filtered, wanted[number] - each, seed, &finish));
+        }
+        drawn.truncate(wanted[number]);
+        drawn
+    };
+    let chosen: Vec<T> = found.into_par_iter().enumerate().flat_map_iter(all).collect();
     (combine(&evidences), chosen, 1.0 / shares.iter().map(|share| share * share).sum::<f64>())
 }
 
@@ -116,7 +122,12 @@ fn draw_paths<T>(
     let last = chain.len() - 1;
     let ends = &filtered.clouds[last];
     let logs: Vec<f64> = ends.log_weights.iter().zip(&ends.outlook).map(|(w, outlook)| w - outlook).collect();
-    let starts = systematic(&normalise(&logs).1, count, stream(seed, u64::MAX).random());
+    let mut chooser = stream(seed, u64::MAX);
+    let mut starts = systematic(&normalise(&logs).1, count, chooser.random());
+    // Particles are sorted; of paths in a random order any first few stand for all.
+    for k in (1..count).rev() {
+        starts.swap(k, chooser.random_range(0..=k));
+    }
     let path = |(path, end): (usize, usize)| {
         let mut rng = stream(seed, path as u64);
         let drawn = backward_nodes(chain, guide, filtered, &cumulated, end, &mut rng);

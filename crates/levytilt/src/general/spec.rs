@@ -1,8 +1,8 @@
 //! Say which model with directions to fit: what is given, what is learned, and where learning starts.
 
 use super::model::{GeneralModel, Row, Source};
-use super::observe::{Sight, sights};
-use crate::drift::Formula;
+use super::observe::{Sight, Weights, is_size, sights};
+use crate::drift::{Formula, FormulaDrift};
 use crate::error::{finite, positive};
 use crate::model::OBSERVATION_STD;
 use crate::noise::Family;
@@ -36,11 +36,6 @@ impl SourceSpec {
     fn is_tied(&self) -> bool {
         self.on.iter().any(|(_, loading)| matches!(loading, Loading::Fixed(by) if *by != 0.0))
     }
-}
-
-/// Whether a parameter of a family multiplies its jumps.
-pub(super) fn is_size(name: &str) -> bool {
-    ["scale", "sigma_g", "jump_std"].contains(&name)
 }
 
 /// An observed column.
@@ -105,9 +100,9 @@ pub(super) struct Parameter {
 
 impl Parameter {
     /// As a watcher of the search sees it.
-    pub fn shown(&self) -> crate::progress::Parameter {
+    pub fn shown(&self) -> crate::context::Parameter {
         let (name, prior) = (self.name.clone(), Some(self.prior));
-        crate::progress::Parameter { name, value: self.value, fixed: self.fixed, transform: self.transform, prior }
+        crate::context::Parameter { name, value: self.value, fixed: self.fixed, transform: self.transform, prior }
     }
 }
 
@@ -145,7 +140,7 @@ impl GeneralSpec {
         let drift_values: Vec<f64> =
             self.drift.parameters().iter().map(|entry| self.value_of(&all, &entry.name)).collect();
         let drift = self.drift.drift(&drift_values)?;
-        let sights = sights(self, &drift, &times, columns)?;
+        let sights = self.sights(&drift, &times, columns)?;
         for (r, source) in self.sources.iter().enumerate() {
             let tied = source.is_tied();
             let mut first = !tied;
@@ -357,7 +352,7 @@ impl GeneralSpec {
     ) -> Result<Vec<(f64, f64)>> {
         let values: Vec<f64> =
             self.drift.parameters().iter().map(|entry| self.value_of(parameters, &entry.name)).collect();
-        let sights = sights(self, &self.drift.drift(&values)?, times, columns)?;
+        let sights = self.sights(&self.drift.drift(&values)?, times, columns)?;
         let each = self.starts.iter().zip(self.drift.states()).zip(&sights);
         each.map(|((start, state), sight)| match *start {
             StartSpec::Known(value) => Ok((finite(&format!("start of {state}"), value)?, 0.0)),
@@ -368,6 +363,20 @@ impl GeneralSpec {
             StartSpec::Open => Ok(sight.start),
         })
         .collect()
+    }
+}
+
+impl GeneralSpec {
+    /// How every state shows in the columns.
+    fn sights(&self, drift: &FormulaDrift, times: &[f64], columns: &[&[f64]]) -> Result<Vec<Sight>> {
+        let rows: Vec<Weights> = self.rows.iter().map(|row| &row.of[..]).collect();
+        let given = |start: &StartSpec| match *start {
+            StartSpec::Known(value) => Some(value),
+            StartSpec::Gaussian { mean, .. } => Some(mean),
+            StartSpec::Open => None,
+        };
+        let starts: Vec<Option<f64>> = self.starts.iter().map(given).collect();
+        sights((self.drift.states(), &rows), drift, &starts, times, columns)
     }
 }
 

@@ -5,6 +5,7 @@ use super::disturbance::Trace;
 use super::filter::{FilterOptions, combine};
 use super::guide::Guide;
 use super::model::{GeneralModel, Row, Source};
+use super::online::OnlineFilter;
 use super::pass::{Variances, predict_slices, see_slices};
 use super::smooth::smooth;
 use crate::drift::Linear;
@@ -293,4 +294,71 @@ fn statistics_a_kick_may_come_a_step_later() {
     };
     assert!(agree(&first, &second), "{first:?} {second:?}");
     assert!(agree(&first, oracle.as_ref().unwrap()), "{first:?} {oracle:?}");
+}
+
+/// Rows taken in one by one from a known state: with Gaussian sources the filter is Kalman's, whatever the particles; values
+/// may be missing, and a gap may take several steps.
+#[test]
+fn identity_rows_taken_in_are_a_kalman_filter() {
+    let build = || {
+        GeneralModel {
+            states: vec!["x".into(), "v".into()],
+            drift: linear(&[&[0.0, 1.0], &[-0.3, -0.4]], &[0.0, 0.1]),
+            sources: vec![
+                source("a", Gaussian::new(0.7).unwrap(), &[0.2, 1.0]),
+                source("b", Gaussian::new(0.4).unwrap(), &[1.0, 0.0]),
+            ],
+            rows: vec![row("x", &[1.0, 0.0], 0.1), row("v", &[0.0, 1.0], 0.3)],
+            start_mean: DVector::from_vec(vec![0.5, -0.2]),
+            start_covariance: DMatrix::zeros(2, 2),
+        }
+        .checked()
+        .unwrap()
+    };
+    let times = [0.0, 0.1, 0.2, 0.45, 0.55];
+    let x = [f64::NAN, 0.6, f64::NAN, 0.1, 9.0];
+    let v = [f64::NAN, -0.1, -0.4, f64::NAN, 0.2];
+    let model = build();
+    // Latent times at tenths, and two steps over the gap.
+    let grid = TimeGrid::new(&[0.0, 0.1, 0.2, 0.325, 0.45, 0.55], None).unwrap();
+    let spread = |c: &[f64; 5]| [c[0], c[1], c[2], f64::NAN, c[3], c[4]];
+    let chain = GeneralChain::new(&model, &grid, &[&spread(&x), &spread(&v)]).unwrap();
+    let expected = smooth(&chain, &Guide::new(&chain).unwrap(), 2, &FilterOptions::default()).unwrap().evidence;
+    let mut online = OnlineFilter::new(build(), 0.125, 1);
+    let mut state = online.start(0.0, &[0.5, -0.2].repeat(5)).unwrap();
+    let mut sum = 0.0;
+    let mut last = None;
+    for k in 1..5 {
+        let seen = online.advance(&mut state, times[k], &[x[k], v[k]]).unwrap();
+        sum += seen.log_evidence.unwrap();
+        assert_eq!(seen.p_values[0].is_none(), x[k].is_nan());
+        last = Some(seen);
+    }
+    assert!((sum - expected.log_evidence).abs() < 1e-9, "{sum} {expected:?}");
+    // Nine units away where a step moves by a few tenths.
+    let last = last.unwrap();
+    assert!(last.p_values[0].unwrap() < 1e-12 && last.p_values[1].unwrap() > 0.01, "{last:?}");
+    assert!(online.advance(&mut state, 0.55, &[0.0, 0.0]).is_err());
+}
+
+/// P-values of rows of the model itself are uniform: of 400 rows with hidden velocity and stable kicks, a share of 10% below
+/// 0.1 within four standard errors; and a kick far beyond the tails is called a jump of its source.
+#[test]
+fn statistics_p_values_of_rows_taken_in() {
+    let model = hidden_velocity(1.5);
+    let times = times(401, 0.1);
+    let mut columns = record(&model, &times, 5);
+    let mut online = OnlineFilter::new(hidden_velocity(1.5), 0.1, 3);
+    let mut state = online.start(0.0, &[0.0, 0.0].repeat(300)).unwrap();
+    let mut small = 0;
+    columns[0][400] += 40.0;
+    for (time, value) in times[1..400].iter().zip(&columns[0][1..400]) {
+        let seen = online.advance(&mut state, *time, &[*value]).unwrap();
+        small += usize::from(seen.p_values[0].unwrap() < 0.1);
+    }
+    assert!((16..=64).contains(&small), "{small}");
+    let again = online.advance(&mut state.clone(), times[400], &[columns[0][400]]).unwrap();
+    let last = online.advance(&mut state, times[400], &[columns[0][400]]).unwrap();
+    assert_eq!(last, again);
+    assert!(last.jump_probability[0] > 0.99 && last.p_values[0].unwrap() < 0.02, "{last:?}");
 }

@@ -1,7 +1,7 @@
 //! Compound Poisson noise with Gaussian marks (Merton): S = jump_std² times a Poisson variable of mean rate·Δ.
 
 use super::condense::{FineLaw, LIGHT, condense};
-use super::families::{Family, boxed};
+use super::family::{Family, boxed};
 use super::{NodeDerivative, Nodes, Noise, NoisePart, wrong_count};
 use crate::error::{check, positive};
 use crate::parameter::{Domain, ParameterEntry};

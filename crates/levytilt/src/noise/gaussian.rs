@@ -1,6 +1,6 @@
 //! Brownian noise: J ~ N(0, scale²·Δ); S is a constant.
 
-use super::families::{Family, boxed};
+use super::family::{Family, boxed};
 use super::{NodeDerivative, Nodes, Noise, NoisePart, wrong_count};
 use crate::error::positive;
 use crate::parameter::{Domain, ParameterEntry};

@@ -9,6 +9,7 @@ mod compound_poisson;
 mod condense;
 mod convolution;
 mod families;
+mod family;
 pub(crate) mod fast_exp;
 mod gamma;
 mod gauss;
@@ -40,7 +41,8 @@ mod variance_gamma;
 
 pub use cache::NodeCache;
 pub use compound_poisson::CompoundPoisson;
-pub use families::{FAMILIES, Family};
+pub use families::FAMILIES;
+pub use family::Family;
 pub(crate) use gamma::sample_gamma;
 pub use gaussian::Gaussian;
 pub use nig::Nig;

@@ -1,7 +1,7 @@
 //! Normal inverse Gaussian noise: ln E e^{iuJ} = −Δ·scale·(√(tempering² + u²) − tempering); S is inverse Gaussian.
 
 use super::condense::LIGHT;
-use super::families::{Family, boxed};
+use super::family::{Family, boxed};
 use super::log_law::{Action, LogPoint, Range, SlidingLaw};
 use super::tempered_stable::TEMPERING;
 use super::{Nodes, Noise, NoisePart, wrong_count};

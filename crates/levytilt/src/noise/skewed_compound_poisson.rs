@@ -1,7 +1,7 @@
 //! Compound Poisson noise with Gaussian marks of any mean: n jumps have mean n·jump_mean and variance n·jump_std².
 
 use super::compound_poisson::{JUMP_STD, RATE, log_poisson, sample_poisson};
-use super::families::{Family, boxed};
+use super::family::{Family, boxed};
 use super::{NodeDerivative, Nodes, Noise, wrong_count};
 use crate::error::{check, positive};
 use crate::parameter::{Domain, ParameterEntry};

@@ -1,6 +1,6 @@
 //! Skewed normal inverse Gaussian noise: J = skew·(S − E S) + √S·Z with the S of [`Nig`].
 
-use super::families::{Family, boxed};
+use super::family::{Family, boxed};
 use super::nig::SCALE;
 use super::skewed_mixture::{SKEW, skewed_nodes, skewed_square};
 use super::tempered_stable::TEMPERING;

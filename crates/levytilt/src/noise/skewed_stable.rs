@@ -1,6 +1,6 @@
 //! Skewed α-stable noise: J is stable of S1 with skewness `skew` and scale Δ^{1/α}·scale; Gaussians are fitted to its density.
 
-use super::families::{Family, boxed};
+use super::family::{Family, boxed};
 use super::skewed_stable_fit::{UnitNodes, unit_nodes};
 use super::stable::{ALPHA_BELOW_2, SCALE};
 use super::{NodeDerivative, Nodes, Noise, wrong_count};

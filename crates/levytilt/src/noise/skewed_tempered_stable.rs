@@ -1,6 +1,6 @@
 //! Skewed tempered stable noise: J = skew·(S − E S) + √S·Z with the S of [`TemperedStable`].
 
-use super::families::{Family, boxed};
+use super::family::{Family, boxed};
 use super::skewed_mixture::{SKEW, skewed_nodes, skewed_square};
 use super::stable::ALPHA_BELOW_2;
 use super::tempered_stable::{SCALE, TEMPERING};

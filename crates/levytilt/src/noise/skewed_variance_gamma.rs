@@ -1,6 +1,6 @@
 //! Skewed variance gamma noise: J = skew·(S − E S) + √S·Z with the S of [`VarianceGamma`].
 
-use super::families::{Family, boxed};
+use super::family::{Family, boxed};
 use super::gaussian::SCALE;
 use super::skewed_mixture::{SKEW, skewed_nodes, skewed_square};
 use super::variance_gamma::NU;

@@ -1,7 +1,7 @@
 //! Symmetric α-stable noise: E e^{iuJ} = exp(−Δ η^α |u|^α); S = 2 Δ^{2/α} η² times a positive α/2-stable variable.
 
 use super::condense::{Condensed, Layout, STANDARD};
-use super::families::{Family, boxed};
+use super::family::{Family, boxed};
 use super::log_law::{Action, Range, SlidingLaw, SlidingNodes};
 use super::positive_stable::{PositiveStable, lowest};
 use super::{Nodes, Noise, NoisePart, wrong_count};

@@ -2,7 +2,7 @@
 
 use super::bessel::log_bessel_k;
 use super::condense::LIGHT;
-use super::families::{Family, boxed};
+use super::family::{Family, boxed};
 use super::gamma::{gamma_point, gamma_tail, sample_gamma};
 use super::log_law::{Action, LogPoint, Range, SlidingLaw, SlidingNodes};
 use super::{Nodes, Noise, NoisePart, wrong_count};

@@ -1,7 +1,7 @@
 //! Tempered stable noise: ln E e^{iuJ} = −Δ·scale^α·((u² + ℓ²)^{α/2} − ℓ^α); S is an exponentially tilted stable variable.
 
 use super::condense::LIGHT;
-use super::families::{Family, boxed};
+use super::family::{Family, boxed};
 use super::log_law::{Action, LogPoint, Range, SlidingLaw, SlidingNodes, last};
 use super::positive_stable::PositiveStable;
 use super::stable::{self, ALPHA_BELOW_2};

@@ -3,7 +3,7 @@
 use super::compound_poisson::sample_poisson;
 use super::condense::{FineLaw, Layout, STANDARD, gauss_rules};
 use super::convolution::PointLaw;
-use super::families::{Family, boxed};
+use super::family::{Family, boxed};
 use super::gauss::{MOST_POINTS, Rule};
 use super::log_law::Range;
 use super::quadrature::even_points;

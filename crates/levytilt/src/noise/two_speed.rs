@@ -1,6 +1,6 @@
 //! Two-speed noise: calm steps, and with probability 1 − e^{−rate·Δ} a wild one; S has two values.
 
-use super::families::{Family, boxed};
+use super::family::{Family, boxed};
 use super::{NodeDerivative, Nodes, Noise, wrong_count};
 use crate::error::positive;
 use crate::parameter::{Domain, ParameterEntry};

@@ -1,7 +1,7 @@
 //! Variance gamma noise: E e^{iuJ} = (1 + u²·scale²·ν/2)^{−Δ/ν}; S = scale²·ν times a gamma variable of shape Δ/ν.
 
 use super::condense::{LIGHT, Layout};
-use super::families::{Family, boxed};
+use super::family::{Family, boxed};
 use super::gamma::{gamma_point, gamma_tail, sample_gamma};
 use super::gaussian::SCALE;
 use super::log_law::{Action, Range, SlidingLaw, SlidingNodes};

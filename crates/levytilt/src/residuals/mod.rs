@@ -185,11 +185,12 @@ impl Check {
             ),
             Aspect::Season => (
                 format!(
-                    "the autocorrelation of one-step residuals after a {period} is {:.2} above that half a {period} before \
-                     and after",
+                    "one-step residuals repeat: their autocorrelation after one {period} and after two is {:.2} or more above \
+                     that in between",
                     self.statistic
                 ),
-                "the record has a season that the drift misses. Remove it first, or put it into the drift with --season",
+                "the record has a season that the drift misses. Remove it first, or put it into the drift with --season, \
+                 and more --harmonics",
             ),
             Aspect::Volatility => (
                 "the sizes of one-step residuals are autocorrelated".into(),
@@ -197,8 +198,8 @@ impl Check {
             ),
             Aspect::Clock => (
                 format!(
-                    "the autocorrelation of the sizes of one-step residuals after a {period} is {:.2} above that half a \
-                     {period} before and after",
+                    "sizes of one-step residuals repeat: their autocorrelation after one {period} and after two is {:.2} or \
+                     more above that in between",
                     self.statistic
                 ),
                 "the noise depends on the calendar. Try --clock business, or leave out hours of rest",

@@ -2,8 +2,8 @@
 
 use super::climb::{Climber, Point, Surface, definite};
 use super::parameters::{Parameter, Transform, rebuild};
+use crate::context::{Context, Progress};
 use crate::exact::follow::{Follower, Memory};
-use crate::progress::{self, Progress};
 use crate::series::TimeGrid;
 use crate::{Error, Result, StateSpace};
 use nalgebra::{DMatrix, DVector};
@@ -39,6 +39,24 @@ pub(crate) struct ExactLearned {
     pub memory: Memory,
 }
 
+impl ExactLearned {
+    /// A model with all parameters given: nothing was learned.
+    pub fn given(model: StateSpace, parameters: Vec<Parameter>) -> Self {
+        let unknown = vec![f64::NAN; parameters.len()];
+        Self {
+            model,
+            parameters,
+            std_errors: unknown.clone(),
+            data_shares: unknown,
+            covariance: Vec::new(),
+            shift: Vec::new(),
+            iterations: 0,
+            warnings: Vec::new(),
+            memory: Memory::default(),
+        }
+    }
+}
+
 /// The log evidence of a series plus the log prior, as a function of the parameters that are not fixed.
 #[derive(Clone)]
 pub(super) struct Posterior<'a> {
@@ -52,8 +70,7 @@ pub(super) struct Posterior<'a> {
     most: usize,
     /// Whether this is a part of a longer series.
     part: bool,
-    /// Whether it is one of many, of which nobody hears.
-    quiet: bool,
+    context: &'a Context,
 }
 
 /// A search on it.
@@ -65,8 +82,9 @@ pub(crate) fn learn_exact(
     parameters: &[Parameter],
     (grid, values): (&TimeGrid, &[f64]),
     most: usize,
+    context: &Context,
 ) -> Result<ExactLearned> {
-    let posterior = Posterior::new(model, parameters, (grid, values), most)?;
+    let posterior = Posterior::new(model, parameters, (grid, values), most, context)?;
     let (search, top, information) = ascend(posterior, (grid, values))?;
     finish(&search, top, information)
 }
@@ -153,11 +171,12 @@ impl<'a> Posterior<'a> {
         parameters: &[Parameter],
         (grid, values): (&'a TimeGrid, &'a [f64]),
         most: usize,
+        context: &'a Context,
     ) -> Result<Self> {
         let follower = Arc::new(Follower::new(model, grid, values)?);
         let (parameters, moving) = (parameters.to_vec(), Vec::new());
         let observed = observed(values);
-        let blank = Self { model, parameters: Vec::new(), moving, follower, observed, most, part: false, quiet: false };
+        let blank = Self { model, parameters: Vec::new(), moving, follower, observed, most, part: false, context };
         Ok(blank.with(parameters))
     }
 
@@ -167,15 +186,10 @@ impl<'a> Posterior<'a> {
         Self { parameters, moving, ..self.clone() }
     }
 
-    /// The same as one of many, of which nobody hears.
-    pub(super) fn quietly(self) -> Self {
-        Self { quiet: true, ..self }
-    }
-
     /// The same of the first part of the series.
     fn of_part<'b>(&'b self, (grid, values): (&'b TimeGrid, &'b [f64])) -> Result<Posterior<'b>> {
-        let part = Posterior::new(self.model, &self.parameters, (grid, values), self.most)?;
-        Ok(Posterior { part: true, quiet: self.quiet, ..part })
+        let part = Posterior::new(self.model, &self.parameters, (grid, values), self.most, self.context)?;
+        Ok(Posterior { part: true, ..part })
     }
 
     /// The parameters, those that do not move included.
@@ -186,6 +200,11 @@ impl<'a> Posterior<'a> {
     /// Places of the parameters that move.
     pub(super) fn moving(&self) -> &[usize] {
         &self.moving
+    }
+
+    /// Most steps of a search.
+    pub(super) fn most(&self) -> usize {
+        self.most
     }
 
     /// Where the search begins.
@@ -275,17 +294,17 @@ impl Surface for Posterior<'_> {
     }
 
     fn tell(&self, point: &Point, iteration: usize) -> bool {
-        self.quiet
-            || progress::tell(&Progress {
-                iteration,
-                most: self.most,
-                part: self.part,
-                elbo: point.log_evidence,
-                elbo_std_error: 0.0,
-                parts: None,
-                parameters: &self.parameters,
-                values: &self.values(&point.free),
-            })
+        self.context.tell(&Progress {
+            subject: self.context.subject(),
+            iteration,
+            most: self.most,
+            part: self.part,
+            elbo: point.log_evidence,
+            elbo_std_error: 0.0,
+            parts: None,
+            parameters: &self.parameters,
+            values: &self.values(&point.free),
+        })
     }
 }
 

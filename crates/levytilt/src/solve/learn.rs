@@ -3,70 +3,21 @@
 
 use super::carry::{carry, observation_stds};
 use super::expect::{Expected, expect, good_enough, worth};
+use super::gradient::Score;
+use super::learned::{LearnOptions, Learned};
 use super::method::{Choice, Method};
 use super::middle::find_middle;
 use super::newton::System;
 use super::parameters::{Parameter, rebuild};
-use super::score::{Score, score_of};
+use super::score::score_of;
 use super::sweep::SweepOptions;
 use crate::chain::only_exact;
+use crate::context::{Context, Progress};
 use crate::noise::Family;
 use crate::posterior::{Potentials, WeightSummary};
-use crate::progress::{self, Progress};
 use crate::series::TimeGrid;
 use crate::{Chain, Result, StateSpace, stream};
 use rand::Rng;
-
-/// How to learn.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LearnOptions {
-    /// How to get posterior paths. [`Method::Auto`] climbs by sweeps where they are nearly good enough at the first
-    /// parameters, which are only a guess, and is settled at those that they lead to.
-    pub method: Method,
-    /// How many paths, with which seed, and how to sweep between Newton steps.
-    pub sweep: SweepOptions,
-    /// Most Newton steps.
-    pub iterations: usize,
-    /// Stop when the next step would move the parameters by less than this many standard errors, or than what the
-    /// sampling of paths hides.
-    pub tolerance: f64,
-}
-
-impl Default for LearnOptions {
-    fn default() -> Self {
-        Self { method: Method::Auto, sweep: SweepOptions::default(), iterations: 30, tolerance: 1e-3 }
-    }
-}
-
-/// A model learned.
-#[derive(Debug)]
-pub struct Learned {
-    /// The model with the parameters found.
-    pub model: StateSpace,
-    /// All parameters with their values.
-    pub parameters: Vec<Parameter>,
-    /// Standard errors, NaN for fixed parameters; from the observed information, prior included.
-    pub std_errors: Vec<f64>,
-    /// Share of each free parameter's information that comes from the data rather than from its prior.
-    pub data_shares: Vec<f64>,
-    /// Covariance of the parameters that are not fixed, on their free scales, row after row; empty if unknown.
-    pub covariance: Vec<f64>,
-    /// How far the mean of their law lies from the values found, which are its maximum, in the same order and on the same
-    /// scales; looked for in the parameters of the drift. Empty if that could not be done.
-    pub shift: Vec<f64>,
-    /// The method that gave the paths.
-    pub choice: Choice,
-    /// Messages from the future at the parameters found.
-    pub potentials: Potentials,
-    /// Bound and quality of the paths that the parameters were learned from.
-    pub summary: WeightSummary,
-    /// Newton steps taken.
-    pub iterations: usize,
-    /// Whether the watcher asked to end.
-    pub stopped: bool,
-    /// What a careful reader should know.
-    pub warnings: Vec<String>,
-}
 
 /// How posterior paths are found at given parameters: [`expect`], or something that has its own memory.
 pub type Expect<'a> = dyn Fn(&Chain, Option<Potentials>, Method, &SweepOptions) -> Result<Expected> + 'a;
@@ -79,6 +30,7 @@ struct Task<'a> {
     columns: &'a [&'a [f64]],
     options: &'a LearnOptions,
     expect: &'a Expect<'a>,
+    context: &'a Context,
     /// Whether this is the first part of a longer record.
     part: bool,
 }
@@ -113,9 +65,20 @@ pub fn learn(
     columns: &[&[f64]],
     options: &LearnOptions,
 ) -> Result<Learned> {
+    learn_with(model, parameters, (grid, columns), options, &Context::silent())
+}
+
+/// [`learn`], watched.
+pub fn learn_with(
+    model: StateSpace,
+    parameters: &[Parameter],
+    data: (&TimeGrid, &[&[f64]]),
+    options: &LearnOptions,
+    context: &Context,
+) -> Result<Learned> {
     model.plain_errors("learning by sweeps")?;
-    let mut learned = learn_from(model, parameters, (grid, columns), options, None)?;
-    find_middle(&mut learned, (grid, columns), options);
+    let mut learned = learn_from(model, parameters, data, options, None, context)?;
+    find_middle(&mut learned, data, options);
     Ok(learned)
 }
 
@@ -126,12 +89,13 @@ pub fn learn_from(
     (grid, columns): (&TimeGrid, &[&[f64]]),
     options: &LearnOptions,
     before: Option<&Potentials>,
+    context: &Context,
 ) -> Result<Learned> {
     let skewed = |family: &&str| Family::named(family).is_some_and(Family::is_skewed);
     if let Some(family) = model.dimensions.iter().map(|d| d.noise.family()).find(skewed) {
         return Err(only_exact(family, ""));
     }
-    let task = Task { parameters, grid, columns, options, expect: &expect, part: false };
+    let task = Task { parameters, grid, columns, options, expect: &expect, context, part: false };
     let mut values: Vec<f64> = parameters.iter().map(|p| p.value).collect();
     if before.is_none() && grid.len() > LONG {
         // Only a start: if the part cannot be learned from, the whole begins where it would have without it.
@@ -147,8 +111,9 @@ pub fn learn_by(
     parameters: &[Parameter],
     (grid, columns): (&TimeGrid, &[&[f64]]),
     options: &LearnOptions,
+    context: &Context,
 ) -> Result<Learned> {
-    let task = Task { parameters, grid, columns, options, expect, part: false };
+    let task = Task { parameters, grid, columns, options, expect, context, part: false };
     task.learn(model, parameters.iter().map(|p| p.value).collect(), None)
 }
 
@@ -291,7 +256,8 @@ impl Task<'_> {
     /// Tell the watcher where the search stands.
     fn tell(&self, search: &mut Search) {
         let Place { summary, values, .. } = &search.place;
-        let goes_on = progress::tell(&Progress {
+        let goes_on = self.context.tell(&Progress {
+            subject: self.context.subject(),
             iteration: search.iterations,
             most: self.options.iterations,
             part: self.part,

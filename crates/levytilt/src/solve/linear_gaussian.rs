@@ -4,8 +4,8 @@
 //! There Fisher's identity is closed form in the moments of the Kalman smoother, as is the complete-data information,
 //! and the observed information is minus the derivative of that gradient, by central differences.
 
+use super::gradient::Score;
 use super::parameters::{parameters, rebuild};
-use super::score::Score;
 use crate::exact::kalman::{self, Smoothed, Step};
 use crate::noise::NodeCache;
 use crate::{Chain, Result, StateSpace};

@@ -12,7 +12,7 @@
 
 use super::carry::{carry, observation_stds};
 use super::expect::{Expected, expect, follow};
-use super::learn::{LearnOptions, Learned};
+use super::learned::{LearnOptions, Learned};
 use super::method::{Choice, Method};
 use super::newton::System;
 use super::parameter_law::ParameterLaw;

@@ -1,8 +1,8 @@
 //! Turn gradient and information into a Newton step: on the unconstrained scale, with priors, limited to where they are
 //! reliable.
 
+use super::gradient::Score;
 use super::parameters::{Parameter, Transform};
-use super::score::Score;
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 
 /// Gradient, information and Newton step of the free parameters, on the unconstrained scale.

@@ -1,7 +1,7 @@
 //! What is known of learned parameters: a Gaussian on their free scales, from which values and whole models are drawn.
 //! Its middle is the mean of the posterior, beside the maximum that the model has.
 
-use super::learn::Learned;
+use super::learned::Learned;
 use super::parameters::{Transform, parameters, rebuild};
 use crate::{Error, Result, StateSpace, StreamRng, stream};
 use nalgebra::{DMatrix, DVector};

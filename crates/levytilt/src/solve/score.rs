@@ -5,6 +5,7 @@
 //! less what is lost by not knowing it, Cov(s).
 
 use super::expect::Expected;
+use super::gradient::Score;
 use super::linear_gaussian;
 use super::parameters::Parameter;
 use crate::noise::{StepScore, pairs};
@@ -13,23 +14,6 @@ use crate::{Chain, Result};
 use nalgebra::{DMatrix, DVector, Dyn, Matrix, StorageMut};
 use rayon::prelude::*;
 use std::sync::Arc;
-
-/// Slope and information of the log evidence in all parameters of the model, as they stand (not on the free scale).
-#[derive(Debug, Clone)]
-pub struct Score {
-    /// Number of the first parameter scored: 0, or the first behind those of the drift.
-    pub first: usize,
-    /// Mean complete-data score.
-    pub slope: DVector<f64>,
-    /// Information of a path known exactly: minus the second derivatives of its log-density.
-    pub complete: DMatrix<f64>,
-    /// The same as products of scores: equal in the mean if the model is right, and never negative.
-    pub products: DMatrix<f64>,
-    /// Covariance of the score over paths: the information lost.
-    pub missing: DMatrix<f64>,
-    /// Paths behind the slope, whose covariance is `missing` divided by this; none if the slope is exact.
-    pub paths: Option<usize>,
-}
 
 /// Scores of the paths, each with its normalised weight, in the order of [`super::parameters`].
 pub fn score(chain: &Chain, paths: &Paths, weights: &[f64]) -> Score {

@@ -8,7 +8,7 @@ use gradient::Effort;
 use levytilt::drift::Ou;
 use levytilt::noise::Stable;
 use levytilt::series::TimeGrid;
-use levytilt::{Chain, Result, Start, StateSpace, exact, simulate};
+use levytilt::{Chain, Context, Result, Start, StateSpace, exact, simulate};
 use levytilt_paper::potential::NeuralPotentialSpec;
 use levytilt_paper::training::{TrainOptions, Trained, Trainer, train};
 
@@ -87,7 +87,7 @@ fn variances() -> Result<()> {
         let options = TrainOptions { paths: 192, iterations: ITERATIONS, ..Default::default() };
         let trainer = Trainer::new(&chain, NeuralPotentialSpec::default(), options)?;
         print_ratios(alpha, 0, exact, &chain, trainer.trained())?;
-        print_ratios(alpha, ITERATIONS, exact, &chain, &train(trainer, |_, _| true)?)?;
+        print_ratios(alpha, ITERATIONS, exact, &chain, &train(trainer, &Context::silent())?)?;
     }
     Ok(())
 }

@@ -1,10 +1,9 @@
 //! Forecast windows with a model that `fit` takes: fit it to the training part, and forecast observations from its end.
 
 use anyhow::Result;
-use levytilt::Error;
+use levytilt::{Context, Error};
 use levytilt_baselines::{Forecaster, Paths, Record};
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::path::Path;
 
 use crate::failure::bad;
@@ -77,7 +76,7 @@ impl Own {
         // Seeds that a settings file can hold.
         let seed = seed >> 1;
         settings.solve.seed = Some(seed);
-        let outcome = analyse(settings, &table, Box::new(|_| ControlFlow::Continue(())))?;
+        let outcome = analyse(settings, &table, &Context::silent())?;
         let look = Look { paths: Some(paths), seed: Some(seed), fixed_parameters: false, state: false };
         let view = Origin::of(&outcome)?.look(ahead, look)?;
         Ok(Paths::new(view.ahead.states, ahead.len(), record.dim())?)

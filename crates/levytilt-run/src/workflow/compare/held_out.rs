@@ -1,7 +1,7 @@
 //! Score a model out of sample: fit it to the first part of a record, and filter the rest without learning from it.
 
 use anyhow::Result;
-use levytilt::progress::Watcher;
+use levytilt::Context;
 use serde::Serialize;
 
 use crate::failure::bad;
@@ -66,8 +66,8 @@ pub fn first_part(table: &Table, share: f64) -> Result<Table> {
 ///
 /// The exact filter of the model found in `first` runs over all of `table`; its densities of the later values count. Where
 /// there is no such filter, their sum is the difference of two evidences at the same parameters.
-pub fn score_plain(settings: &Settings, first: &Table, table: &Table, heed: Watcher) -> Result<HeldOut> {
-    let mut outcome = analyse(shortened(settings, first, table), first, heed)?;
+pub fn score_plain(settings: &Settings, first: &Table, table: &Table, context: &Context) -> Result<HeldOut> {
+    let mut outcome = analyse(shortened(settings, first, table), first, context)?;
     outcome.model.grid = settings.grid.clone();
     let last = first.times[first.times.len() - 1];
     let network = outcome.fit.network.as_ref().map(|network| network.drift.clone());
@@ -85,15 +85,15 @@ pub fn score_plain(settings: &Settings, first: &Table, table: &Table, heed: Watc
         return Err(bad("a network that couples several columns has no filter"));
     }
     let closed = closed(&outcome)?;
-    let whole = analyse(closed, table, Box::new(|_| std::ops::ControlFlow::Continue(())))?;
+    let whole = analyse(closed, table, &Context::silent())?;
     HeldOut::sum(whole.summary.log_evidence - outcome.summary.log_evidence, later_values(first, table))
 }
 
 /// Score a written-out model: the difference of two evidences at the parameters found in `first`.
-pub fn score_written(model: &GeneralSettings, first: &Table, table: &Table) -> Result<HeldOut> {
+pub fn score_written(model: &GeneralSettings, first: &Table, table: &Table, context: &Context) -> Result<HeldOut> {
     let options = options(model);
-    let part = general::analyse(model, first, &options)?;
-    let whole = general::analyse(&model.filled(&part.parameters, &table.names), table, &options)?;
+    let part = general::analyse(model, first, &options, context)?;
+    let whole = general::analyse(&model.filled(&part.parameters, &table.names), table, &options, context)?;
     let evidence = whole.smoothed.evidence.log_evidence - part.smoothed.evidence.log_evidence;
     HeldOut::sum(evidence, later_values(first, table))
 }

@@ -5,13 +5,11 @@ pub mod held_out;
 pub mod table;
 
 use anyhow::Result;
+use levytilt::Context;
 use levytilt::fit::{Estimate, Rating};
-use levytilt::progress::{self, Progress, Watcher};
 use levytilt::residuals::Residuals;
 use serde::Serialize;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 use std::time::Instant;
 
 use crate::settings::{DriftName, Settings};
@@ -123,28 +121,21 @@ impl AsMut<Rated> for Row {
     }
 }
 
-/// Who watches, and may ask for an end.
+/// Who watches one entrant, and may ask for an end.
 struct Watch<'a> {
-    heed: Rc<RefCell<Watcher>>,
+    context: Context,
     asked: &'a dyn Fn() -> bool,
-    stopped: bool,
 }
 
 impl Watch<'_> {
-    /// A watcher for one fit.
-    fn watcher(&self) -> Watcher {
-        let heed = self.heed.clone();
-        Box::new(move |step: &Progress| (heed.borrow_mut())(step))
-    }
-
     /// Whether an end was asked for, in the fit that has just returned or before.
-    fn has_ended(&mut self) -> bool {
-        self.stopped = self.stopped || progress::stopped() || (self.asked)();
-        self.stopped
+    fn has_ended(&self) -> bool {
+        self.context.stopped() || (self.asked)()
     }
 }
 
-/// Fit every entrant to `table`, best first; `heed` sees how it goes and may ask for an end, as may `asked` between fits.
+/// Fit every entrant to `table`, best first; `context` is told how it goes and may ask for an end, as may `asked` between
+/// fits.
 ///
 /// A model that fails, or is not finished when an end is asked for, is listed with the reason and not ranked.
 ///
@@ -154,20 +145,20 @@ pub fn compare(
     entrants: Vec<Entrant>,
     table: &Table,
     holdout: f64,
-    heed: Watcher,
+    context: &Context,
     asked: &dyn Fn() -> bool,
 ) -> Result<Comparison> {
     let started = Instant::now();
     check_holdout(holdout)?;
     entrants.iter().try_for_each(|entrant| entrant.check(table))?;
     let first = (holdout > 0.0).then(|| first_part(table, holdout)).transpose()?;
-    let mut watch = Watch { heed: Rc::new(RefCell::new(heed)), asked, stopped: false };
     let mut models: Vec<Row> = Vec::new();
     for entrant in &entrants {
         let began = Instant::now();
+        let watch = Watch { context: context.about(&entrant.name), asked };
         let row = match watch.has_ended() {
             true => entrant.unfinished("unfinished: not begun"),
-            false => progress::about(&entrant.name, || one(entrant, table, first.as_ref(), &mut watch)),
+            false => one(entrant, table, first.as_ref(), &watch),
         };
         models.push(Row { seconds: began.elapsed().as_secs_f64(), ..row });
     }
@@ -189,10 +180,10 @@ pub fn compare(
 }
 
 /// Fit one entrant to the whole record and, for its score, to the first part of it.
-fn one(entrant: &Entrant, table: &Table, first: Option<&Table>, watch: &mut Watch) -> Row {
+fn one(entrant: &Entrant, table: &Table, first: Option<&Table>, watch: &Watch) -> Row {
     let row = match &entrant.kind {
         Kind::Plain(settings) => plain(entrant, settings, table, watch),
-        Kind::Written(_) => written(entrant, table),
+        Kind::Written(_) => written(entrant, table, &watch.context),
     };
     if watch.has_ended() {
         return entrant.unfinished("unfinished: stopped while it was learned");
@@ -203,8 +194,8 @@ fn one(entrant: &Entrant, table: &Table, first: Option<&Table>, watch: &mut Watc
     };
     let Some(first) = first else { return row };
     let scored = match &entrant.kind {
-        Kind::Plain(settings) => score_plain(settings, first, table, watch.watcher()),
-        Kind::Written(model) => score_written(model, first, table),
+        Kind::Plain(settings) => score_plain(settings, first, table, &watch.context),
+        Kind::Written(model) => score_written(model, first, table, &watch.context),
     };
     match scored {
         _ if watch.has_ended() => row.warnings.push("the score of the held-out part was stopped".into()),
@@ -215,7 +206,7 @@ fn one(entrant: &Entrant, table: &Table, first: Option<&Table>, watch: &mut Watc
 }
 
 fn plain(entrant: &Entrant, settings: &Settings, table: &Table, watch: &Watch) -> Result<Row> {
-    let Outcome { summary, fit, filtered, .. } = analyse(settings.clone(), table, watch.watcher())?;
+    let Outcome { summary, fit, filtered, .. } = analyse(settings.clone(), table, &watch.context)?;
     let checks = filtered.map_or(Vec::new(), |found| found.residuals);
     let mut warnings = summary.warnings;
     // The verdict stands in a column of its own; what each failure means is shown below the table.
@@ -237,9 +228,9 @@ fn plain(entrant: &Entrant, settings: &Settings, table: &Table, watch: &Watch) -
     })
 }
 
-fn written(entrant: &Entrant, table: &Table) -> Result<Row> {
+fn written(entrant: &Entrant, table: &Table, context: &Context) -> Result<Row> {
     let Kind::Written(model) = &entrant.kind else { return Ok(entrant.row()) };
-    let fit = general::analyse(model, table, &entrants::options(model))?;
+    let fit = general::analyse(model, table, &entrants::options(model), context)?;
     let learned = fit.parameters.iter().filter(|p| !p.fixed).count();
     let evidence = &fit.smoothed.evidence;
     Ok(Row {
@@ -292,7 +283,7 @@ mod tests {
         let values: Vec<f64> = times.iter().map(|t| (1.3 * t).sin()).collect();
         let table = from_numbers("waves", vec!["v".into()], &times, &[values]).unwrap();
         let entrants = ["a", "b"].map(|name| Entrant::plain(name.into(), Settings::default())).to_vec();
-        let found = compare(entrants, &table, 0.2, Box::new(|_| ControlFlow::Break(())), &|| true).unwrap();
+        let found = compare(entrants, &table, 0.2, &Context::watched(|_| ControlFlow::Break(())), &|| true).unwrap();
         assert_eq!((found.best.as_deref(), found.models.len()), (None, 2));
         assert!(found.models.iter().all(|row| row.rated.unfinished && row.rated.behind.is_none()));
         assert!(found.warnings.iter().any(|warning| warning.contains("2 of 2 models were not finished")));

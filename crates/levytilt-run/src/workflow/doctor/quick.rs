@@ -42,20 +42,19 @@ pub struct Advice {
     pub tried: Vec<Tried>,
     /// Gain in nats of a model of the logarithms, for the same values; null where a value is not positive.
     pub log_gain: Option<f64>,
-    /// Middle between the two states of a double well, if that is the advice.
+    /// Middle between the two states of a double well, if that is the advice and 0 is not the middle.
     pub middle: Option<f64>,
 }
 
-/// A drift to try: its name, its flags, a value that is held, parameters beside those learned.
-type Candidate = (&'static str, &'static str, Option<(&'static str, f64)>, usize);
+/// A drift to try: its name, its flags, a value that is held.
+type Candidate = (&'static str, &'static str, Option<(&'static str, f64)>);
 
 /// The drifts that are tried.
 const DRIFTS: [Candidate; 4] = [
-    ("none", "--drift none", None, 0),
-    ("linear", "--drift linear --slope 0", Some(("slope", 0.0)), 0),
-    ("ou", "--drift ou", None, 0),
-    // The middle of a double well is chosen from the values before.
-    ("double-well", "--drift double-well", None, 1),
+    ("none", "--drift none", None),
+    ("linear", "--drift linear --slope 0", Some(("slope", 0.0))),
+    ("ou", "--drift ou", None),
+    ("double-well", "--drift double-well", None),
 ];
 
 /// Try the drifts on at most a thousand rows of `values` at `times`, evenly over the record, with a light or a heavy-tailed
@@ -69,24 +68,27 @@ pub fn advise(times: &[f64], values: &[f64], heavy: bool, columns: usize) -> Opt
     let rows = (MOST_TOGETHER / columns).clamp(FEWEST_ROWS, MOST_ROWS);
     let (times, values): (Vec<f64>, Vec<f64>) = thinned(&seen, rows).into_iter().unzip();
     let noise = Family::named(if heavy { "student" } else { "gaussian" })?;
-    let middle = middle(&values);
-    let mut scored: Vec<(&str, Option<f64>)> = Vec::new();
-    for (name, flags, held, more) in DRIFTS {
-        let shift = if name == "double-well" { middle } else { 0.0 };
-        let shifted: Vec<f64> = values.iter().map(|value| value - shift).collect();
-        scored.push((flags, score(name, held, more, noise, (&times, &shifted))));
-    }
     let worst = f64::NEG_INFINITY;
+    // Flags, score, and the middle that was taken from the values.
+    let mut scored: Vec<(&str, Option<f64>, f64)> = Vec::new();
+    for (name, flags, held) in DRIFTS {
+        let tried = middles(name, &values).into_iter().map(|middle| {
+            let shifted: Vec<f64> = values.iter().map(|value| value - middle).collect();
+            let score = score(name, held, usize::from(middle != 0.0), noise, (&times, &shifted));
+            (flags, score, middle)
+        });
+        scored.extend(tried.max_by(|a, b| a.1.unwrap_or(worst).total_cmp(&b.1.unwrap_or(worst))));
+    }
     scored.sort_by(|a, b| b.1.unwrap_or(worst).total_cmp(&a.1.unwrap_or(worst)));
-    let (drift, best) = (scored[0].0, scored[0].1?);
+    let (drift, best, middle) = (scored[0].0, scored[0].1?, scored[0].2);
     Some(Advice {
         drift: drift.into(),
         lead: scored[1].1.map(|second| best - second),
         rows: times.len(),
         noise: noise.name,
         log_gain: of_logarithms(&times, &values, noise).map(|score| score - best),
-        middle: drift.contains("double-well").then_some(middle),
-        tried: scored.into_iter().map(|(drift, score)| Tried { drift: drift.into(), score }).collect(),
+        middle: Some(middle).filter(|middle| *middle != 0.0),
+        tried: scored.into_iter().map(|(drift, score, _)| Tried { drift: drift.into(), score }).collect(),
     })
 }
 
@@ -128,7 +130,7 @@ fn score(
     spec.given.extend(held.map(|(name, value)| (name.to_string(), value)));
     // One step per value: the law of Student noise is that of whole steps, and all drifts get the same.
     let grid = TimeGrid::unsplit(times).ok()?;
-    let options = FitOptions { paths: PATHS, quantiles: vec![0.5], ..FitOptions::default() };
+    let options = FitOptions { paths: PATHS, quantiles: vec![0.5], draw_intervals: false, ..FitOptions::default() };
     let found = fit(&spec, &grid, &[values], &options).ok()?;
     let rating = Rating::of(&found);
     let rating = Rating::new(rating.log_evidence, rating.std_error, rating.learned + more, found.observations);
@@ -145,6 +147,14 @@ fn of_logarithms(times: &[f64], values: &[f64], noise: &'static Family) -> Optio
     let jacobian: f64 = logs.iter().sum();
     let best = ["none", "ou"].iter().filter_map(|drift| score(drift, None, 0, noise, (times, &logs)));
     best.max_by(f64::total_cmp).map(|score| score - jacobian)
+}
+
+/// Middles to take from the values before a drift is fitted: none, and for a double well that between its states.
+pub fn middles(drift: &str, values: &[f64]) -> Vec<f64> {
+    match drift {
+        "double-well" => vec![0.0, middle(values)],
+        _ => vec![0.0],
+    }
 }
 
 /// The middle between the means of two clusters, by Lloyd's rule from the lower and upper tenth.

@@ -5,12 +5,13 @@ pub mod outliers;
 pub mod summary;
 
 use anyhow::Result;
-use levytilt::Start;
-use levytilt::fit::{AnyNoise, Candidate, Fit, FitOptions, Spec, fit, fit_any_noise_by, rival_families};
-use levytilt::progress::Watcher;
+use levytilt::fit::{
+    AnyNoise, Candidate, Fit, FitOptions, Spec, fit_any_noise_by, fit_with, rival_families, use_draws,
+};
 use levytilt::registry::{OBSERVATION_STD, X0, X0_STD};
 use levytilt::series::Observations;
 use levytilt::solve::{LearnOptions, ParameterPosterior};
+use levytilt::{Context, Start};
 use levytilt_paper::potential::{FrameKind, NeuralPotentialSpec};
 use levytilt_paper::published::{PaperOptions, fit_paper_grid};
 use levytilt_paper::training::{TrainOptions, Trained};
@@ -71,8 +72,8 @@ impl Outcome {
     }
 }
 
-/// Fit the columns of `table`; `heed` sees how it goes, and may ask for an end.
-pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<Outcome> {
+/// Fit the columns of `table`; `context` is told how it goes, and may ask for an end.
+pub fn analyse(mut settings: Settings, table: &Table, context: &Context) -> Result<Outcome> {
     refuse_panel(&settings)?;
     settle(&mut settings)?;
     season::settle(&mut settings.drift, &table.calendar)?;
@@ -85,6 +86,8 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         seed: solve.seed.unwrap_or(1),
         learn: LearnOptions { method: solve.method.unwrap_or_default(), ..LearnOptions::default() },
         jump_above: solve.jump_above,
+        // With draws of their own, intervals are taken from those.
+        draw_intervals: solve.bayes != Some(true),
         ..FitOptions::default()
     };
     let neural = match solve.method {
@@ -101,34 +104,37 @@ pub fn analyse(mut settings: Settings, table: &Table, heed: Watcher) -> Result<O
         inputs::refuse(&settings.inputs, "trading time", "leave --clock and --volatility out, or --inputs")?;
     }
     let times = trading.as_ref().map_or(&table.times, |trading| &trading.times);
-    let compute = || {
+    let compute = |context: &Context| {
         let series = Observations::new(times.clone(), table.columns.clone(), table.names.clone())?;
         let grid = latent_times(&settings, series.times())?;
         let columns: Vec<&[f64]> = (0..series.dim()).map(|i| series.column(i)).collect();
-        let one = |spec: &Spec| match (&neural, &paper) {
-            (Some(neural), _) => fit_neural(spec, (&grid, &columns), &options, neural),
+        let one = |spec: &Spec, context: &Context| match (&neural, &paper) {
+            (Some(neural), _) => fit_neural(spec, (&grid, &columns), &options, neural, context),
             (_, Some((paper, sizes))) => {
                 let alphas = settings.paper.alpha_grid.as_deref().unwrap_or_default();
-                fit_paper_grid(spec, (&grid, &columns), &options, sizes, paper, alphas)
+                fit_paper_grid(spec, (&grid, &columns), &options, sizes, paper, alphas, context)
             }
-            (None, None) => Ok(NeuralFit { fit: fit(spec, &grid, &columns, &options)?, trained: None }),
+            (None, None) => Ok(NeuralFit { fit: fit_with(spec, (&grid, &columns), &options, context)?, trained: None }),
         };
         let found = match settings.noise() {
             // Skewed families are learned on the exact evidence only.
             NoiseName::AUTO => {
                 let exact = matches!(options.learn.method, Method::Auto | Method::Grid);
                 let rivals: Vec<_> = rival_families().into_iter().filter(|f| exact || !f.is_skewed()).collect();
-                fit_any_noise_by(&spec, &rivals, one)?
+                fit_any_noise_by(&spec, &rivals, context, one)?
             }
-            _ => AnyNoise { fit: one(&spec)?, family: spec.noise, candidates: Vec::new() },
+            _ => AnyNoise { fit: one(&spec, context)?, family: spec.noise, candidates: Vec::new() },
         };
         let chosen = Spec { noise: found.family, ..spec.clone() };
         let drawn = draw(&settings.solve, &found.fit.fit, &chosen, (&grid, &columns))?;
         Ok((found, drawn))
     };
-    let (result, trace) = noted(heed, compute);
+    let (result, trace) = noted(context, compute);
     let (AnyNoise { fit: NeuralFit { mut fit, trained }, family, candidates }, drawn) =
         result.map_err(|error| locate(error, table))?;
+    if let Some(drawn) = &drawn {
+        use_draws(&mut fit.parameters, drawn);
+    }
     if let Some(trading) = &mut trading {
         trading.back(&mut fit, &table.times);
     }

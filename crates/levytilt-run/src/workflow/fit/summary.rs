@@ -106,6 +106,10 @@ pub struct ParameterRow {
     pub held_by_prior: bool,
     /// Standard error; null where there is none.
     pub std_error: Option<f64>,
+    /// Lower end of the 90% interval; null where there is none.
+    pub q05: Option<f64>,
+    /// Its upper end.
+    pub q95: Option<f64>,
 }
 
 /// What the evidence says of a learned diffusion.
@@ -223,6 +227,8 @@ pub fn parameters(estimates: &[Estimate]) -> BTreeMap<String, ParameterRow> {
         fixed: p.fixed,
         held_by_prior: p.held_by_prior,
         std_error: p.std_error,
+        q05: p.interval.map(|interval| interval.low),
+        q95: p.interval.map(|interval| interval.high),
     };
     estimates.iter().map(|p| (p.name.clone(), row(p))).collect()
 }

@@ -1,8 +1,8 @@
 //! Fit a written-out model to a table, and keep what a forecast needs of it.
 
 use anyhow::Result;
-use levytilt::general::{GeneralFit, GeneralOptions, fit_general};
-use levytilt::progress::{Watcher, watched};
+use levytilt::Context;
+use levytilt::general::{GeneralFit, GeneralOptions, Particles, fit_general_with};
 use levytilt::series::{Observations, TimeGrid};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -39,6 +39,9 @@ pub struct GeneralState {
     pub learned: bool,
     /// The end of the record.
     pub history: History,
+    /// The law of the state after rows that were taken in since the fit; nothing if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub particles: Option<Particles>,
 }
 
 /// A fit of a written-out model, and what it was asked for.
@@ -56,18 +59,18 @@ pub struct Outcome {
     pub state: GeneralState,
 }
 
-/// Fit `settings` to `table`; the watcher is told of every step of learning, and may ask for an end.
+/// Fit `settings` to `table`; `context` is told how it goes, and may ask for an end.
 ///
 /// # Errors
 /// A model or table that cannot be used.
-pub fn complete(mut settings: GeneralSettings, table: &Table, watcher: Watcher) -> Result<Outcome> {
+pub fn complete(mut settings: GeneralSettings, table: &Table, context: &Context) -> Result<Outcome> {
     settings.solve.threads = None;
     let paths = settings.solve.paths.unwrap_or(GeneralOptions::default().paths);
     let seed = settings.solve.seed.unwrap_or(1);
     (settings.solve.paths, settings.solve.seed) = (Some(paths), Some(seed));
     let options = GeneralOptions { paths, seed, ..GeneralOptions::default() };
     let started = Instant::now();
-    let fit = watched(watcher, || analyse(&settings, table, &options))?;
+    let fit = analyse(&settings, table, &options, context)?;
     let summary = Summary::new(&fit, &table.calendar, seed, started.elapsed().as_secs_f64());
     let model = settings.filled(&fit.parameters, &table.names);
     let state = state(&fit, table, &settings);
@@ -75,13 +78,18 @@ pub fn complete(mut settings: GeneralSettings, table: &Table, watcher: Watcher) 
 }
 
 /// Fit the columns of `table`.
-pub fn analyse(model: &GeneralSettings, table: &Table, options: &GeneralOptions) -> Result<GeneralFit> {
+pub fn analyse(
+    model: &GeneralSettings,
+    table: &Table,
+    options: &GeneralOptions,
+    context: &Context,
+) -> Result<GeneralFit> {
     let spec = model.spec(&table.names)?;
     let compute = || {
         let series = Observations::new(table.times.clone(), table.columns.clone(), table.names.clone())?;
         let grid = TimeGrid::new(series.times(), model.grid.steps)?;
         let columns: Vec<&[f64]> = (0..series.dim()).map(|i| series.column(i)).collect();
-        fit_general(&spec, &grid, &columns, options)
+        fit_general_with(&spec, (&grid, &columns), options, context)
     };
     compute().map_err(|error| locate(error, table))
 }
@@ -125,5 +133,6 @@ fn state(fit: &GeneralFit, table: &Table, settings: &GeneralSettings) -> General
         inputs: settings.known_inputs.iter().flat_map(|known| known.last()).map(|(n, v)| (n.into(), v)).collect(),
         learned: fit.parameters.iter().any(|p| !p.fixed),
         history: History::new(table),
+        particles: None,
     }
 }

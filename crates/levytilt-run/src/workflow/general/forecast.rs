@@ -93,6 +93,11 @@ impl Origin {
         Self::new(self.state.clone(), &settings)
     }
 
+    /// What the fit kept, its model, and how times are written.
+    pub fn parts(self) -> (GeneralState, GeneralModel, Calendar) {
+        (self.state, self.model, self.calendar)
+    }
+
     /// Names of the states.
     pub fn states(&self) -> &[String] {
         &self.model.states

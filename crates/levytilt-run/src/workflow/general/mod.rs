@@ -6,3 +6,4 @@ pub mod forecast;
 pub mod settings;
 pub mod simulate;
 pub mod summary;
+pub mod update;

@@ -3,9 +3,9 @@
 pub mod summary;
 
 use anyhow::Result;
-use levytilt::fit::{FitOptions, Record, learn_shared};
+use levytilt::Context;
+use levytilt::fit::{FitOptions, Record, learn_shared_with};
 use levytilt::parameter::Prior;
-use levytilt::progress::{Watcher, watched};
 use levytilt::solve::{LearnOptions, Method, Share, Shared};
 use serde::{Deserialize, Serialize};
 
@@ -77,11 +77,11 @@ pub fn shares(settings: &Settings) -> Result<Vec<Share>> {
     settings.data.share.iter().flatten().map(one).collect()
 }
 
-/// Learn what `tables` share; `heed` sees how it goes, and may ask for an end.
+/// Learn what `tables` share; `context` is told how it goes, and may ask for an end.
 ///
 /// # Errors
 /// A parameter that cannot be shared, or a kind of model that cannot share any; no table that can be used.
-pub fn learn(settings: &Settings, tables: &[&Table], heed: Watcher) -> Result<SharedSummary> {
+pub fn learn(settings: &Settings, tables: &[&Table], context: &Context) -> Result<SharedSummary> {
     let shares = shares(settings)?;
     let mut settings = alone(settings);
     let Some(first) = tables.first() else { return Err(bad("there is no series to learn from")) };
@@ -94,7 +94,7 @@ pub fn learn(settings: &Settings, tables: &[&Table], heed: Watcher) -> Result<Sh
     };
     let records = tables.iter().map(record).collect::<Result<Vec<_>>>()?;
     let options = FitOptions { learn: LearnOptions::default(), ..FitOptions::default() };
-    let found = watched(heed, || learn_shared(&spec, &records, &shares, &options))?;
+    let found = learn_shared_with(&spec, &records, &shares, &options, context)?;
     Ok(SharedSummary {
         shared: found.shared.iter().map(SharedRow::new).collect(),
         log_evidence: found.log_evidence,

@@ -7,11 +7,9 @@ use super::dop853::{ERROR_3, ERROR_5, STAGES, STEP, TIMES, WEIGHTS};
 use super::hyper::{rounding, run_at};
 use super::inputs::Segment;
 use super::lanes::{Bound, Lane, Lanes};
-use super::stiff::{self, Stop};
+use super::stiff::{self, LEAST, ROUNDING, Stop, TOLERANCE};
 use std::array::from_fn;
 
-/// Local error of a step, relative to the size of what moves.
-pub(super) const TOLERANCE: f64 = 1e-11;
 /// Most attempts at steps for one state.
 pub(super) const PATIENCE: usize = 20_000;
 /// Rejections in a row after which rounding is suspected.
@@ -24,11 +22,6 @@ const STIFF_SIZE: f64 = 1.5;
 const STIFF_STEPS: f64 = 20.0;
 /// After so many attempts the Jacobian alone decides: rounding can keep steps below the limit of stability.
 const TOO_MANY: usize = 400;
-/// What has decayed to less than this part of its largest size needs no digits of its own: for states, and derivatives.
-pub(super) const LEAST: [f64; 2] = [1e-18, 1e-12];
-/// Units of rounding that an error estimate may always have.
-pub(super) const ROUNDING: f64 = 1000.0 * f64::EPSILON;
-
 /// What cannot be integrated: the number of the state among those given, and why.
 pub(super) type Report<'a> = dyn FnMut(usize, Stop) + 'a;
 

@@ -2,8 +2,7 @@
 
 use super::inputs::Segment;
 use super::lanes::{Bound, Lanes};
-use super::partials::{Second, second};
-use super::program::Op;
+use super::partials::{Op, Second, second};
 
 /// Value of an instruction at one state, with the derivatives of that instruction in its operands.
 fn local(bound: &Bound, lanes: &Lanes<1>, o: usize) -> Option<Second> {

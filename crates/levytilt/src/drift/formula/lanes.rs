@@ -2,8 +2,8 @@
 
 use super::inputs::Segment;
 use super::parse::{Binary, Function};
-use super::partials::{self, integer_power, integer_slope, larger, sign, smaller, step};
-use super::program::{Op, Program};
+use super::partials::{self, Op, integer_power, integer_slope, larger, sign, smaller, step};
+use super::program::Program;
 use std::array::from_fn;
 
 /// One number per state that is worked on.

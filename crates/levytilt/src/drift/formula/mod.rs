@@ -28,10 +28,9 @@ mod typeset;
 pub use inputs::{Between, Inputs};
 pub use motion::FormulaDrift;
 
-use super::Known;
-use super::{DriftFamily, Place};
+use super::{DriftFamily, FormulaParameter, Known, Place};
 use crate::error::expect_length;
-use crate::parameter::{Domain, ParameterEntry, Prior, Transform};
+use crate::parameter::Prior;
 use crate::{Error, Result};
 use parse::{Expression, is_reserved, parse};
 use program::{Names, Program};
@@ -61,63 +60,6 @@ pub struct Formula {
     lists: Arc<Vec<Vec<Expression>>>,
     parameters: Vec<FormulaParameter>,
     inputs: Arc<Inputs>,
-}
-
-/// What is known of a parameter of a formula before it is learned.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FormulaParameter {
-    /// Name in the formula.
-    pub name: String,
-    /// Least value, if there is one.
-    pub low: Option<f64>,
-    /// Largest value, if there is one.
-    pub high: Option<f64>,
-    /// Where to start learning.
-    pub guess: Option<f64>,
-    /// A prior on the scale of [`FormulaParameter::transform`].
-    pub prior: Option<Prior>,
-    /// Name of the drift family whose parameter it is, if it is one: domain, guess and prior are then those of its entry.
-    pub family: Option<&'static str>,
-}
-
-impl FormulaParameter {
-    /// The scale on which it is learned: its logarithm if it is bounded below by 0, ln(p/(high − p)) if it lies between 0
-    /// and a bound, else itself.
-    pub fn transform(&self) -> Transform {
-        self.domain().transform()
-    }
-
-    /// The entry of the family that it belongs to, if there is one.
-    fn entry(&self) -> Option<&'static ParameterEntry> {
-        DriftFamily::named(self.family?)?.parameter(&self.name)
-    }
-
-    /// Values allowed: those within the bounds.
-    pub fn domain(&self) -> Domain {
-        if let Some(entry) = self.entry() {
-            return entry.domain;
-        }
-        match (self.low, self.high) {
-            (Some(0.0), None) => Domain::POSITIVE,
-            (low, high) => Domain {
-                low: low.unwrap_or(f64::NEG_INFINITY),
-                high: high.unwrap_or(f64::INFINITY),
-                expected: "must lie within the bounds given for it",
-                ..Domain::REAL
-            },
-        }
-    }
-
-    /// Check a value against the bounds.
-    fn check(&self, value: f64) -> Result<()> {
-        if let Some(entry) = self.entry() {
-            return entry.check(value).map(|_| ());
-        }
-        let above = self.low.is_none_or(|low| value >= low);
-        let below = self.high.is_none_or(|high| value <= high);
-        let expected = "must be a finite number within its bounds";
-        crate::error::check(&self.name, value, above && below, expected).map(|_| ())
-    }
 }
 
 impl Formula {
@@ -154,7 +96,7 @@ impl Formula {
             high: None,
             guess: None,
             prior: None,
-            family: None,
+            entry: None,
         };
         let parameters = program.names.parameters.iter().map(plain).collect();
         Ok(Self { program: Arc::new(program), lists: Arc::new(lists), parameters, inputs: Arc::default() })
@@ -266,7 +208,7 @@ impl Formula {
 
     /// The parameters as those of a model.
     pub fn places(&self) -> Vec<Place> {
-        let known = |parameter: &FormulaParameter| match parameter.entry() {
+        let known = |parameter: &FormulaParameter| match parameter.entry {
             Some(entry) => Known::Listed(entry),
             None => Known::Named(Arc::new(parameter.clone())),
         };
@@ -276,7 +218,7 @@ impl Formula {
     /// The same, where parameters with the names of the family's are those of the family.
     pub(super) fn of_family(mut self, family: &DriftFamily) -> Self {
         for parameter in &mut self.parameters {
-            parameter.family = family.parameter(&parameter.name).map(|_| family.name);
+            parameter.entry = family.parameter(&parameter.name);
         }
         self
     }

@@ -1,7 +1,7 @@
 //! Make a formula with parameter values a drift: choose the cheapest flow, and remember where one failed.
 
+use super::super::FormulaParameter;
 use super::Formula;
-use super::FormulaParameter;
 use super::affine::{AffineMotion, AffineStep};
 use super::explicit::{PATIENCE, integrate};
 use super::hyper::{first_unsound, run_at};
@@ -128,8 +128,18 @@ impl FormulaDrift {
     /// The right-hand side of one state and its derivatives in the parameters, a row of 1 + p numbers per point (t, x); NaN
     /// as in [`FormulaDrift::rate`].
     pub(crate) fn rates_by_parameter(&self, points: &[(f64, f64)]) -> Vec<f64> {
+        self.rates_from(points, self.dim())
+    }
+
+    /// The same with the derivative in the state before those in the parameters.
+    pub(crate) fn rates_by_all(&self, points: &[(f64, f64)]) -> Vec<f64> {
+        self.rates_from(points, 0)
+    }
+
+    /// The right-hand side and its derivatives from direction `first` on: the state, then the parameters.
+    fn rates_from(&self, points: &[(f64, f64)], first: usize) -> Vec<f64> {
         let program = &self.bound.program;
-        let (dim, width) = (self.dim(), 1 + self.bound.parameters.len());
+        let width = 1 + self.dim() + self.bound.parameters.len() - first;
         let mut lanes = Lanes::<1>::new(&self.bound);
         let mut rows = vec![0.0; points.len() * width];
         for (row, &(t, x)) in rows.chunks_exact_mut(width).zip(points) {
@@ -140,8 +150,8 @@ impl FormulaDrift {
             run_at(&self.bound, &mut lanes, &[x], t, &segments[0]);
             lanes.differentiate(program);
             row[0] = lanes.values[program.outputs[0]][0];
-            for link in program.links[program.outputs[0]].iter().filter(|link| link.direction >= dim) {
-                row[1 + link.direction - dim] = lanes.tangents[link.slot][0];
+            for link in program.links[program.outputs[0]].iter().filter(|link| link.direction >= first) {
+                row[1 + link.direction - first] = lanes.tangents[link.slot][0];
             }
         }
         rows

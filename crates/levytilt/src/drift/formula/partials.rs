@@ -1,7 +1,33 @@
 //! Evaluate one instruction at numbers: its value and its first and second derivatives in the operands.
 
 use super::parse::{Binary, Function};
-use super::program::Op;
+
+/// An instruction; operands are places of earlier ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Op {
+    /// A number, by its bits.
+    Constant(u64),
+    State(usize),
+    Parameter(usize),
+    Input(usize),
+    Time,
+    Negate(usize),
+    /// An integer power.
+    Integer(usize, i32),
+    Call(Function, usize),
+    Pair(Binary, usize, usize),
+}
+
+impl Op {
+    /// The places of the operands.
+    pub fn operands(self) -> [Option<usize>; 2] {
+        match self {
+            Self::Constant(_) | Self::State(_) | Self::Parameter(_) | Self::Input(_) | Self::Time => [None, None],
+            Self::Negate(a) | Self::Integer(a, _) | Self::Call(_, a) => [Some(a), None],
+            Self::Pair(_, a, b) => [Some(a), Some(b)],
+        }
+    }
+}
 
 /// Value and derivatives of an instruction; `b` is the second operand.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

@@ -1,37 +1,10 @@
 //! Lower formulas to one list of instructions: constants folded, common parts shared, derivatives planned.
 
 use super::parse::{Binary, Expression, Form, Function};
-use super::partials::scalar;
+use super::partials::{Op, scalar};
 use super::token::Source;
 use crate::Result;
 use std::collections::HashMap;
-
-/// An instruction; operands are places of earlier ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Op {
-    /// A number, by its bits.
-    Constant(u64),
-    State(usize),
-    Parameter(usize),
-    Input(usize),
-    Time,
-    Negate(usize),
-    /// An integer power.
-    Integer(usize, i32),
-    Call(Function, usize),
-    Pair(Binary, usize, usize),
-}
-
-impl Op {
-    /// The places of the operands.
-    pub fn operands(self) -> [Option<usize>; 2] {
-        match self {
-            Self::Constant(_) | Self::State(_) | Self::Parameter(_) | Self::Input(_) | Self::Time => [None, None],
-            Self::Negate(a) | Self::Integer(a, _) | Self::Call(_, a) => [Some(a), None],
-            Self::Pair(_, a, b) => [Some(a), Some(b)],
-        }
-    }
-}
 
 /// A derivative of an instruction in one direction, and where those of its operands are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

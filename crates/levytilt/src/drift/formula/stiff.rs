@@ -6,13 +6,18 @@
 //! where J itself depends on state and parameters. (E. Hairer and G. Wanner, *Solving Ordinary Differential Equations II*,
 //! section IV.9.)
 
-use super::explicit::{LEAST, ROUNDING, TOLERANCE};
 use super::hyper::{bends, rounding, run_at};
 use super::inputs::Segment;
 use super::lanes::{Bound, Lanes};
 use crate::drift::integral::norm;
 use nalgebra::{DMatrix, Dyn, LU};
 
+/// Local error of a step, relative to the size of what moves.
+pub(super) const TOLERANCE: f64 = 1e-11;
+/// What has decayed to less than this part of its largest size needs no digits of its own: for states, and derivatives.
+pub(super) const LEAST: [f64; 2] = [1e-18, 1e-12];
+/// Units of rounding that an error estimate may always have.
+pub(super) const ROUNDING: f64 = 1000.0 * f64::EPSILON;
 /// Where a path could not be continued: state, time, and the size of the step that failed.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Stop {

@@ -3,7 +3,7 @@
 use super::super::convolve::{Convolver, Rounding, TAPS, Way, slide};
 use super::super::levels::level_size;
 use super::law::Moved;
-use super::stride::{Stride, calm_sum};
+use super::stride::{Stride, calm_nodes, calm_sum};
 use crate::Result;
 use crate::noise::{NodeCache, Nodes, Noise};
 use crate::series::length_key;
@@ -180,12 +180,6 @@ impl Tables<'_> {
         }
         Ok(&self.tails[&key])
     }
-}
-
-/// Variances and weights of the nodes that are no jumps.
-pub(super) fn calm_nodes(nodes: &Nodes) -> (&[f64], &[f64]) {
-    let threshold = crate::posterior::upper_tail(nodes.weights());
-    (&nodes.variances()[..threshold], &nodes.weights()[..threshold])
 }
 
 /// Convolve a source with the symmetric kernel K_0, K_1, …

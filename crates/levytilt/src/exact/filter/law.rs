@@ -10,7 +10,7 @@ use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// Most cells of one latent time.
-pub(super) const MOST_CELLS: f64 = 262_144.0;
+pub(super) const MOST_CELLS: f64 = 1_048_576.0;
 /// Share of the largest mass below which cells at the ends are dropped.
 const DROPPED: f64 = 1e-17;
 

@@ -11,6 +11,7 @@ mod hindsight;
 mod kernels;
 mod landings;
 mod law;
+mod recent;
 mod start;
 mod state;
 mod step;
@@ -18,7 +19,7 @@ mod stride;
 #[cfg(test)]
 mod tests;
 
-pub use hindsight::Hindsight;
+pub use recent::Hindsight;
 pub use state::{FilterState, Seen};
 
 use crate::series::TimeGrid;
@@ -26,8 +27,8 @@ use crate::{Error, Result, StateSpace};
 use error_tail::ErrorTail;
 use kernels::Kernels;
 use landings::Landings;
+use recent::Observation;
 use std::ops::Deref;
-use step::Observation;
 
 /// Cells per standard deviation of the narrowest law that a time may have.
 const PER_SD: f64 = 5.0;

@@ -1,8 +1,8 @@
 //! Hold what a filter knows at one time, and what it saw at a value.
 
 use super::super::marginal::Marginal;
-use super::hindsight::Recent;
 use super::law::Law;
+use super::recent::{Recent, two_sided};
 use crate::{Error, Result, stream};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -61,11 +61,6 @@ impl Seen {
     pub fn p_value(&self) -> f64 {
         two_sided(self.below, self.above)
     }
-}
-
-/// Probability of what is at least as far out on either side.
-pub(super) fn two_sided(below: f64, above: f64) -> f64 {
-    (2.0 * below.min(above)).min(1.0)
 }
 
 impl FilterState {

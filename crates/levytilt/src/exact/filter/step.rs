@@ -2,14 +2,12 @@
 
 use super::super::forward::pressed;
 use super::super::windows::upper;
-use super::hindsight::Recent;
 use super::kernels::Pushed;
 use super::law::{Law, MOST_CELLS, Moved};
-use super::stride::Stride;
+use super::recent::{Observation, Recent};
+use super::stride::{Stride, steps};
 use super::{Filter, FilterState, PER_SD, Seen};
-use crate::series::standard_length;
 use crate::{Error, ErrorLaw, Result};
-use serde::{Deserialize, Serialize};
 
 /// Standard deviations of the observation error kept to either side of a value at first, and at most.
 const DEPTH: f64 = 7.0;
@@ -18,14 +16,6 @@ const DEEPEST: f64 = 37.0;
 /// many cells to either side, else the second.
 const BEYOND: [f64; 2] = [1e-4, 1e-3];
 const MANY_CELLS: f64 = 8192.0;
-
-/// A value at a time, with the standard deviation or scale of its error.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(super) struct Observation {
-    pub time: f64,
-    pub value: f64,
-    pub error: f64,
-}
 
 /// What a law becomes at a value.
 pub(super) struct Met {
@@ -83,7 +73,7 @@ impl Filter<'_> {
                 self.carry_without(recent, &between, seen, grid)?;
             }
             let parts = [place, place + 1].map(|part| law.masses[part].clone());
-            recent.push(Recent::new(&state, before, (seen, &times[1..]), parts, (below, above)));
+            recent.push(Recent::new(state.time, before, (seen, &times[1..]), parts, (below, above)));
         }
         let next = FilterState {
             time: seen.time,
@@ -266,21 +256,6 @@ fn pile(pushed: &mut Pushed) {
         masses[0] += below;
         masses[last] += above;
     }
-}
-
-/// Begin and length of the steps between `times`.
-pub(super) fn steps(times: &[f64]) -> Vec<(f64, f64)> {
-    times.windows(2).map(|pair| (pair[0], length(pair[0], pair[1]))).collect()
-}
-
-/// Length of a step, without the digits that its ends do not have, as the one that stands for all with its key: the same
-/// for the same times, whatever steps came before.
-fn length(from: f64, to: f64) -> f64 {
-    let coarsest = 8.0 * f64::EPSILON * from.abs().max(to.abs());
-    let unit = coarsest.log2().ceil().exp2();
-    let rounded = ((to - from) / unit).round() * unit;
-    let length = if rounded > 0.0 { rounded } else { to - from };
-    standard_length(length)
 }
 
 fn impossible(time: f64, value: f64) -> Error {

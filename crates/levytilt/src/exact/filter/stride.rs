@@ -8,7 +8,6 @@ use super::super::convolve::good_length;
 use super::super::gather::multiplier;
 use super::super::kernel::Kernel;
 use super::Filter;
-use super::kernels::calm_nodes;
 use crate::Result;
 use crate::noise::Nodes;
 use crate::series::{length_key, standard_length};
@@ -105,4 +104,25 @@ pub(super) fn calm_sum(steps: &[(Arc<Nodes>, f64)], spacing: f64) -> Result<Vec<
 fn reach(steps: &[(Arc<Nodes>, f64)], spacing: f64) -> f64 {
     let widest = |(nodes, left): &(Arc<Nodes>, f64)| left * left * calm_nodes(nodes).0.last().copied().unwrap_or(0.0);
     DEPTH * steps.iter().map(widest).sum::<f64>().sqrt() / spacing + NARROWEST
+}
+
+/// Begin and length of the steps between `times`.
+pub(super) fn steps(times: &[f64]) -> Vec<(f64, f64)> {
+    times.windows(2).map(|pair| (pair[0], length(pair[0], pair[1]))).collect()
+}
+
+/// Length of a step, without the digits that its ends do not have, as the one that stands for all with its key: the same
+/// for the same times, whatever steps came before.
+fn length(from: f64, to: f64) -> f64 {
+    let coarsest = 8.0 * f64::EPSILON * from.abs().max(to.abs());
+    let unit = coarsest.log2().ceil().exp2();
+    let rounded = ((to - from) / unit).round() * unit;
+    let length = if rounded > 0.0 { rounded } else { to - from };
+    standard_length(length)
+}
+
+/// Variances and weights of the nodes that are no jumps.
+pub(super) fn calm_nodes(nodes: &Nodes) -> (&[f64], &[f64]) {
+    let threshold = crate::posterior::upper_tail(nodes.weights());
+    (&nodes.variances()[..threshold], &nodes.weights()[..threshold])
 }

@@ -12,8 +12,8 @@ use super::super::spec::Parameter;
 use super::filter::filter;
 use super::guide::NonlinearGuide;
 use crate::Result;
+use crate::context::{self, Progress};
 use crate::parameter::Transform;
-use crate::progress::{self, Progress};
 use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
@@ -259,9 +259,10 @@ fn finish(search: &Search, now: &Point, curvature: &DMatrix<f64>) -> Result<(DVe
 
 /// Tell the watcher where the search stands; whether to go on.
 fn tell(search: &Search, iteration: usize, now: &Point) -> bool {
-    let parameters: Vec<progress::Parameter> = search.parameters.iter().map(Parameter::shown).collect();
+    let parameters: Vec<context::Parameter> = search.parameters.iter().map(Parameter::shown).collect();
     let values: Vec<f64> = search.at(&now.free).iter().map(|p| p.value).collect();
-    progress::tell(&Progress {
+    search.context.tell(&Progress {
+        subject: search.context.subject(),
         iteration,
         most: ITERATIONS,
         part: false,

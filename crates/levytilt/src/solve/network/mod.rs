@@ -7,12 +7,13 @@ mod transitions;
 
 pub use choose::Regularisation;
 
-use super::learn::{LearnOptions, Learned, learn_from};
+use super::learn::learn_from;
+use super::learned::{LearnOptions, Learned};
 use super::parameters::{Parameter, parameters};
 use crate::drift::{Drift, Neural, NeuralSpec};
 use crate::posterior::{Paths, Potentials, walk};
 use crate::series::TimeGrid;
-use crate::{Chain, Dimension, Result, StateSpace, stream};
+use crate::{Chain, Context, Dimension, Result, StateSpace, stream};
 use adam::{Coordinates, train};
 use choose::{BLOCKS, block, choose, gain, total};
 use rand::Rng;
@@ -58,6 +59,7 @@ pub fn learn_network(
     data: (&TimeGrid, &[&[f64]]),
     network: &NetworkOptions,
     options: &LearnOptions,
+    context: &Context,
 ) -> Result<LearnedNetwork> {
     let mut seeds = stream(options.sweep.seed, u64::MAX - 2);
     let initial = Neural::new(network.spec.clone(), seeds.next_u64())?.still()?;
@@ -85,7 +87,7 @@ pub fn learn_network(
                 .map(|(k, p)| Parameter { value: values.map_or(p.value, |values| values[k].value), ..p.clone() }),
         );
         let few = LearnOptions { iterations: if last { NEWTON_STEPS } else { 0 }, ..*options };
-        learned = Some(learn_from(with_network, &parameters, data, &few, Some(potentials))?);
+        learned = Some(learn_from(with_network, &parameters, data, &few, Some(potentials), context)?);
         current = next;
         round += 1;
         if round == network.rounds.max(1) {

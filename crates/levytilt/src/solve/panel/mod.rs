@@ -19,8 +19,8 @@ pub use place::{Share, Shared};
 use super::climb::{Climber, Point, Surface, definite};
 use super::exact_learn::{LONGEST, Posterior, ascend, information_at, unfinished};
 use super::parameters::{Parameter, Transform};
+use crate::context::{Context, Progress, SILENT};
 use crate::exact::follow::Memory;
-use crate::progress::{self, Progress};
 use crate::series::TimeGrid;
 use crate::{Error, Result, StateSpace};
 use nalgebra::{DMatrix, DVector};
@@ -62,6 +62,7 @@ struct Panel<'a> {
     /// As watchers see them.
     parameters: Vec<Parameter>,
     most: usize,
+    context: &'a Context,
 }
 
 struct Series<'a> {
@@ -88,7 +89,12 @@ struct Stand {
 ///
 /// # Errors
 /// A shared parameter that a series does not have or that is given a value; no series that can be used.
-pub(crate) fn learn_panel(members: &[Member], shares: &[Share], most: usize) -> Result<PanelLearned> {
+pub(crate) fn learn_panel(
+    members: &[Member],
+    shares: &[Share],
+    most: usize,
+    context: &Context,
+) -> Result<PanelLearned> {
     let places = places(members, shares)?;
     let first = first(members, &places);
     let mut failures = Vec::new();
@@ -107,7 +113,7 @@ pub(crate) fn learn_panel(members: &[Member], shares: &[Share], most: usize) -> 
     if series.is_empty() {
         return Err(failures.swap_remove(0).1);
     }
-    let panel = Panel { series, parameters: watched(&places, &first), places, most };
+    let panel = Panel { series, parameters: watched(&places, &first), places, most, context };
     let mut search = Climber { memory: stands, ..Climber::new(panel, most) };
     let (mut top, rough) = search.climb(first, None)?;
     let mut warnings: Vec<String> = unfinished(&search).into_iter().collect();
@@ -126,7 +132,7 @@ pub(crate) fn learn_panel(members: &[Member], shares: &[Share], most: usize) -> 
 impl<'a> Series<'a> {
     fn new(member: &'a Member<'a>, places: &[Place]) -> Result<Self> {
         let data = (member.grid, member.values);
-        let posterior = Posterior::new(&member.model, &member.parameters, data, OWN_STEPS)?.quietly();
+        let posterior = Posterior::new(&member.model, &member.parameters, data, OWN_STEPS, &SILENT)?;
         let find = |place: &Place| member.parameters.iter().position(|p| p.name == place.name && !p.fixed);
         let missing = |place: &Place| Error::Series {
             place: format!("shared parameter {}", place.name),
@@ -308,7 +314,8 @@ impl Surface for Panel<'_> {
     fn tell(&self, point: &Point, iteration: usize) -> bool {
         let values: Vec<f64> =
             self.parameters.iter().zip(point.free.iter()).map(|(p, &u)| p.transform.backward(u)).collect();
-        progress::tell(&Progress {
+        self.context.tell(&Progress {
+            subject: self.context.subject(),
             iteration,
             most: self.most,
             part: false,
@@ -354,7 +361,7 @@ mod tests {
             let places = places(&members, &[Share { name: "alpha".into(), pooled }]).unwrap();
             let begin = |m| Series::new(m, &places).unwrap().begin(&DVector::from_vec(free.clone()), &places).unwrap();
             let (series, stands): (Vec<_>, Vec<_>) = members.iter().map(begin).unzip();
-            let panel = Panel { series, parameters: Vec::new(), places, most: 30 };
+            let panel = Panel { series, parameters: Vec::new(), places, most: 30, context: &SILENT };
             for k in 0..free.len() {
                 let at = |step: f64| {
                     let mut free = DVector::from_vec(free.clone());

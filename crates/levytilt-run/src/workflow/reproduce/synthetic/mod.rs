@@ -1,5 +1,6 @@
 //! The synthetic study: simulated systems, our posterior and a Gaussian one beside the exact floor.
 
+pub mod panel;
 pub mod score;
 pub mod set;
 pub mod table;
@@ -16,6 +17,7 @@ use crate::failure::bad;
 use crate::progress::Progress;
 use crate::threads::with_threads;
 use crate::workflow::reproduce::request::Request;
+use crate::workflow::reproduce::synthetic::panel::panels;
 use crate::workflow::reproduce::synthetic::set::DataSet;
 use crate::workflow::reproduce::synthetic::table::Table;
 use crate::workflow::reproduce::synthetic::task::{Line, Task};
@@ -35,8 +37,11 @@ const MOST_REALISATIONS: usize = 100_000;
 pub fn study(request: &Request) -> Result<Table> {
     let tasks = tasks(request)?;
     let settings = json!({ "study": "synthetic", "seed": request.seed, "version": env!("CARGO_PKG_VERSION") });
-    let lines = with_threads(Some(request.threads), || work(request, &tasks, &settings))??;
-    Table::new(&lines, settings)
+    with_threads(Some(request.threads), || {
+        let lines = work(request, &tasks, &settings)?;
+        let table = Table::new(&lines, settings)?;
+        Ok(Table { panels: panels(&lines, request.seed)?, ..table })
+    })?
 }
 
 fn tasks(request: &Request) -> Result<Vec<Task>> {

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::failure::bad;
 use crate::finite;
 use crate::workflow::reproduce::published::{Published, synthetic};
+use crate::workflow::reproduce::synthetic::panel::Panel;
 use crate::workflow::reproduce::synthetic::task::{Line, Row};
 use crate::workflow::reproduce::system::System;
 
@@ -25,6 +26,9 @@ pub struct Table {
     pub networks: Vec<Cell>,
     /// Data sets on which a way of inference failed; they are left out for all.
     pub failed: Vec<String>,
+    /// Posterior paths of a few data sets, for the page alone.
+    #[serde(skip)]
+    pub panels: Vec<Panel>,
     /// Version of the program.
     pub version: &'static str,
 }
@@ -91,6 +95,7 @@ impl Table {
             lingering: together(&slow),
             networks: cells(&good.iter().filter(trained).copied().collect::<Vec<_>>()),
             failed,
+            panels: Vec::new(),
             version: env!("CARGO_PKG_VERSION"),
         })
     }

@@ -66,11 +66,16 @@ impl Task {
 }
 
 impl DataSet {
-    /// Simulate, infer and score.
-    fn line(&self, ways: &[(&str, Way)], seed: u64) -> Line {
+    /// True parameters of the drift, and seeds for making the data, learning and drawing.
+    pub fn drawn(&self, seed: u64) -> ([f64; 2], [u64; 3]) {
         let mut rng = stream(seed, identity(&self.name()));
         let truth = self.system.draw([StandardNormal.sample(&mut rng), StandardNormal.sample(&mut rng)]);
-        let [made, learned, drawn] = [rng.next_u64(), rng.next_u64(), rng.next_u64()];
+        (truth, [rng.next_u64(), rng.next_u64(), rng.next_u64()])
+    }
+
+    /// Simulate, infer and score.
+    fn line(&self, ways: &[(&str, Way)], seed: u64) -> Line {
+        let (truth, [made, learned, drawn]) = self.drawn(seed);
         let row = |(name, way): &(&str, Way)| {
             let start = Instant::now();
             let outcome = self.data(truth, made).and_then(|data| way(self, &data, truth, [learned, drawn]));

@@ -3,9 +3,9 @@
 use levytilt::exact;
 use levytilt::fit::Scales;
 use levytilt::noise::{Gaussian, Noise, Stable};
-use levytilt::posterior;
+use levytilt::posterior::{self, Paths};
 use levytilt::solve::{LearnOptions, Learned, Method, SweepOptions, grid, learn_from, parameters};
-use levytilt::{Chain, Result, StateSpace};
+use levytilt::{Chain, Context, Result, StateSpace};
 use levytilt_paper::potential::NeuralPotentialSpec;
 use levytilt_paper::training::{TrainOptions, Trainer, train};
 
@@ -24,10 +24,16 @@ pub type Way = fn(&DataSet, &Data, [f64; 2], [u64; 2]) -> Result<([f64; 2], Scor
 
 impl DataSet {
     /// Stable noise, parameters of drift and noise learned, exact paths at what was learned.
-    pub fn tilt(&self, data: &Data, _: [f64; 2], [learned, drawn]: [u64; 2]) -> Result<([f64; 2], Scored)> {
-        let found = self.learn_stable(data, learned)?;
-        let posterior = grid(&found.model, &data.grid()?, &data.values(), &exact::Options::default(), PATHS, drawn)?;
-        Ok((drift_of(&found.model), score(data, &found.model, &posterior.paths, drawn)?))
+    pub fn tilt(&self, data: &Data, _: [f64; 2], seeds: [u64; 2]) -> Result<([f64; 2], Scored)> {
+        let (model, paths) = self.tilt_paths(data, seeds)?;
+        Ok((drift_of(&model), score(data, &model, &paths, seeds[1])?))
+    }
+
+    /// Model and paths of [`DataSet::tilt`].
+    pub fn tilt_paths(&self, data: &Data, [learned, drawn]: [u64; 2]) -> Result<(StateSpace, Paths)> {
+        let model = self.learn_stable(data, learned)?.model;
+        let posterior = grid(&model, &data.grid()?, &data.values(), &exact::Options::default(), PATHS, drawn)?;
+        Ok((model, posterior.paths))
     }
 
     /// The same parameters, but unweighted paths of networks of the paper's size, begun cold and trained on the ELBO of the
@@ -37,7 +43,7 @@ impl DataSet {
         let (grid, values) = (data.grid()?, data.values());
         let chain = Chain::new(&model, &grid, &[&values])?;
         let options = TrainOptions { paths: TRAIN_PATHS, seed: drawn, ..TrainOptions::default() };
-        let trained = train(Trainer::new(&chain, NeuralPotentialSpec::default(), options)?, |_, _| true)?;
+        let trained = train(Trainer::new(&chain, NeuralPotentialSpec::default(), options)?, &Context::silent())?;
         let paths = posterior::walk(&chain, &trained.potentials(&chain)?, PATHS, drawn);
         Ok((drift_of(&model), score(data, &model, &paths, drawn)?))
     }
@@ -50,14 +56,21 @@ impl DataSet {
     }
 
     /// Brownian motion of a scale that is learned.
-    pub fn gaussian(&self, data: &Data, _: [f64; 2], [learned, drawn]: [u64; 2]) -> Result<([f64; 2], Scored)> {
+    pub fn gaussian(&self, data: &Data, _: [f64; 2], seeds: [u64; 2]) -> Result<([f64; 2], Scored)> {
+        let (model, paths) = self.gaussian_paths(data, seeds)?;
+        Ok((drift_of(&model), score(data, &model, &paths, seeds[1])?))
+    }
+
+    /// Model and paths of [`DataSet::gaussian`].
+    pub fn gaussian_paths(&self, data: &Data, [learned, drawn]: [u64; 2]) -> Result<(StateSpace, Paths)> {
         let scales = Scales::new(&data.times(), &data.values(), Some(self.observation_std))?;
         let noise = Gaussian::new(scales.root_mean_square / scales.lag.sqrt())?;
         let Learned { model, potentials, .. } = self.learn(data, Box::new(noise), learned)?;
         let (grid, values) = (data.grid()?, data.values());
         let chain = Chain::new(&model, &grid, &[&values])?;
         let paths = posterior::walk(&chain, &potentials, PATHS, drawn);
-        Ok((drift_of(&model), score(data, &model, &paths, drawn)?))
+        drop(chain);
+        Ok((model, paths))
     }
 
     /// The true model and its exact posterior: no method can do better but by luck.
@@ -79,7 +92,7 @@ impl DataSet {
         }
         let sweep = SweepOptions { paths: LEARN_PATHS, seed, ..SweepOptions::default() };
         let options = LearnOptions { method: Method::Sweep, sweep, tolerance: 0.02, ..LearnOptions::default() };
-        learn_from(start, &all, (&data.grid()?, &[&data.values()]), &options, None)
+        learn_from(start, &all, (&data.grid()?, &[&data.values()]), &options, None, &Context::silent())
     }
 }
 

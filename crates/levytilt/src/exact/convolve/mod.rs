@@ -3,14 +3,16 @@
 //! A direct sum of positive terms is accurate relative to each result, however small; an FFT is accurate relative to the
 //! largest result only. Both compute the same linear map.
 
+mod pairs;
+
 use super::kernel::Kernel;
 use super::ladder::{Between, Ladder};
 use super::lagrange::REACH;
-use super::pairs::Pairs;
 use super::shifted::{ShiftedKernel, SideKernel};
 use crate::Result;
 use crate::noise::{NodeCache, Nodes, Noise};
 use crate::series::length_key;
+use pairs::Pairs;
 use realfft::num_complex::Complex;
 use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 use std::collections::BTreeMap;

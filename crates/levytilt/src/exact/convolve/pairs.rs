@@ -4,9 +4,9 @@
 //! evidence, so ∂/∂p of its logarithm is Σ_m (∂K_m/∂p) C_m over the evidence. Where the kernel is symmetric, offsets m and −m
 //! are counted together. Steps of one length add up, and every parameter is served by one sum over nodes at the end.
 
-use super::convolve::{Convolver, Entry, KEPT_EACH, Rounding, Side, TAPS, fft_cost, good_length, slide};
-use super::lagrange::REACH;
+use super::{Convolver, Entry, KEPT_EACH, Rounding, Side, TAPS, fft_cost, good_length, slide};
 use crate::Result;
+use crate::exact::lagrange::REACH;
 use crate::noise::Nodes;
 use realfft::RealFftPlanner;
 use realfft::num_complex::Complex;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 /// The pairs of all steps of one length.
 #[derive(Debug, Default)]
-pub(super) struct Pairs {
+pub(in crate::exact) struct Pairs {
     /// C_0, C_1, … and 0, C_{−1}, …; for symmetric noise both in the first.
     near: [Vec<f64>; 2],
     /// Spectra of C on circles, by length.

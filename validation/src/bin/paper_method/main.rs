@@ -1,21 +1,24 @@
-//! Measure the published method: `scripts/validate paper_method [what=divergence|law|elbo|cost] [iterations=300] [paths=500]
-//! [steps=1000] [span=10] [references=100] [width=256] [draws=100000] [alpha=1.5] [gradient=unbiased|published] [rate=1e-4]`.
+//! Measure the published method: `scripts/validate paper_method [what=divergence|law|elbo|cost|family] [iterations=300] [paths=500]
+//! [steps=1000] [span=10] [references=100] [width=256] [draws=100000] [alpha=1.5] [tau=0.01] [seed=1]
+//! [gradient=unbiased|published] [rule=rms-prop|adam] [rate=1e-4] [rate_end=1] [rescale=0.95] [kl=quadrature|series|monte-carlo] [out=DIR]`.
+
+mod elbo;
 
 use anyhow::{Context, Result, bail};
-use levytilt::drift::{NoDrift, Ou};
+use levytilt::drift::NoDrift;
 use levytilt::noise::TruncatedStable;
 use levytilt::potential::Quadratic;
 use levytilt::series::TimeGrid;
-use levytilt::solve::{Parameter, parameters};
-use levytilt::{Chain, Start, StateSpace, StreamRng, exact, simulate, stream};
+use levytilt::{Chain, Start, StateSpace, StreamRng, stream};
 use levytilt_paper::continuous::{JumpMeasure, TiltedProcess};
 use levytilt_paper::potential::NeuralPotentialSpec;
-use levytilt_paper::published::{Gradient, PaperOptions, PaperTrainer, RateTable, draw_paths, published_gradient};
+use levytilt_paper::published::{PaperOptions, RateTable, draw_paths};
 use rand::RngExt;
 use rand_distr::{Exp1, StandardNormal};
 use rayon::prelude::*;
+use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::path::PathBuf;
 
 fn main() -> Result<()> {
     let mut given = BTreeMap::new();
@@ -27,23 +30,24 @@ fn main() -> Result<()> {
         given.get(name).map_or(Ok(usual), |text| text.parse().with_context(|| format!("{name}={text} is not a number")))
     };
     let alpha = number("alpha", 1.5)?;
-    let gradient = match given.get("gradient").map(String::as_str) {
-        None | Some("unbiased") => Gradient::Unbiased,
-        Some("published") => Gradient::Published,
-        Some(other) => bail!("gradient={other}: give unbiased or published"),
-    };
+    let usual = PaperOptions::default();
     let options = PaperOptions {
         iterations: number("iterations", 300.0)? as usize,
         paths: number("paths", 500.0)? as usize,
-        rate: number("rate", 1e-4)?,
-        encoder_rate: 10.0 * number("rate", 1e-4)?,
-        gradient,
-        ..PaperOptions::default()
+        seed: number("seed", 1.0)? as u64,
+        rate: number("rate", usual.rate)?,
+        encoder_rate: 10.0 * number("rate", usual.rate)?,
+        rate_end: number("rate_end", usual.rate_end)?,
+        rescale: number("rescale", usual.rescale)?,
+        gradient: named(&given, "gradient", usual.gradient)?,
+        rule: named(&given, "rule", usual.rule)?,
+        kl: named(&given, "kl", usual.kl)?,
+        ..usual
     };
     match given.get("what").map_or("divergence", String::as_str) {
         "divergence" => divergence(alpha, number("draws", 20_000.0)? as usize),
         "law" => law(number("draws", 1e5)? as usize, (number("steps", 200.0)? as usize, number("span", 0.2)?)),
-        what @ ("elbo" | "cost") => {
+        what @ ("elbo" | "cost" | "family") => {
             let usual = NeuralPotentialSpec::default();
             let sizes = NeuralPotentialSpec {
                 references: number("references", usual.references as f64)? as usize,
@@ -51,10 +55,25 @@ fn main() -> Result<()> {
                 sharpness: 2.0 * number("references", usual.references as f64)?,
                 ..usual
             };
-            elbo(alpha, (number("steps", 1000.0)? as usize, number("span", 10.0)?), sizes, &options, what == "elbo")
+            let record = elbo::Record {
+                alpha,
+                tau: number("tau", 0.01)?,
+                steps: number("steps", 1000.0)? as usize,
+                span: number("span", 10.0)?,
+            };
+            match what {
+                "family" => elbo::family(&record, &options),
+                _ => elbo::train(&record, sizes, &options, what == "elbo", given.get("out").map(PathBuf::from)),
+            }
         }
-        other => bail!("what={other}: give divergence, law, elbo or cost"),
+        other => bail!("what={other}: give divergence, law, elbo, cost or family"),
     }
+}
+
+/// A setting by its name in a settings file.
+fn named<T: DeserializeOwned>(given: &BTreeMap<String, String>, name: &str, usual: T) -> Result<T> {
+    let Some(text) = given.get(name) else { return Ok(usual) };
+    serde_json::from_value(text.as_str().into()).with_context(|| format!("{name}={text}"))
 }
 
 /// The divergence rate three ways at 1000 random tilts, and a fourth time by importance sampling. A mean of draws from the
@@ -194,71 +213,4 @@ fn two_sample(first: &mut [f64], second: &mut [f64]) -> f64 {
     second.sort_by(f64::total_cmp);
     let below = |sorted: &[f64], x: f64| sorted.partition_point(|&s| s <= x) as f64 / sorted.len() as f64;
     first.iter().chain(&*second).map(|&x| (below(first, x) - below(second, x)).abs()).fold(0.0, f64::max)
-}
-
-/// Train at true parameters and print the ELBO beside the exact evidence, with seconds per iteration.
-fn elbo(
-    alpha: f64,
-    (steps, span): (usize, f64),
-    sizes: NeuralPotentialSpec,
-    options: &PaperOptions,
-    exact: bool,
-) -> Result<()> {
-    let noise = TruncatedStable::new(alpha, 1.0, 0.01, 1.0)?;
-    let model = StateSpace::new(Box::new(Ou::new(3.0, 1.0)?), Box::new(noise), 0.1, Start::Fixed(0.0))?;
-    let times: Vec<f64> = (0..=steps).map(|j| span * j as f64 / steps as f64).collect();
-    let values = simulate(&model, &times, 1)?.observations;
-    let grid = TimeGrid::new(&times, None)?;
-    let evidence = match exact {
-        true => exact::smooth(&model, &grid, &values, &exact::Options::default())?.log_evidence,
-        false => f64::NAN,
-    };
-    println!("exact log evidence {evidence:.2}");
-    let chain = Chain::new(&model, &grid, &[&values])?;
-    let mut trainer = PaperTrainer::new(&chain, sizes, options)?;
-    let parameters: Vec<Parameter> = parameters(&model).into_iter().map(|p| Parameter { fixed: true, ..p }).collect();
-    let mut values_of_all: Vec<f64> = parameters.iter().map(|p| p.value).collect();
-    let (started, cpu) = (Instant::now(), cpu_seconds()?);
-    // Every ELBO is that of fresh paths; how far the highest is above the evidence, in its standard errors.
-    let mut highest = f64::NEG_INFINITY;
-    let every = (options.iterations / 15).clamp(1, 100);
-    println!(
-        "| iteration | ELBO | log-likelihood | KL | highest ELBO − evidence, in se | wall s | CPU s per iteration |"
-    );
-    println!("|---|---|---|---|---|---|---|");
-    for iteration in 0..options.iterations {
-        let bound = trainer.step(&chain, options, &parameters, &mut values_of_all)?;
-        if let Some(bound) = bound {
-            highest = highest.max((bound.elbo - evidence) / bound.std_error);
-        }
-        if iteration % every == 0 || iteration + 1 == options.iterations {
-            let each = |seconds: f64| seconds / (iteration + 1) as f64;
-            let seconds = [started.elapsed().as_secs_f64(), cpu_seconds()? - cpu].map(each);
-            let said = bound.map_or("the tilt was too strong for a path | |".to_string(), |bound| {
-                format!("{:.1} ± {:.1} | {:.1} | {:.1}", bound.elbo, bound.std_error, bound.log_likelihood, bound.kl)
-            });
-            println!("| {iteration} | {said} | {highest:.1} | {:.2} | {:.2} |", seconds[0], seconds[1]);
-        }
-    }
-    let (found, fresh) = (trainer.potentials(&chain), PaperOptions { paths: 4 * options.paths, ..options.clone() });
-    let bound = published_gradient(&chain, &found, &fresh, 77)?.bound;
-    println!(
-        "after {} iterations, fresh paths: ELBO {:.2} ± {:.2} (log-likelihood {:.1}, KL {:.1}); evidence {evidence:.2}, gap {:.2}",
-        trainer.iterations,
-        bound.elbo,
-        bound.std_error,
-        bound.log_likelihood,
-        bound.kl,
-        evidence - bound.elbo
-    );
-    Ok(())
-}
-
-/// CPU seconds of this process, all threads together; Linux alone tells.
-fn cpu_seconds() -> Result<f64> {
-    let text = std::fs::read_to_string("/proc/self/stat").context("CPU time needs /proc/self/stat")?;
-    // After the name in parentheses; ticks of 10 ms.
-    let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-    let ticks = |k: usize| fields.get(k).and_then(|field| field.parse::<f64>().ok()).unwrap_or(f64::NAN);
-    Ok((ticks(11) + ticks(12)) / 100.0)
 }

@@ -1,0 +1,135 @@
+//! Simulation-based calibration of `--bayes`: `scripts/validate sbc REPLICATES [DRAWS [SETTING]]`.
+//!
+//! Parameters are drawn from a prior (standard deviation 0.3 on the free scale), a record of 200 steps of 0.02, each observed
+//! with standard deviation 0.1, from the parameters, and draws from the posterior with that prior. The rank of the truth
+//! among the weighted draws is uniform if inference is right. Two columns have no such draws: there the Gaussian law of the
+//! parameters is ranked.
+
+use anyhow::{Result, anyhow};
+use levytilt::drift::DriftFamily;
+use levytilt::fit::{FitOptions, Spec, fit, parameter_posterior};
+use levytilt::noise::Family;
+use levytilt::series::TimeGrid;
+use levytilt::solve::{Prior, parameters, rebuild};
+use levytilt::{simulate, stream};
+use rand_distr::{Distribution, StandardNormal};
+use std::collections::BTreeMap;
+
+/// Drift, noise, middles of the priors in their order, columns.
+type Setting = (&'static str, &'static str, &'static [f64], usize);
+
+const SETTINGS: [Setting; 6] = [
+    ("ou", "stable", &[3.0, 1.0, 1.5, 2.0], 1),
+    ("double-well", "stable", &[4.0, 1.0, 1.5, 2.0], 1),
+    ("ou", "nig", &[3.0, 1.0, 3.0, 1.0], 1),
+    ("ou", "variance-gamma", &[3.0, 1.0, 2.0, 0.05], 1),
+    ("double-well", "compound-poisson", &[4.0, 1.0, 10.0, 0.7], 1),
+    ("ou", "stable", &[3.0, 1.0, 1.5, 2.0], 2),
+];
+const PRIOR_STD: f64 = 0.3;
+const STEPS: usize = 200;
+
+fn main() -> Result<()> {
+    let words: Vec<usize> = std::env::args().skip(1).map(|w| w.parse()).collect::<std::result::Result<_, _>>()?;
+    let replicates = *words.first().ok_or_else(|| anyhow!("expected REPLICATES [DRAWS [SETTING]]"))?;
+    let draws = words.get(1).copied().unwrap_or(200);
+    println!(
+        "| drift | noise | columns | parameter | ranks | mean / its standard error | sd | KS distance / 99% band |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    for (k, setting) in SETTINGS.iter().enumerate().filter(|(k, _)| words.get(2).is_none_or(|only| only == k)) {
+        let mut ranks: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        let (mut failed, mut doubtful) = (0, 0);
+        for seed in 1..=replicates as u64 {
+            match replicate(setting, 1000 * k as u64 + seed, draws) {
+                Ok((found, k_hat)) => {
+                    doubtful += usize::from(k_hat > 0.7);
+                    found.into_iter().for_each(|(name, rank)| ranks.entry(name).or_default().push(rank));
+                }
+                Err(error) => {
+                    failed += 1;
+                    println!("<!-- {error} -->");
+                }
+            }
+        }
+        for (name, ranks) in ranks {
+            let (mean, sd, distance) = judged(ranks.clone());
+            let (drift, noise, _, columns) = setting;
+            println!(
+                "| {drift} | {noise} | {columns} | {name} | {} | {mean:+.1} | {sd:.3} | {distance:.2} |",
+                ranks.len()
+            );
+        }
+        println!("<!-- {failed} failed, {doubtful} with k̂ above 0.7 -->");
+    }
+    Ok(())
+}
+
+/// Names of the parameters with the ranks of their true values in (0, 1), and k̂.
+fn replicate(
+    &(drift, noise, middles, columns): &Setting,
+    seed: u64,
+    draws: usize,
+) -> Result<(Vec<(String, f64)>, f64)> {
+    let family = DriftFamily::named(drift).ok_or_else(|| anyhow!("no drift {drift}"))?;
+    let noise = Family::named(noise).ok_or_else(|| anyhow!("no noise {noise}"))?;
+    let mut rng = stream(seed, 1 << 40);
+    let times: Vec<f64> = (0..=STEPS).map(|j| j as f64 * 0.02).collect();
+    let names = ["A", "B"];
+    let mut spec = Spec { names: names[..columns].iter().map(|n| n.to_string()).collect(), ..Spec::new(family, noise) };
+    let (mut values, mut truths) = (Vec::new(), Vec::new());
+    for (i, name) in names[..columns].iter().enumerate() {
+        let label = |plain: &str| if columns == 1 { plain.to_string() } else { format!("{plain}[{name}]") };
+        let (first, second) = middles.split_at(family.parameters.len());
+        let start = levytilt::Start::Fixed(0.0);
+        let middle = levytilt::StateSpace::new(family.build(first)?, noise.build(second)?, 0.1, start)?;
+        let mut truth = Vec::new();
+        for p in parameters(&middle) {
+            let mean = p.transform.forward(p.value);
+            let z: f64 = StandardNormal.sample(&mut rng);
+            if p.name == "observation_std" {
+                spec = spec.fix(&label(&p.name), 0.1);
+                truth.push(p.value);
+                continue;
+            }
+            let value = p.transform.backward(mean + PRIOR_STD * z);
+            spec.priors.push((label(&p.name), Prior { mean, std: PRIOR_STD }));
+            truths.push((label(&p.name), value));
+            truth.push(value);
+        }
+        spec = spec.fix(&label("x0"), 0.0);
+        values.push(simulate(&rebuild(&middle, &truth)?, &times, 2 * seed + i as u64)?.observations);
+    }
+    let grid = TimeGrid::new(&times, None)?;
+    let data: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
+    let options = FitOptions { paths: 2, draw_intervals: false, seed, ..FitOptions::default() };
+    let found = fit(&spec, &grid, &data, &options)?;
+    if columns == 1 {
+        let drawn = parameter_posterior(&found, &spec, (&grid, data[0]), true, (draws, seed))?;
+        let rank = |(name, truth): &(String, f64)| {
+            let i = drawn.names.iter().position(|n| n == name).ok_or_else(|| anyhow!("{name} was not drawn"))?;
+            let below = drawn.draws.iter().zip(&drawn.weights).filter(|(draw, _)| draw[i] < *truth);
+            Ok((name.clone(), below.map(|(_, w)| w).sum()))
+        };
+        return Ok((truths.iter().map(rank).collect::<Result<_>>()?, drawn.k_hat));
+    }
+    let drawn = found.draw_parameters(draws, seed).ok_or_else(|| anyhow!("no law of the parameters"))?;
+    let rank = |(name, truth): &(String, f64)| {
+        let i = found.parameters.iter().position(|p| p.name == *name).ok_or_else(|| anyhow!("{name} is not there"))?;
+        Ok((name.clone(), drawn.iter().filter(|draw| draw[i] < *truth).count() as f64 / draws as f64))
+    };
+    Ok((truths.iter().map(rank).collect::<Result<_>>()?, f64::NEG_INFINITY))
+}
+
+/// Mean of uniform ranks in standard errors, their standard deviation relative to that of uniform ones, and Kolmogorov's
+/// distance as a share of the 99% band.
+fn judged(mut ranks: Vec<f64>) -> (f64, f64, f64) {
+    let n = ranks.len() as f64;
+    let mean = ranks.iter().sum::<f64>() / n;
+    let sd = (ranks.iter().map(|u| (u - 0.5).powi(2)).sum::<f64>() / n).sqrt();
+    ranks.sort_by(f64::total_cmp);
+    let apart = |(k, u): (usize, &f64)| ((k as f64 + 1.0) / n - u).abs().max((k as f64 / n - u).abs());
+    let distance = ranks.iter().enumerate().map(apart).fold(0.0, f64::max);
+    let unit = (1.0f64 / 12.0).sqrt();
+    ((mean - 0.5) / (unit / n.sqrt()), sd / unit, distance / (1.628 / n.sqrt()))
+}
