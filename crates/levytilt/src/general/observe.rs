@@ -79,6 +79,8 @@ fn visible_rates(
         let at: Vec<f64> = typical.iter().map(|known| known.unwrap_or(other)).collect();
         let here = slopes(drift, times[0], &at);
         if !here.iter().all(|rate| rate.is_finite()) {
+            // A flow, other than a rate, remembers what could not be computed.
+            drift.flow(times[0], short(times), &at, &mut vec![0.0; dim]);
             continue;
         }
         if (0..dim).all(|i| nearest(rows, &here, i).is_some()) {
@@ -116,10 +118,15 @@ fn slopes(drift: &FormulaDrift, t: f64, at: &[f64]) -> DMatrix<f64> {
     all
 }
 
+/// A length of time far below that between rows.
+fn short(times: &[f64]) -> f64 {
+    1e-5 * (times[times.len() - 1] - times[0]) / times.len() as f64
+}
+
 /// The matrix A of an affine drift, from a short step.
 fn rates(drift: &FormulaDrift, times: &[f64]) -> DMatrix<f64> {
     let dim = drift.dim();
-    let dt = 1e-5 * (times[times.len() - 1] - times[0]) / times.len() as f64;
+    let dt = short(times);
     let (mut out, mut by_state) = (vec![0.0; dim], vec![0.0; dim * dim]);
     let mut by_parameter = vec![0.0; dim * drift.parameter_count()];
     drift.flow_jacobian(times[0], dt, &vec![0.0; dim], &mut out, &mut by_state, &mut by_parameter);
