@@ -130,7 +130,7 @@ fn statistics_parameters_of_coupled_wells_are_found() {
     let truth = GeneralSpec { held: [&spec.held[..], &[("k".into(), 1.0)]].concat(), ..spec.clone() };
     let columns = record(&truth.closed().unwrap(), 80, 1, 4);
     spec.held.retain(|(name, _)| name != "scale[on_x]");
-    let grid = TimeGrid::new(&times(80), None).unwrap();
+    let grid = TimeGrid::new(&times(80), Some(80)).unwrap();
     let options = GeneralOptions { paths: 50, ..Default::default() };
     let fit = fit_general(&spec, &grid, &[&columns[0], &columns[1]], &options).unwrap();
     for (name, truth) in [("k", 1.0), ("scale[on_x]", 0.7)] {
