@@ -59,7 +59,7 @@ class Model:
     >>> fit = tracking.fit(times, positions, seed=1)                          # doctest: +SKIP
     >>> fit.states, fit.parameters, fit.log_evidence                          # doctest: +SKIP
 
-    states: the drift of each state, a formula affine in the states; names that are no states are parameters.
+    states: the drift of each state, a formula of the states; names that are no states are parameters.
     noise: by name, the family of a source, the state it is `on` or loadings ``{"A": 1.0, "B": "load_b"}`` (a number is fixed,
     a name is learned), and parameters of the family that are held fixed, such as ``"alpha": 1.5``.
     observe: by column, the state it is `of` or weights ``{"x": 1.0, "v": 0.5}``, and `std` of the observation noise; left out,

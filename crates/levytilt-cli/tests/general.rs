@@ -88,7 +88,7 @@ fn mistakes_are_named() {
     bad("x = \"v\"", "x = \"-x\"", &["state v", "not observable"]);
     bad("on = \"v\"", "on = { v = 0.0 }", &["noise kick", "all entries are 0"]);
     bad("of = \"x\"", "of = { x = 0.0 }", &["column position", "all entries are 0"]);
-    bad("-c*v", "-c*v^3", &["drift", "affine"]);
+    bad("-c*v", "-c*v^", &["column", "^"]);
     bad("on = \"v\"", "on = \"w\"", &["[noise.kick]", "w is not a state"]);
     bad("family = \"stable\"", "family = \"skewed-stable\"", &["[noise.kick]", "symmetric"]);
     bad("c = {", "k = {", &["parameter k", "not a parameter"]);
@@ -120,6 +120,31 @@ fn a_written_model_is_simulated() {
     at.refused("simulate --config model.toml --every 2000 --out other", &["every = 2000"]);
     let unused = ["parameter spring", "is not a parameter of this model; expected one of c, alpha[kick]"];
     at.refused("simulate --config model.toml --set spring=1 --out other", &unused);
+}
+
+/// The worked example of docs/states.md with a nonlinear drift: its file and its commands, with fewer paths.
+#[test]
+fn a_nonlinear_drift_is_fitted_and_forecast() {
+    let at = Sandbox::new();
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/states.md")).unwrap();
+    let section = page.split("## A nonlinear drift").nth(1).unwrap();
+    let block = |kind: &str| section.split(&format!("```{kind}\n")).nth(1).unwrap().split("```").next().unwrap();
+    at.write("oscillator.toml", block("toml"));
+    let commands: Vec<&str> = block("sh").lines().collect();
+    assert_eq!(commands.len(), 3, "{commands:?}");
+    at.ok("simulate --config oscillator.toml --set m=1 --set scale[kick]=0.5 --steps 80 --span 8 --out drawn");
+    let said = at.ok("fit drawn/data.csv --config oscillator.toml --paths 100 --out run");
+    assert!(said.out.contains("particles that carry states"), "{}", said.out);
+    let summary = at.json("run/summary.json");
+    assert_eq!(summary["posterior"], "smoothed");
+    assert!(summary["log_evidence_std_error"].as_f64().unwrap() < 0.5, "{summary}");
+    let (m, paths) = (&summary["parameters"]["m"], summary["effective_sample_size"].as_f64().unwrap());
+    let away = (m["estimate"].as_f64().unwrap() - 1.0).abs();
+    assert!(away < 4.0 * m["std_error"].as_f64().unwrap() && (1.0..=100.0).contains(&paths), "{summary}");
+    assert!(at.read("run/report.html").contains("differ at the time where the fewest do"));
+    at.ok("forecast run --horizon 2 --out ahead");
+    assert_eq!(at.json("ahead/summary.json")["dimension"], "position");
+    at.refused("update run drawn/data.csv", &["[states] with a nonlinear drift", "fit the longer record"]);
 }
 
 /// Two columns with small motions of their own, and at time 2 a jump of both, of 3 and 6.
@@ -161,4 +186,34 @@ fn mistakes_of_a_common_noise_are_named() {
     at.refused("fit two.csv --noise-common stable --errors student", &["--errors", "--noise-common"]);
     at.write("odd.csv", jumping_together().replace(",B", ",B 2"));
     at.refused("fit odd.csv --noise-common stable", &["\"B 2\"", "rename"]);
+}
+
+/// A hidden force beside a known push: the push is an input of the velocity, and its gain is learned.
+#[test]
+fn inputs_and_time_drive_states() {
+    let at = Sandbox::new();
+    let (mut csv, mut x, mut v) = (String::from("time,position,push\n"), 0.0, 0.0);
+    for j in 0..50 {
+        let push = if j % 20 < 10 { 1.0 } else { -1.0 };
+        csv += &format!("{},{x},{push}\n", f64::from(j) / 10.0);
+        // dv = (−v + 2·push) dt and dx = v dt over 0.1.
+        let decay = (-0.1f64).exp();
+        let to = 2.0 * push;
+        x += 0.1 * to + (v - to) * (1.0 - decay) + 0.01 * (f64::from(j) * 1.7).sin();
+        v = to + (v - to) * decay;
+    }
+    at.write("data.csv", &csv);
+    let model =
+        MODEL.replace("\"-c*v\"", "\"-c*v + g*push + 0*sin(t)\"") + "g = { guess = 1.0 }\n[inputs]\npush = {}\n";
+    at.write("model.toml", &model);
+    at.ok("fit data.csv --config model.toml --paths 50 --out run");
+    let gain = at.json("run/summary.json")["parameters"]["g"].clone();
+    assert!((gain["estimate"].as_f64().unwrap() - 2.0).abs() < 0.5, "{gain}");
+    at.refused("forecast run --horizon 1 --out ahead", &["push"]);
+    at.write("ahead.csv", "time,push\n5,1\n5.5,-1\n6.5,-1\n");
+    at.ok("forecast run --horizon 1 --inputs-file ahead.csv --out ahead");
+    at.refused("update run data.csv", &["[states] with [inputs]", "fit the longer record"]);
+    at.refused("simulate --config model.toml --out drawn", &["[inputs]"]);
+    at.write("model.toml", model.replace("g*push", "g"));
+    at.refused("fit data.csv --config model.toml", &["[inputs] push", "no formula uses it"]);
 }

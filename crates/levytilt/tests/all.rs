@@ -21,6 +21,7 @@ mod noise_identity;
 mod noise_skewed;
 mod noise_stable;
 mod noise_statistics;
+mod nonlinear;
 mod posterior;
 mod progress;
 mod simulate_law;

@@ -11,6 +11,7 @@ use levytilt::general::{
 use levytilt::noise::{Family, Stable};
 use levytilt::series::TimeGrid;
 use levytilt::{Error, Result, StreamRng, stream};
+use levytilt_validation::combine;
 use levytilt_validation::plain_filter::plain_filter;
 use nalgebra::{DMatrix, DVector};
 use rand_distr::{Distribution, StandardNormal};
@@ -64,16 +65,6 @@ fn pushing(dim: usize, seen: usize, alpha: f64) -> Result<GeneralModel> {
         start_covariance: DMatrix::identity(dim, dim) * 0.01,
     }
     .checked()
-}
-
-/// ln of a mean of exponentials, and its standard error.
-fn combine(logs: &[f64]) -> (f64, f64) {
-    let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let shares: Vec<f64> = logs.iter().map(|log| (log - top).exp()).collect();
-    let count = shares.len() as f64;
-    let mean = shares.iter().sum::<f64>() / count;
-    let spread: f64 = shares.iter().map(|share| (share / mean - 1.0).powi(2)).sum();
-    (top + mean.ln(), (spread / (count * (count - 1.0))).sqrt())
 }
 
 /// Independent plain filters of one record.

@@ -62,13 +62,12 @@ pub fn run(request: &Request) -> Result<View> {
 
 /// The same from a run whose model is written out.
 fn run_general(request: &Request, origin: &general::Origin, lock: Option<Lock>) -> Result<View> {
-    if request.inputs.is_some() {
-        return Err(bad("--inputs-file: a model with [states] has no inputs; leave it out"));
-    }
     let times = match &request.ahead {
         Ahead::Horizon(horizon) => origin.until(horizon)?,
         Ahead::File(file) => file_times(file, &origin.calendar)?,
     };
+    let driven = request.inputs.as_deref().map(|file| origin.driven_by(file, &times)).transpose()?;
+    let origin = driven.as_ref().unwrap_or(origin);
     let view = with_threads(request.threads, || origin.look(&times, request.look))??;
     if let Some(lock) = lock {
         save_general(lock, origin, &view)?;

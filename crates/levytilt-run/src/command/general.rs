@@ -9,7 +9,7 @@ use crate::directory::lock::Lock;
 use crate::directory::state::{MODEL, NETWORK, STATE};
 use crate::finite;
 use crate::report;
-use crate::settings::{DataSettings, NoiseName, Settings};
+use crate::settings::{DataSettings, NoiseName, Settings, inputs};
 use crate::table::{self, Table};
 use crate::threads::with_threads;
 use crate::workflow::general::common::written_out;
@@ -49,6 +49,8 @@ pub fn run(request: Request, context: &Context) -> Result<Summary> {
         model.data = flags.data;
     }
     let table = table::read(&source, &model.columns(), &model.data.format())?;
+    let (table, known) = inputs::split(table, &model.inputs)?;
+    model.known_inputs = known;
     complete(model, &table, out, context)
 }
 

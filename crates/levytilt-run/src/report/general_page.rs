@@ -34,7 +34,13 @@ pub fn general_page(fit: &GeneralFit, summary: &Summary, table: &Table, settings
         Fact {
             name: "paths".into(),
             cell: Cell::count(summary.paths),
-            remark: "drawn by backward simulation; all count equally".into(),
+            remark: match summary.effective_sample_size < summary.paths as f64 {
+                true => format!(
+                    "all count equally; {:.0} differ at the time where the fewest do",
+                    summary.effective_sample_size
+                ),
+                false => "drawn by backward simulation; all count equally".into(),
+            },
         },
     ])];
     quality.extend(summary.warnings.iter().map(|warning| Block::Warning(sentence(warning))));

@@ -78,7 +78,7 @@ pub fn between(input: &InputSettings) -> Between {
 }
 
 /// The columns to read besides values, where value columns are named.
-pub(super) fn columns(inputs: &InputColumns) -> impl Iterator<Item = String> {
+pub fn columns(inputs: &InputColumns) -> impl Iterator<Item = String> {
     inputs.iter().map(|(name, input)| column(name, input).to_string())
 }
 
@@ -104,12 +104,24 @@ pub(super) fn renamed(error: levytilt::Error) -> anyhow::Error {
 ///
 /// # Errors
 /// A column that is not there, has a missing value, or is the only one.
-pub fn take(mut table: Table, settings: &mut Settings) -> Result<Table> {
-    if settings.inputs.is_empty() {
-        return Ok(table);
+pub fn take(table: Table, settings: &mut Settings) -> Result<Table> {
+    let (table, known) = split(table, &settings.inputs)?;
+    if known.is_some() {
+        settings.known_inputs = known;
     }
-    let known = gather(&table, &settings.inputs, table.times.clone(), 0, None)?;
-    for (name, input) in &settings.inputs {
+    Ok(table)
+}
+
+/// The same table without these inputs, and their values if there are any.
+///
+/// # Errors
+/// As for [`take`].
+pub fn split(mut table: Table, inputs: &InputColumns) -> Result<(Table, Option<Arc<Inputs>>)> {
+    if inputs.is_empty() {
+        return Ok((table, None));
+    }
+    let known = gather(&table, inputs, table.times.clone(), 0, None)?;
+    for (name, input) in inputs {
         if let Some(place) = table.names.iter().position(|known| known == column(name, input)) {
             table.names.remove(place);
             table.columns.remove(place);
@@ -118,8 +130,7 @@ pub fn take(mut table: Table, settings: &mut Settings) -> Result<Table> {
     if table.names.is_empty() {
         return Err(bad(format!("{}: has no value column beside its inputs; leave one out of --inputs", table.source)));
     }
-    settings.known_inputs = Some(Arc::new(known));
-    Ok(table)
+    Ok((table, Some(Arc::new(known))))
 }
 
 /// The values of inputs at `times`: those of the rows of `table` from `first` on, after those of `before`, if they are given.

@@ -23,6 +23,15 @@ pub(super) struct Flow {
     pub by_parameter: Vec<(Entries, DVector<f64>)>,
 }
 
+/// Refuse a drift whose flow is no matrix.
+fn only_affine(model: &GeneralModel, remedy: &str) -> Result<()> {
+    if model.drift.is_affine() {
+        return Ok(());
+    }
+    let problem = format!("is not affine in the states, so that its flow is no matrix; {remedy}");
+    Err(Error::Series { place: "drift".into(), problem })
+}
+
 /// A model on a grid with data.
 #[derive(Debug)]
 pub struct GeneralChain<'a> {
@@ -40,9 +49,16 @@ impl<'a> GeneralChain<'a> {
     /// The steps of `model` on `grid`, with one column of values per row of the model.
     ///
     /// # Errors
-    /// Columns of the wrong number or length, or without values; a step over which the flow or the noise cannot be
-    /// computed.
+    /// A drift that is not affine; columns of the wrong number or length, or without values; a step over which the flow or
+    /// the noise cannot be computed.
     pub fn new(model: &'a GeneralModel, grid: &TimeGrid, columns: &[&[f64]]) -> Result<Self> {
+        only_affine(model, "use smooth_nonlinear")?;
+        let chain = Self::without_flows(model, grid, columns)?;
+        Ok(Self { flows: flows(model, grid)?, ..chain })
+    }
+
+    /// The same for any drift, without flows.
+    pub(super) fn without_flows(model: &'a GeneralModel, grid: &TimeGrid, columns: &[&[f64]]) -> Result<Self> {
         if columns.len() != model.rows.len() {
             let (got, expected) = (columns.len().to_string(), format!("{}, one per row", model.rows.len()));
             return Err(Error::Shape { what: "observed columns", got, expected });
@@ -62,7 +78,9 @@ impl<'a> GeneralChain<'a> {
         let mut seen = vec![Vec::new(); grid.len()];
         let there = values.iter().copied().enumerate().filter(|(_, value)| !value.is_nan());
         seen[grid.len() - 1].extend(there);
-        Self::seeing(model, grid, seen)
+        only_affine(model, "fit the longer record instead")?;
+        let chain = Self::seeing(model, grid, seen)?;
+        Ok(Self { flows: flows(model, grid)?, ..chain })
     }
 
     fn seeing(model: &'a GeneralModel, grid: &TimeGrid, seen: Vec<Vec<(usize, f64)>>) -> Result<Self> {
@@ -81,8 +99,21 @@ impl<'a> GeneralChain<'a> {
             }
             nodes.push(own);
         }
-        let flows = flows(model, grid)?;
-        Ok(Self { model, times: grid.times().to_vec(), flows, nodes, seen })
+        Ok(Self { model, times: grid.times().to_vec(), flows: Vec::new(), nodes, seen })
+    }
+
+    /// The same with the flow of every step replaced by its tangent at the point of `path` where the step starts.
+    ///
+    /// # Errors
+    /// A point from which the flow cannot be computed.
+    pub(super) fn along(&self, path: &[DVector<f64>]) -> Result<Self> {
+        let tangent = |j: usize| {
+            let (t, dt) = (self.times[j], self.times[j + 1] - self.times[j]);
+            tangent(self.model, t, dt, &path[j]).map(Arc::new)
+        };
+        let flows = (0..self.times.len() - 1).map(tangent).collect::<Result<_>>()?;
+        let (times, nodes, seen) = (self.times.clone(), self.nodes.clone(), self.seen.clone());
+        Ok(Self { model: self.model, times, flows, nodes, seen })
     }
 
     /// Latent times.
@@ -151,6 +182,24 @@ fn flows(model: &GeneralModel, grid: &TimeGrid) -> Result<Vec<Arc<Flow>>> {
     Ok(all)
 }
 
+/// The tangent of the flow at a state, without derivatives in parameters.
+fn tangent(model: &GeneralModel, t: f64, dt: f64, at: &DVector<f64>) -> Result<Flow> {
+    let (dim, count) = (model.dim(), model.drift.parameter_count());
+    let (mut out, mut slope, mut parameter) = (vec![0.0; dim], vec![0.0; dim * dim], vec![0.0; dim * count]);
+    model.drift.flow_jacobian(t, dt, at.as_slice(), &mut out, &mut slope, &mut parameter);
+    if !out.iter().chain(&slope).all(|entry| entry.is_finite()) {
+        return Err(not_finite(model, t, dt));
+    }
+    let slope = DMatrix::from_row_slice(dim, dim, &slope);
+    let offset = DVector::from_vec(out) - &slope * at;
+    Ok(Flow { slope, offset, diagonal: false, by_parameter: Vec::new() })
+}
+
+fn not_finite(model: &GeneralModel, t: f64, dt: f64) -> Error {
+    let why = format!("the flow from time {t} over {dt} is not finite");
+    model.drift.failure().unwrap_or(Error::Numerical { what: "drift", why })
+}
+
 fn flow(model: &GeneralModel, t: f64, dt: f64) -> Result<Flow> {
     let (dim, count) = (model.dim(), model.drift.parameter_count());
     let jacobian = |x: &[f64]| {
@@ -160,8 +209,7 @@ fn flow(model: &GeneralModel, t: f64, dt: f64) -> Result<Flow> {
     };
     let (offset, slope, origin) = jacobian(&vec![0.0; dim]);
     if !offset.iter().chain(&slope).all(|entry| entry.is_finite()) {
-        let why = format!("the flow from time {t} over {dt} is not finite");
-        return Err(model.drift.failure().unwrap_or(Error::Numerical { what: "drift", why }));
+        return Err(not_finite(model, t, dt));
     }
     let mut by_parameter: Vec<(Entries, DVector<f64>)> =
         (0..count).map(|l| (Vec::new(), origin.column(l).into_owned())).collect();

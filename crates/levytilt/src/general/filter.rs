@@ -197,7 +197,7 @@ fn order(chain: &GeneralChain, guide: &Guide, j: usize, cloud: &Cloud) -> Vec<us
 }
 
 /// ln of the sum of the weights and the normalised weights, unless they are as good as even.
-fn uneven(log_weights: &[f64]) -> Option<(f64, Vec<f64>)> {
+pub(super) fn uneven(log_weights: &[f64]) -> Option<(f64, Vec<f64>)> {
     let (log_total, weights) = normalise(log_weights);
     let effective = 1.0 / weights.iter().map(|w| w * w).sum::<f64>();
     (effective < 0.99 * weights.len() as f64).then_some((log_total, weights))

@@ -5,6 +5,7 @@ use super::filter::FilterOptions;
 use super::guide::Guide;
 use super::learn::{Learned, Search};
 use super::model::GeneralModel;
+use super::nonlinear::{self, NonlinearGuide};
 use super::smooth::{Smoothed, smooth};
 use super::spec::GeneralSpec;
 use crate::fit::{Estimate, Interval};
@@ -60,7 +61,7 @@ pub struct GeneralFit {
 /// Final filters.
 const FILTERS: usize = 10;
 
-/// Particles of each final filter: one for five paths, between 50 and 2,000.
+/// Particles of each final filter: one for five paths, between 50 and 2,000; twice as many where they carry states.
 fn particles(paths: usize) -> usize {
     (paths / 5).clamp(50, 2000)
 }
@@ -100,14 +101,24 @@ pub fn fit_general_with(
     let starts = spec.starts(&parameters, &times, columns)?;
     // A model that cannot be built says so before anything is learned.
     let first = spec.model(&parameters, &starts)?;
-    let reach = Guide::new(&GeneralChain::new(&first, grid, columns)?)?.reach;
+    let affine = spec.drift.is_affine();
+    let reach = match affine {
+        true => Guide::new(&GeneralChain::new(&first, grid, columns)?)?.reach,
+        false => NonlinearGuide::new(&GeneralChain::without_flows(&first, grid, columns)?).reach,
+    };
     let search = Search { spec, grid, columns, parameters, starts: starts.clone(), seed: learning, reach, context };
-    let learned = search.run()?;
+    let learned = if affine { search.run()? } else { nonlinear::learn(search)? };
     let model = spec.model(&learned.parameters, &starts)?;
-    let chain = GeneralChain::new(&model, grid, columns)?;
-    let guide = Guide::new(&chain)?;
-    let filters = FilterOptions { filters: FILTERS, particles: particles(options.paths), seed: fresh };
-    let smoothed = smooth(&chain, &guide, options.paths, &filters)?;
+    let filters = |particles: usize| FilterOptions { filters: FILTERS, particles, seed: fresh };
+    let chain;
+    let smoothed = if affine {
+        chain = GeneralChain::new(&model, grid, columns)?;
+        smooth(&chain, &Guide::new(&chain)?, options.paths, &filters(particles(options.paths)))?
+    } else {
+        chain = GeneralChain::without_flows(&model, grid, columns)?;
+        let filters = filters(2 * particles(options.paths));
+        nonlinear::smooth(&chain, &NonlinearGuide::new(&chain), options.paths, &filters)?
+    };
     let marginals = (0..model.dim()).map(|i| state_marginals(&chain, &smoothed, i, &options.quantiles)).collect();
     let sources = model.sources.len();
     let jumped = |r: usize| (1..chain.len()).map(|j| jumped(&chain, &smoothed, &[r], j)).collect();
@@ -115,7 +126,8 @@ pub fn fit_general_with(
     let observations = chain.observations();
     drop(chain);
     let parameters = estimates(&learned);
-    let warnings = warnings(&learned, &parameters, &smoothed);
+    let mut warnings = warnings(&learned, &parameters, &smoothed);
+    warnings.extend(path_warnings(&model, &smoothed));
     Ok(GeneralFit {
         model,
         covariance: learned.covariance.iter().copied().collect(),
@@ -181,6 +193,30 @@ fn warnings(learned: &Learned, parameters: &[Estimate], smoothed: &Smoothed) -> 
     }
     all
 }
+
+/// What is special about paths of particles that carry states.
+fn path_warnings(model: &GeneralModel, smoothed: &Smoothed) -> Vec<String> {
+    let mut all = Vec::new();
+    let (different, paths) = (smoothed.effective_paths, smoothed.paths.len());
+    if different < FEW * paths as f64 {
+        all.push(format!(
+            "only {different:.0} of the {paths} paths differ at the time where the fewest do: take bands there with \
+             caution, or ask for more paths"
+        ));
+    }
+    if smoothed.lost > 0.0 {
+        let share = 100.0 * smoothed.lost;
+        let why = model.drift.failure().map_or(String::new(), |error| format!(" ({error})"));
+        all.push(format!(
+            "{share:.2}% of the particles' steps left the states in which the drift can be computed, and count as \
+             impossible{why}"
+        ));
+    }
+    all
+}
+
+/// Share of the paths below which those that differ are few.
+const FEW: f64 = 0.2;
 
 /// The posterior law of state `i` at every time; it jumps when a source that moves it does.
 fn state_marginals(chain: &GeneralChain, smoothed: &Smoothed, i: usize, levels: &[f64]) -> Vec<Marginal> {

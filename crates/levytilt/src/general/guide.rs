@@ -74,7 +74,13 @@ impl Guide {
 }
 
 /// The copies of the message from the future of time `j`; none if it says nothing.
-fn ahead(chain: &GeneralChain, j: usize, messages: &[Form], variances: &Variances, at: &[DVector<f64>]) -> Vec<Form> {
+pub(super) fn ahead(
+    chain: &GeneralChain,
+    j: usize,
+    messages: &[Form],
+    variances: &Variances,
+    at: &[DVector<f64>],
+) -> Vec<Form> {
     let message = &messages[j];
     if message.precision.amax() == 0.0 {
         return Vec::new();

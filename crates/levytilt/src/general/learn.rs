@@ -62,7 +62,7 @@ pub(super) struct Learned {
 /// Filters, particles and paths of a point while far from the maximum, and near it.
 const COARSE: (usize, usize, usize) = (4, 50, 64);
 const FINE: (usize, usize, usize) = (8, 100, 240);
-const ITERATIONS: usize = 30;
+pub(super) const ITERATIONS: usize = 30;
 /// Parameters from which on the curvature is that of the scores of blocks of time: differences would take a point for each.
 const MANY: usize = 20;
 /// Blocks per parameter, and latent steps of a block at least.
@@ -153,19 +153,19 @@ impl Search<'_> {
     }
 
     /// Numbers of the parameters that are learned.
-    fn learned(&self) -> Vec<usize> {
+    pub(super) fn learned(&self) -> Vec<usize> {
         (0..self.parameters.len()).filter(|&p| !self.parameters[p].fixed).collect()
     }
 
-    fn free(&self, p: usize) -> f64 {
+    pub(super) fn free(&self, p: usize) -> f64 {
         self.parameters[p].transform.forward(self.parameters[p].value)
     }
 
-    fn set(&mut self, free: &DVector<f64>) {
+    pub(super) fn set(&mut self, free: &DVector<f64>) {
         self.parameters = self.at(free);
     }
 
-    fn at(&self, free: &DVector<f64>) -> Vec<Parameter> {
+    pub(super) fn at(&self, free: &DVector<f64>) -> Vec<Parameter> {
         let mut parameters = self.parameters.clone();
         for (p, free) in self.learned().into_iter().zip(free) {
             parameters[p].value = parameters[p].transform.backward(*free);
@@ -338,7 +338,7 @@ impl Search<'_> {
     }
 }
 
-fn lost() -> Error {
+pub(super) fn lost() -> Error {
     Error::Numerical {
         what: "fit",
         why: "the evidence or its gradient is not finite at these parameters; give guesses nearer to the data, or fix \

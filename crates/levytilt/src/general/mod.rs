@@ -13,6 +13,7 @@
 //! | `lattice`, `filter`, `smooth` | evenly spread draws, evidence by independent filters, and paths by backward simulation |
 //! | `spec`, `observe` | which parameters are open, and where learning starts |
 //! | `gradient`, `curvature`, `learn`, `fit` | the gradient of the log evidence, its curvature, the search, and all of it in one call |
+//! | `nonlinear` | the same where the drift is nonlinear in the states: particles carry states |
 //! | `online` | new rows taken in one by one, without those before them |
 //! | `forecast`, `simulate` | predictive paths of the observed columns, and records with known truth |
 
@@ -29,6 +30,7 @@ mod lattice;
 mod learn;
 mod meet;
 mod model;
+mod nonlinear;
 mod observe;
 mod online;
 mod pass;
@@ -46,6 +48,7 @@ pub use fit::{GeneralFit, GeneralOptions, fit_general, fit_general_with};
 pub use forecast::forecast_general;
 pub use guide::{Guide, Reach};
 pub use model::{GeneralModel, Row, Source};
+pub use nonlinear::smooth_nonlinear;
 pub use online::{OnlineFilter, OnlineSeen, Particles};
 pub use simulate::{GeneralSimulated, simulate_general};
 pub use smooth::{DrawnPath, Smoothed, smooth};

@@ -1,4 +1,4 @@
-//! Say what a model with directions is: an affine drift, noise sources, observation rows, and the law of the start.
+//! Say what a model with directions is: a drift, noise sources, observation rows, and the law of the start.
 
 use crate::drift::Drift;
 use crate::error::positive;
@@ -40,7 +40,7 @@ impl Row {
 pub struct GeneralModel {
     /// Names of the states.
     pub states: Vec<String>,
-    /// Drift, affine in the state.
+    /// Drift.
     pub drift: Box<dyn Drift>,
     /// Noise sources, at least 1.
     pub sources: Vec<Source>,
@@ -56,15 +56,9 @@ impl GeneralModel {
     /// The model, after a check that its parts fit together.
     ///
     /// # Errors
-    /// A drift that is not affine; a direction, row or start of the wrong length or with entries that are not finite; a
-    /// direction or a row of zeros; no source or no row; an observation standard deviation that is not positive.
+    /// A direction, row or start of the wrong length or with entries that are not finite; a direction or a row of zeros; no source or no row; an observation standard deviation that is not positive.
     pub fn checked(self) -> Result<Self> {
         let dim = self.states.len();
-        if !self.drift.is_affine() {
-            let why = "the drift bends in the states; with hidden states, directions or common noise it must be affine \
-                       in them (sums of a constant and of states times constants)";
-            return Err(Error::Series { place: "drift".into(), problem: why.into() });
-        }
         same("drift", self.drift.dim(), dim)?;
         same("mean of the start", self.start_mean.len(), dim)?;
         same("covariance of the start", self.start_covariance.nrows(), dim)?;

@@ -1,6 +1,6 @@
 //! See how far each state is from what is observed, and measure typical sizes of it from the columns.
 
-use crate::drift::Drift;
+use crate::drift::{Drift, FormulaDrift};
 use crate::noise::Family;
 use crate::series::Scales;
 use crate::{Error, Result};
@@ -32,17 +32,18 @@ impl Sight {
     }
 }
 
-/// How every state shows.
+/// How every state shows; `starts` are the typical values of the states whose start is given.
 ///
 /// # Errors
 /// A state that no column sees, directly or through the drift; columns without two different values.
 pub(super) fn sights(
     (states, rows): (&[String], &[Weights]),
-    drift: &dyn Drift,
+    drift: &FormulaDrift,
+    starts: &[Option<f64>],
     times: &[f64],
     columns: &[&[f64]],
 ) -> Result<Vec<Sight>> {
-    let rates = rates(drift, times);
+    let rates = visible_rates(rows, drift, starts, times, columns)?;
     (0..states.len())
         .map(|i| match nearest(rows, &rates, i) {
             Some((row, order, gain)) => sight((row, order, gain), times, columns[row]),
@@ -57,10 +58,75 @@ pub(super) fn sights(
         .collect()
 }
 
-/// The matrix A of the drift, from a short step.
-fn rates(drift: &dyn Drift, times: &[f64]) -> DMatrix<f64> {
+/// The matrix A of the drift; of one that is nonlinear, its Jacobian at the first of some points where every state shows.
+///
+/// # Errors
+/// A drift that has no value at any of them.
+fn visible_rates(
+    rows: &[Weights],
+    drift: &FormulaDrift,
+    starts: &[Option<f64>],
+    times: &[f64],
+    columns: &[&[f64]],
+) -> Result<DMatrix<f64>> {
     let dim = drift.dim();
-    let dt = 1e-5 * (times[times.len() - 1] - times[0]) / times.len() as f64;
+    if drift.is_affine() {
+        return Ok(rates(drift, times));
+    }
+    let typical: Vec<Option<f64>> = (0..dim).map(|i| starts[i].or_else(|| median(rows, i, columns))).collect();
+    let mut first = None;
+    for other in [0.0, 1.0, -1.0, 0.1] {
+        let at: Vec<f64> = typical.iter().map(|known| known.unwrap_or(other)).collect();
+        let here = slopes(drift, times[0], &at);
+        if !here.iter().all(|rate| rate.is_finite()) {
+            // A flow, other than a rate, remembers what could not be computed.
+            drift.flow(times[0], short(times), &at, &mut vec![0.0; dim]);
+            continue;
+        }
+        if (0..dim).all(|i| nearest(rows, &here, i).is_some()) {
+            return Ok(here);
+        }
+        first.get_or_insert(here);
+    }
+    first.ok_or_else(|| {
+        let why = "the drift has no finite value at typical states; give a [start] where it has".into();
+        drift.failure().unwrap_or(Error::Numerical { what: "drift", why })
+    })
+}
+
+/// The median of state `i` by a column that sees it alone.
+fn median(rows: &[Weights], i: usize, columns: &[&[f64]]) -> Option<f64> {
+    let row = rows.iter().position(|row| matches!(row, [(state, _)] if *state == i))?;
+    let mut values: Vec<f64> = columns[row].iter().copied().filter(|y| !y.is_nan()).collect();
+    values.sort_by(f64::total_cmp);
+    Some(values.get(values.len() / 2)? / rows[row][0].1)
+}
+
+/// The Jacobian of the right-hand side at a state, by central differences.
+fn slopes(drift: &FormulaDrift, t: f64, at: &[f64]) -> DMatrix<f64> {
+    let dim = at.len();
+    let mut all = DMatrix::zeros(dim, dim);
+    for k in 0..dim {
+        let h = 1e-5 * at[k].abs().max(1.0);
+        let rate = |by: f64| {
+            let mut there = at.to_vec();
+            there[k] += by;
+            DVector::from_vec(drift.rate(t, &there))
+        };
+        all.set_column(k, &((rate(h) - rate(-h)) / (2.0 * h)));
+    }
+    all
+}
+
+/// A length of time far below that between rows.
+fn short(times: &[f64]) -> f64 {
+    1e-5 * (times[times.len() - 1] - times[0]) / times.len() as f64
+}
+
+/// The matrix A of an affine drift, from a short step.
+fn rates(drift: &FormulaDrift, times: &[f64]) -> DMatrix<f64> {
+    let dim = drift.dim();
+    let dt = short(times);
     let (mut out, mut by_state) = (vec![0.0; dim], vec![0.0; dim * dim]);
     let mut by_parameter = vec![0.0; dim * drift.parameter_count()];
     drift.flow_jacobian(times[0], dt, &vec![0.0; dim], &mut out, &mut by_state, &mut by_parameter);

@@ -40,6 +40,10 @@ pub struct Smoothed {
     pub paths: Vec<DrawnPath>,
     /// How many filters count: (Σ Z)²/Σ Z² of their evidences.
     pub effective_filters: f64,
+    /// How many paths differ at the time where the fewest do; all of them with an affine drift.
+    pub effective_paths: f64,
+    /// Share of the particles' steps whose flow could not be computed: they count as impossible.
+    pub lost: f64,
 }
 
 /// Run independent filters and draw `paths` paths from them, from each as many as its evidence says.
@@ -53,7 +57,8 @@ pub fn smooth(chain: &GeneralChain, guide: &Guide, paths: usize, options: &Filte
         let why = "the log evidence is not finite; check the units of the columns and the parameters".into();
         return Err(Error::Numerical { what: "filter", why });
     }
-    Ok(Smoothed { evidence, paths, effective_filters })
+    let effective_paths = paths.len() as f64;
+    Ok(Smoothed { evidence, paths, effective_filters, effective_paths, lost: 0.0 })
 }
 
 /// Evidence, and the nodes of `paths` paths that count equally, for step after step with the source fastest.

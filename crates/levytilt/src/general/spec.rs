@@ -2,7 +2,7 @@
 
 use super::model::{GeneralModel, Row, Source};
 use super::observe::{Sight, Weights, is_size, sights};
-use crate::drift::{Drift, Formula};
+use crate::drift::{Formula, FormulaDrift};
 use crate::error::{finite, positive};
 use crate::model::OBSERVATION_STD;
 use crate::noise::Family;
@@ -66,7 +66,7 @@ pub enum StartSpec {
 /// A model with directions whose parameters are partly open.
 #[derive(Debug, Clone)]
 pub struct GeneralSpec {
-    /// Drift formulas, one per state, affine in the states.
+    /// Drift formulas, one per state.
     pub drift: Formula,
     /// Noise sources.
     pub sources: Vec<SourceSpec>,
@@ -368,9 +368,15 @@ impl GeneralSpec {
 
 impl GeneralSpec {
     /// How every state shows in the columns.
-    fn sights(&self, drift: &dyn Drift, times: &[f64], columns: &[&[f64]]) -> Result<Vec<Sight>> {
+    fn sights(&self, drift: &FormulaDrift, times: &[f64], columns: &[&[f64]]) -> Result<Vec<Sight>> {
         let rows: Vec<Weights> = self.rows.iter().map(|row| &row.of[..]).collect();
-        sights((self.drift.states(), &rows), drift, times, columns)
+        let given = |start: &StartSpec| match *start {
+            StartSpec::Known(value) => Some(value),
+            StartSpec::Gaussian { mean, .. } => Some(mean),
+            StartSpec::Open => None,
+        };
+        let starts: Vec<Option<f64>> = self.starts.iter().map(given).collect();
+        sights((self.drift.states(), &rows), drift, &starts, times, columns)
     }
 }
 

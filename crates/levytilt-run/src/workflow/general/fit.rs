@@ -5,6 +5,7 @@ use levytilt::Context;
 use levytilt::general::{GeneralFit, GeneralOptions, Particles, fit_general_with};
 use levytilt::series::{Observations, TimeGrid};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use super::settings::GeneralSettings;
@@ -31,6 +32,9 @@ pub struct GeneralState {
     pub ends: Vec<f64>,
     /// Seed of the fit.
     pub seed: u64,
+    /// Values of the inputs at the last time, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub inputs: BTreeMap<String, f64>,
     /// Whether a parameter was learned.
     pub learned: bool,
     /// The end of the record.
@@ -69,7 +73,7 @@ pub fn complete(mut settings: GeneralSettings, table: &Table, context: &Context)
     let fit = analyse(&settings, table, &options, context)?;
     let summary = Summary::new(&fit, &table.calendar, seed, started.elapsed().as_secs_f64());
     let model = settings.filled(&fit.parameters, &table.names);
-    let state = state(&fit, table, seed);
+    let state = state(&fit, table, &settings);
     Ok(Outcome { fit, summary, settings, model, state })
 }
 
@@ -111,7 +115,7 @@ pub fn refuse(flags: &Settings) -> Result<()> {
 }
 
 /// What a forecast needs of `fit`.
-fn state(fit: &GeneralFit, table: &Table, seed: u64) -> GeneralState {
+fn state(fit: &GeneralFit, table: &Table, settings: &GeneralSettings) -> GeneralState {
     let mut lengths: Vec<f64> = fit.times.windows(2).map(|pair| pair[1] - pair[0]).collect();
     lengths.sort_by(f64::total_cmp);
     let (dim, last) = (fit.model.dim(), fit.times.len() - 1);
@@ -125,7 +129,8 @@ fn state(fit: &GeneralFit, table: &Table, seed: u64) -> GeneralState {
             Calendar::Days(_) => ends.iter().map(|&time| table.calendar.write(time)).collect(),
         },
         ends: fit.smoothed.paths.iter().flat_map(|path| path.states[last * dim..].to_vec()).collect(),
-        seed,
+        seed: settings.solve.seed.unwrap_or(1),
+        inputs: settings.known_inputs.iter().flat_map(|known| known.last()).map(|(n, v)| (n.into(), v)).collect(),
         learned: fit.parameters.iter().any(|p| !p.fixed),
         history: History::new(table),
         particles: None,

@@ -1,10 +1,12 @@
 //! Look ahead from a fit of a written-out model.
 
 use anyhow::Result;
+use levytilt::drift::{Between, Inputs};
 use levytilt::forecast::{Forecast, ForecastOptions, Target};
 use levytilt::general::{GeneralModel, forecast_general};
 use levytilt::posterior::Marginal;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::fit::{GeneralState, Outcome};
 use super::settings::GeneralSettings;
@@ -12,7 +14,9 @@ use crate::directory::commit;
 use crate::directory::state::{MODEL, STATE};
 use crate::failure::{bad, brief};
 use crate::one_or_many::OneOrMany;
+use crate::settings::inputs;
 use crate::table::bytes::{read_json, read_settings};
+use crate::table::read_columns;
 use crate::table::time::{Calendar, Length, Moment, Stamp, Written, parse};
 use crate::workflow::forecast::{Look, Summary, View};
 
@@ -21,6 +25,7 @@ use crate::workflow::forecast::{Look, Summary, View};
 pub struct Origin {
     /// What the fit kept.
     pub state: GeneralState,
+    settings: GeneralSettings,
     model: GeneralModel,
     /// How times are written.
     pub calendar: Calendar,
@@ -57,10 +62,35 @@ impl Origin {
         Self::new(outcome.state.clone(), &outcome.model)
     }
 
+    /// Inputs have the values that `settings` know, else those of the end for one more step.
     fn new(state: GeneralState, settings: &GeneralSettings) -> Result<Self> {
+        let mut settings = settings.clone();
+        if settings.known_inputs.is_none() && !state.inputs.is_empty() {
+            let mut known = Inputs::new(vec![state.time, state.time + state.step])?;
+            for (name, value) in &state.inputs {
+                known = known.with_column(name, vec![*value; 2], Between::Previous)?;
+            }
+            settings.known_inputs = Some(Arc::new(known));
+        }
         let model = settings.spec(&state.columns)?.closed()?;
         let calendar = calendar(&state)?;
-        Ok(Self { state, model, calendar })
+        Ok(Self { state, settings, model, calendar })
+    }
+
+    /// The same with the inputs of a file, which reach from the end of the record to the last of `times`.
+    ///
+    /// # Errors
+    /// A model without inputs; a file that does not have them, or not for all times.
+    pub fn driven_by(&self, source: &str, times: &[f64]) -> Result<Self> {
+        if self.settings.inputs.is_empty() {
+            return Err(bad("--inputs-file: the model has no [inputs]; leave it out"));
+        }
+        let columns: Vec<String> = inputs::columns(&self.settings.inputs).collect();
+        let table = read_columns(source, &columns, &self.settings.data.format())?;
+        let (from, until) = (self.state.time, times.iter().copied().fold(self.state.time, f64::max));
+        let known = inputs::ahead(&table, &self.settings.inputs, &self.calendar, (from, until), &self.state.inputs)?;
+        let settings = GeneralSettings { known_inputs: Some(Arc::new(known)), ..self.settings.clone() };
+        Self::new(self.state.clone(), &settings)
     }
 
     /// What the fit kept, its model, and how times are written.

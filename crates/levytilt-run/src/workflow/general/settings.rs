@@ -1,15 +1,17 @@
 //! Read a model that a settings file writes out: `[states]`, `[noise.NAME]`, `[observe.COLUMN]`, `[start]`, `[parameters]`.
 
 use anyhow::Result;
-use levytilt::drift::Formula;
+use levytilt::drift::{Formula, Inputs};
 use levytilt::general::{GeneralSpec, Loading, RowSpec, SourceSpec, StartSpec};
 use levytilt::noise::{FAMILIES, Family};
 use levytilt::registry::{OBSERVATION_STD, close_names};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::failure::{bad, brief};
+use crate::settings::inputs::{self, InputColumns};
 use crate::settings::{DataSettings, GridSettings, Named, SimulateSettings, SolveSettings, is_empty};
 use crate::table::bytes::read_settings;
 
@@ -32,6 +34,12 @@ pub struct GeneralSettings {
     /// What is known of parameters.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, Named>,
+    /// Columns that are inputs of the drift, by their names in formulas.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub inputs: InputColumns,
+    /// Their values, once they are known.
+    #[serde(skip)]
+    pub known_inputs: Option<Arc<Inputs>>,
     /// Latent times.
     pub grid: GridSettings,
     /// What `simulate` needs besides.
@@ -145,9 +153,12 @@ impl GeneralSettings {
         table.try_into().map_err(|error: toml::de::Error| bad(brief(&error).trim().replace('\n', " ")))
     }
 
-    /// Columns to read; all of them if none is named.
+    /// Columns to read, those of inputs too; all of them if none is observed by name.
     pub fn columns(&self) -> Vec<String> {
-        self.observe.keys().cloned().collect()
+        match self.observe.is_empty() {
+            true => Vec::new(),
+            false => self.observe.keys().cloned().chain(inputs::columns(&self.inputs)).collect(),
+        }
     }
 
     /// As in a settings file.
@@ -160,9 +171,9 @@ impl GeneralSettings {
 
     /// The columns of a table that was not seen yet: those observed, or one per state.
     pub fn usual_columns(&self) -> Vec<String> {
-        match self.columns() {
-            none if none.is_empty() => self.states.keys().cloned().collect(),
-            some => some,
+        match self.observe.is_empty() {
+            true => self.states.keys().cloned().collect(),
+            false => self.observe.keys().cloned().collect(),
         }
     }
 
@@ -173,7 +184,7 @@ impl GeneralSettings {
     pub fn spec(&self, columns: &[String]) -> Result<GeneralSpec> {
         let formulas: Vec<(&str, &str)> =
             self.states.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
-        let mut drift = Formula::system(&formulas, &[])?;
+        let mut drift = self.driven(&formulas)?;
         let mut held = Vec::new();
         let of_drift: Vec<String> = drift.parameters().iter().map(|entry| entry.name.clone()).collect();
         for (name, value) in &self.parameters {
@@ -200,6 +211,20 @@ impl GeneralSettings {
             Some(StartValue::Gaussian { mean, std }) => StartSpec::Gaussian { mean: *mean, std: *std },
         };
         Ok(GeneralSpec { drift, sources, rows, starts: self.states.keys().map(start).collect(), held })
+    }
+
+    /// The drift, with the values of its inputs.
+    fn driven(&self, formulas: &[(&str, &str)]) -> Result<Formula> {
+        let names: Vec<&str> = self.inputs.keys().map(String::as_str).collect();
+        let drift = Formula::system(formulas, &names)?;
+        if let Some(unused) = drift.unused_inputs().first() {
+            return Err(bad(format!("[inputs] {unused}: no formula uses it; name it in one, or leave it out")));
+        }
+        match &self.known_inputs {
+            Some(known) => Ok(drift.with_inputs(known)?),
+            None if names.is_empty() => Ok(drift),
+            None => Err(bad("[inputs]: with [states] only `levytilt fit` and `levytilt forecast` take them")),
+        }
     }
 
     fn source(&self, name: &str, noise: &NoiseSettings, held: &mut Vec<(String, f64)>) -> Result<SourceSpec> {

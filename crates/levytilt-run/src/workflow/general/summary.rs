@@ -19,7 +19,7 @@ pub struct Summary {
     pub log_evidence: f64,
     /// Its standard error.
     pub log_evidence_std_error: f64,
-    /// Paths count equally.
+    /// Paths count equally; with a nonlinear drift, how many differ at the time where the fewest do.
     pub effective_sample_size: f64,
     /// Equal weights have no tail.
     pub k_hat: Option<f64>,
@@ -54,6 +54,9 @@ pub struct Summary {
     /// The estimates again, for the lines a person reads.
     #[serde(skip)]
     pub estimates: Vec<Estimate>,
+    /// How evidence and paths were found, for the same lines.
+    #[serde(skip)]
+    pub solver: &'static str,
 }
 
 impl Summary {
@@ -62,7 +65,7 @@ impl Summary {
         Self {
             log_evidence: fit.smoothed.evidence.log_evidence,
             log_evidence_std_error: fit.smoothed.evidence.std_error,
-            effective_sample_size: fit.smoothed.paths.len() as f64,
+            effective_sample_size: fit.smoothed.effective_paths,
             k_hat: None,
             paths: fit.smoothed.paths.len(),
             steps: fit.times.len() - 1,
@@ -79,6 +82,10 @@ impl Summary {
             version: env!("CARGO_PKG_VERSION"),
             warnings: fit.warnings.iter().cloned().chain(calendar.warning()).collect(),
             estimates: fit.parameters.clone(),
+            solver: match fit.model.drift.is_affine() {
+                true => "particles that carry Gaussian laws, backward simulation: paths count equally",
+                false => "particles that carry states, traced back: paths count equally",
+            },
         }
     }
 
@@ -95,7 +102,7 @@ impl Summary {
                 self.time_unit
             ),
             format!("model         states {}; noise {}", self.states.join(", "), noise.join(", ")),
-            "solver        particles that carry Gaussian laws, backward simulation: paths count equally".into(),
+            format!("solver        {}", self.solver),
         ];
         let width = self.estimates.iter().map(|p| p.name.len()).max().unwrap_or(0);
         for (i, p) in self.estimates.iter().enumerate() {

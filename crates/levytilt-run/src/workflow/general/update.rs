@@ -25,7 +25,7 @@ impl GeneralUpdate {
     /// Go on from where the run stands.
     ///
     /// # Errors
-    /// What is not there for such a model: hindsight, and jumps by their size.
+    /// What is not there for such a model: hindsight, jumps by their size, nonlinear drifts, and inputs.
     pub fn new(origin: Origin, watch: Watch) -> Result<Self> {
         watch.check_alarm()?;
         let refused = [(watch.lag > 0, "--lag"), (watch.jump_above.is_some(), "--jump-above")];
@@ -33,6 +33,10 @@ impl GeneralUpdate {
             return Err(bad(format!("{flag} is not there for a model with [states]; leave it out")));
         }
         let (state, model, calendar) = origin.parts();
+        let refused = [(!model.drift.is_affine(), "a nonlinear drift"), (!state.inputs.is_empty(), "[inputs]")];
+        if let Some((_, what)) = refused.iter().find(|(there, _)| *there) {
+            return Err(bad(format!("update is not there for [states] with {what}; fit the longer record instead")));
+        }
         let filter = OnlineFilter::new(model, state.step, state.seed).map_err(|error| bad(error.to_string()))?;
         let particles = match &state.particles {
             Some(particles) => particles.clone(),
