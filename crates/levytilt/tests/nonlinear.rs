@@ -122,7 +122,7 @@ fn identity_jumps_lead_along_the_path() {
     }
 }
 
-/// The coupling of two wells, one of them hidden, and the scale of its noise, within 4 standard errors.
+/// The coupling of two wells and the scale of its noise, within 4 standard errors.
 #[test]
 fn statistics_parameters_of_coupled_wells_are_found() {
     let mut spec = spec(&[("x", "x - x^3 + k*(y - x)"), ("y", "y - y^3 + k*(x - y)")], "stable", &[0, 1], &[0, 1]);
