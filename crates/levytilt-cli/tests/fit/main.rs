@@ -266,7 +266,7 @@ fn several_columns_are_explained_together() {
     assert_eq!(summary["dimension"], serde_json::json!(["A", "B"]));
     assert_eq!(
         summary["parameters"]["theta[B]"],
-        serde_json::json!({"estimate": 3.0, "std_error": null, "fixed": true})
+        serde_json::json!({"estimate": 3.0, "std_error": null, "q05": null, "q95": null, "fixed": true})
     );
     assert_eq!(summary["parameters"]["theta[A]"]["fixed"], false);
     assert_eq!(summary["parameters"].as_object().unwrap().len(), 10);

@@ -63,7 +63,7 @@ fn the_published_method_fits_a_record() {
     at.refused(&format!("{free} --alpha 1.5 --alpha-grid 1.4,1.6"), &["--alpha", "leave one out"]);
     at.refused(&format!("{free} --alpha-grid 2.5"), &["--alpha-grid", "between 0 and 2"]);
     at.refused("fit sim/data.csv --alpha-grid 1.5", &["--alpha-grid", "--method paper"]);
-    at.ok(&format!("{free} --config small.toml --size '1 + 0.1*abs(x)' --out alpha"));
+    at.ok(&format!("{free} --config small.toml --size 1+0.1*abs(x) --out alpha"));
     let alpha = &at.json("alpha/summary.json")["parameters"]["alpha"];
     assert!(alpha["fixed"] != true && alpha["estimate"].as_f64().unwrap() < 2.0, "{alpha}");
     let network = free.replace("--mu 1 ", "--drift neural --width 3 --depth 1 --alpha 1.5 ");

@@ -12,7 +12,7 @@ use super::super::guide::Reach;
 use super::super::lattice::{Lattice, batches};
 use super::super::meet::{Met, meet};
 use super::super::pass::see_slices;
-use super::guide::NonlinearGuide;
+use super::messages::NonlinearGuide;
 use super::stage::{Room, log_sum, normal, stages, value};
 use crate::posterior::{normalise, systematic};
 use crate::stream;

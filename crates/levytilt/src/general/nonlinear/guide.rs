@@ -11,6 +11,7 @@ use super::super::guide::{Reach, ahead};
 use super::super::pass::{Variances, backward};
 use super::super::robust::{quantile, robust};
 use super::filter::{Filtered, filter};
+use super::messages::NonlinearGuide;
 use crate::posterior::normalise;
 use nalgebra::DVector;
 use rayon::prelude::*;
@@ -23,18 +24,6 @@ const TANGENTS: usize = 8;
 const SETTLED: f64 = 1e-3;
 /// Particles of the filters that find a path.
 const SCOUTS: usize = 300;
-
-/// Messages that steer particles of a model with a nonlinear drift.
-#[derive(Debug, Clone)]
-pub(in super::super) struct NonlinearGuide {
-    pub reach: Reach,
-    /// Reference points, per time.
-    pub(super) at: Vec<DVector<f64>>,
-    /// Per time, the copies of the message from its future.
-    pub(super) future: Vec<Vec<Form>>,
-    /// Variances that a source takes the later ones of its step to have, step after step, source fastest.
-    pub(super) variances: Vec<f64>,
-}
 
 impl NonlinearGuide {
     /// With the reach that promises the smaller error for the same work, by short filters.

@@ -10,7 +10,7 @@ use super::super::filter::{FilterOptions, combine};
 use super::super::learn::{ITERATIONS, Learned, Search, lost};
 use super::super::spec::Parameter;
 use super::filter::filter;
-use super::guide::NonlinearGuide;
+use super::messages::NonlinearGuide;
 use crate::Result;
 use crate::context::{self, Progress};
 use crate::parameter::Transform;

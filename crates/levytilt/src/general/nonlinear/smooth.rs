@@ -10,7 +10,7 @@ use super::super::filter::{FilterOptions, combine};
 use super::super::model::GeneralModel;
 use super::super::smooth::{DrawnPath, Smoothed};
 use super::filter::{Filtered, filter};
-use super::guide::NonlinearGuide;
+use super::messages::NonlinearGuide;
 use crate::posterior::{normalise, systematic};
 use crate::series::TimeGrid;
 use crate::{Error, Result, StreamRng, stream};

@@ -3,7 +3,7 @@
 use super::super::chain::GeneralChain;
 use super::super::form::{Form, dot};
 use super::super::robust::quantile;
-use super::guide::NonlinearGuide;
+use super::messages::NonlinearGuide;
 use crate::noise::Nodes;
 use crate::noise::fast_exp::exp_slice;
 use nalgebra::DVector;
