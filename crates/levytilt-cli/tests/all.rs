@@ -1,7 +1,6 @@
 //! Tests of the program from outside, in one executable.
 
 mod backtest;
-mod claims;
 mod common;
 mod compare;
 mod demo;
@@ -12,6 +11,7 @@ mod flags;
 mod formula;
 mod general;
 mod inputs;
+mod locks;
 #[cfg(feature = "two-speed")]
 mod new_family;
 mod panel;

@@ -77,7 +77,7 @@ fn three_ways() -> Result<()> {
                 };
                 let tilted = tilt(measure, 0.7, kappa)?;
                 let drawn = tilted.monte_carlo(1_000_000, &mut stream(1, all as u64))?;
-                let series = tilted.series()?;
+                let series = tilted.expansion()?;
                 let (rate, divergence) = (tilted.rate(), tilted.divergence_rate());
                 let scores =
                     [(drawn.rate, rate), (drawn.divergence_rate, divergence)].map(|(e, x)| (e.value - x) / e.std_error);
@@ -107,7 +107,7 @@ fn series_range() -> Result<()> {
     println!("|---|{}", "---|".repeat(kappas.len()));
     for tau in [1e-6, 1e-4, 1e-2, 1.0, 10.0, 100.0] {
         let measure = JumpMeasure::mixture(1.5, 1.0, tau, 1.0)?;
-        let cells = kappas.map(|kappa| match tilt(measure, 0.5, kappa).and_then(|t| t.series()) {
+        let cells = kappas.map(|kappa| match tilt(measure, 0.5, kappa).and_then(|t| t.expansion()) {
             Ok(series) => format!(" {:.1} ({}) |", series.digits_lost, series.terms),
             Err(_) => " refused |".to_string(),
         });

@@ -4,7 +4,7 @@
 
 use levytilt::drift::{Drift, DriftFamily, Linear};
 use levytilt::exact;
-use levytilt::fit::{Fit, FitOptions, NetworkSize, Spec, fit};
+use levytilt::fit::{Fit, FitOptions, NeuralSize, Spec, fit};
 use levytilt::noise::{Family, Stable};
 use levytilt::series::TimeGrid;
 use levytilt::{Dimension, Result, Start, StateSpace, simulate};
@@ -123,7 +123,7 @@ fn network(grid: &TimeGrid) -> Result<()> {
     println!("\n## A drift network of width 32 in ten dimensions, {STEPS} steps, 500 paths\n");
     let truth = ring(10)?;
     let seen = columns(&truth, grid, 1)?;
-    let spec = Spec { names: names(10), x0: Some(0.0), ..Spec::neural(NetworkSize::default(), stable()) };
+    let spec = Spec { names: names(10), x0: Some(0.0), ..Spec::neural(NeuralSize::default(), stable()) };
     let started = Instant::now();
     let found = fit(&spec, grid, &slices(&seen), &FitOptions::default())?;
     let seconds = started.elapsed().as_secs_f64();

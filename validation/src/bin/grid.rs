@@ -42,7 +42,7 @@ fn row(name: &str, alpha: f64, every: usize, count: usize) -> Result<()> {
     let grid = TimeGrid::new(&times, Some(STEPS))?;
     let options = exact::Options { quantiles: vec![0.25, 0.5, 0.75], ..Default::default() };
     let (exact, smoother) = timed(|| exact::smooth(&model, &grid, &values, &options))?;
-    let (found, seconds) = timed(|| solve::grid(&model, &grid, &values, &options, count, 1))?;
+    let (found, seconds) = timed(|| solve::exact_paths(&model, &grid, &values, &options, count, 1))?;
     let (_, evidence) = timed(|| exact::log_evidence(&model, &grid, &values, &options))?;
     let logs = found.paths.log_weights();
     let summary = WeightSummary::new(&logs);

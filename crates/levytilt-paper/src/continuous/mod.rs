@@ -26,27 +26,27 @@
 //!
 //! There are two measures with the same λ and the same tail index: [`JumpMeasure::mixture`], above, which is the one
 //! that noise in this crate has, and [`JumpMeasure::power_law`], with jumps ±s·r, the one in which published rates are
-//! estimated. Rates of both are computed in three ways, which must agree: quadrature, Monte Carlo and series.
+//! estimated. Rates of both are computed in three ways, which must agree: quadrature, Monte Carlo and a power series.
 
 mod diffusion;
 mod envelope;
+mod expansion;
 mod generator;
 mod integral;
 mod measure;
 mod monte_carlo;
 mod rates;
 mod sampler;
-mod series;
 mod simulate;
 mod size;
 mod tilted;
 
 pub use diffusion::Brownian;
+pub use expansion::ExpansionRates;
 pub use generator::Generator;
 pub use measure::{JumpMeasure, Kernel};
 pub use monte_carlo::{Estimate, RateEstimates};
 pub use sampler::{JumpSampler, TiltedJump};
-pub use series::SeriesRates;
 pub use simulate::{JumpTime, TiltedPath, TiltedProcess};
 pub use size::JumpSize;
 pub use tilted::TiltedMeasure;

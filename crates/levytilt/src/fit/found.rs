@@ -1,7 +1,7 @@
 //! Hold the parameters and potentials of a fit, and put those of separate dimensions together.
 
-use super::{Estimate, FittedNetwork, Spec};
-use crate::drift::Place;
+use super::{Estimate, FittedNeural, Spec};
+use crate::drift::Slot;
 use crate::posterior::Potentials;
 use crate::solve::{Choice, Learned, Parameter};
 use crate::{Result, StateSpace};
@@ -20,20 +20,20 @@ pub(super) struct Found {
     pub iterations: usize,
     pub noted: Vec<String>,
     /// The drift network, if the drift is one.
-    pub network: Option<FittedNetwork>,
+    pub network: Option<FittedNeural>,
 }
 
 /// Dimensions that do not act on each other are as many models of one dimension: put what was found together.
 pub(super) fn join(spec: &Spec, found: Vec<Found>) -> Result<Found> {
     let starts = found.iter().map(|found| found.model.dimensions[0].start).collect();
-    let estimate = |place: &Place| {
-        let own = found[place.dimension].estimates.iter().find(|p| p.name == place.entry.name());
-        own.map(|p| Estimate { name: spec.label(place), ..p.clone() })
+    let estimate = |slot: &Slot| {
+        let own = found[slot.dimension].estimates.iter().find(|p| p.name == slot.entry.name());
+        own.map(|p| Estimate { name: spec.label(slot), ..p.clone() })
     };
-    let value = |place: &Place| estimate(place).map(|p| p.value).or_else(|| spec.held(place));
-    let model = spec.assemble(|place| value(place).unwrap_or(f64::NAN), starts)?;
-    let estimates = spec.places().iter().filter_map(estimate).collect();
-    let (covariance, shift) = join_laws(&spec.places(), &found);
+    let value = |slot: &Slot| estimate(slot).map(|p| p.value).or_else(|| spec.held(slot));
+    let model = spec.assemble(|slot| value(slot).unwrap_or(f64::NAN), starts)?;
+    let estimates = spec.slots().iter().filter_map(estimate).collect();
+    let (covariance, shift) = join_laws(&spec.slots(), &found);
     let noted = found.iter().zip(&spec.names);
     let noted = noted.flat_map(|(found, name)| found.noted.iter().map(move |note| format!("{name}: {note}"))).collect();
     let iterations = found.iter().map(|found| found.iterations).max().unwrap_or(0);
@@ -44,14 +44,14 @@ pub(super) fn join(spec: &Spec, found: Vec<Found>) -> Result<Found> {
 
 /// Covariances within each dimension, as there are none between them, and shifts. Empty if one is missing; a dimension
 /// without a shift has none.
-fn join_laws(places: &[Place], found: &[Found]) -> (Vec<f64>, Vec<f64>) {
+fn join_laws(slots: &[Slot], found: &[Found]) -> (Vec<f64>, Vec<f64>) {
     // Per free parameter: its dimension, its place there, and how many are free there.
-    let place = |place: &Place| {
-        let mut free = found[place.dimension].estimates.iter().filter(|p| !p.fixed);
+    let slot = |slot: &Slot| {
+        let mut free = found[slot.dimension].estimates.iter().filter(|p| !p.fixed);
         let count = free.clone().count();
-        Some((place.dimension, free.position(|p| p.name == place.entry.name())?, count))
+        Some((slot.dimension, free.position(|p| p.name == slot.entry.name())?, count))
     };
-    let free: Vec<(usize, usize, usize)> = places.iter().filter_map(place).collect();
+    let free: Vec<(usize, usize, usize)> = slots.iter().filter_map(slot).collect();
     let entry = |&(i, row, count): &(usize, usize, usize), &(j, column, _): &(usize, usize, usize)| {
         if i == j { found[i].covariance.get(row * count + column).copied() } else { Some(0.0) }
     };

@@ -246,10 +246,10 @@ impl Surface for Posterior<'_> {
 
     fn at(&self, free: DVector<f64>, memory: &mut Memory) -> Result<Point> {
         let values = self.values(&free);
-        let score = self.follower.score(&rebuild(self.model, &values)?, memory)?;
-        let on_free = |(i, p): (usize, &Parameter)| score.slope[i] * p.transform.slope(values[i]);
+        let gradient = self.follower.gradient(&rebuild(self.model, &values)?, memory)?;
+        let on_free = |(i, p): (usize, &Parameter)| gradient.slope[i] * p.transform.slope(values[i]);
         let by_all: Vec<f64> = self.parameters.iter().enumerate().map(on_free).collect();
-        let (mut value, mut slope) = (score.log_evidence, DVector::zeros(free.len()));
+        let (mut value, mut slope) = (gradient.log_evidence, DVector::zeros(free.len()));
         for (k, &i) in self.moving.iter().enumerate() {
             slope[k] = by_all[i];
             if let Some(prior) = self.parameters[i].prior {
@@ -264,7 +264,7 @@ impl Surface for Posterior<'_> {
                 why: "the log evidence or its gradient is not finite at these parameters".into(),
             });
         }
-        Ok(Point { free, log_evidence: score.log_evidence, value, slope, by_all })
+        Ok(Point { free, log_evidence: gradient.log_evidence, value, slope, by_all })
     }
 
     fn small(&self, k: usize) -> f64 {

@@ -12,12 +12,12 @@
 
 use super::carry::{carry, observation_stds};
 use super::expect::{Expected, expect, follow};
+use super::fisher::gradient_of;
 use super::learned::{LearnOptions, Learned};
 use super::method::{Choice, Method};
 use super::newton::System;
 use super::parameter_law::ParameterLaw;
 use super::parameters::{Parameter, rebuild};
-use super::score::score_of;
 use super::sweep::SweepOptions;
 use crate::posterior::{Potentials, normalise};
 use crate::series::TimeGrid;
@@ -134,8 +134,8 @@ impl<'a> Slopes<'a> {
         let chain = Chain::new(&model, self.grid, self.columns)?;
         let before = carry(&learned.potentials, &self.observation_stds, &chain)?;
         let expected = nearby(&chain, before, &learned.choice, &self.sweep)?;
-        let score = score_of(&chain, &self.parameters, &expected)?;
-        Ok(law.root().transpose() * System::new(&score, &self.parameters, &values).slope())
+        let gradient = gradient_of(&chain, &self.parameters, &expected)?;
+        Ok(law.root().transpose() * System::new(&gradient, &self.parameters, &values).slope())
     }
 }
 

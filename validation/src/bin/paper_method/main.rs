@@ -89,7 +89,7 @@ fn divergence(alpha: f64, draws: usize) -> Result<()> {
         let (a, delta) = ((8.0 * rng.random::<f64>() - 4.0).exp(), 4.0 * rng.random::<f64>() - 2.0);
         let tilted = measure.tilted(Quadratic::new(a, delta)?, 0.0);
         let table = RateTable::new(&measure, a).at(delta)?;
-        match tilted.series() {
+        match tilted.expansion() {
             Ok(series) => worst = worst.max((series.divergence_rate / table.divergence - 1.0).abs()),
             Err(_) => refused += 1,
         }

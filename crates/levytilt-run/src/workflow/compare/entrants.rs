@@ -97,7 +97,7 @@ impl Entrant {
             }
             Kind::Plain(settings) => {
                 let mut settings = settings.clone();
-                crate::settings::season::settle(&mut settings.drift, &table.calendar)?;
+                crate::settings::season::resolve(&mut settings.drift, &table.calendar)?;
                 open_model(&settings, &table.names, "fit").map(drop)
             }
             Kind::Written(model) => model.spec(&table.names).map(drop),

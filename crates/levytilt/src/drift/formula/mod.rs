@@ -28,7 +28,7 @@ mod typeset;
 pub use inputs::{Between, Inputs};
 pub use motion::FormulaDrift;
 
-use super::{DriftFamily, FormulaParameter, Known, Place};
+use super::{DriftFamily, FormulaParameter, Known, Slot};
 use crate::error::expect_length;
 use crate::parameter::Prior;
 use crate::{Error, Result};
@@ -207,12 +207,12 @@ impl Formula {
     }
 
     /// The parameters as those of a model.
-    pub fn places(&self) -> Vec<Place> {
+    pub fn slots(&self) -> Vec<Slot> {
         let known = |parameter: &FormulaParameter| match parameter.entry {
             Some(entry) => Known::Listed(entry),
             None => Known::Named(Arc::new(parameter.clone())),
         };
-        self.parameters.iter().map(|parameter| Place::new(known(parameter), 0)).collect()
+        self.parameters.iter().map(|parameter| Slot::new(known(parameter), 0)).collect()
     }
 
     /// The same, where parameters with the names of the family's are those of the family.

@@ -4,7 +4,7 @@ use levytilt::exact;
 use levytilt::fit::Scales;
 use levytilt::noise::{Gaussian, Noise, Stable};
 use levytilt::posterior::{self, Paths};
-use levytilt::solve::{LearnOptions, Learned, Method, SweepOptions, grid, learn_from, parameters};
+use levytilt::solve::{LearnOptions, Learned, Method, SweepOptions, exact_paths, learn_from, parameters};
 use levytilt::{Chain, Context, Result, StateSpace};
 use levytilt_paper::potential::NeuralPotentialSpec;
 use levytilt_paper::training::{TrainOptions, Trainer, train};
@@ -32,7 +32,7 @@ impl DataSet {
     /// Model and paths of [`DataSet::tilt`].
     pub fn tilt_paths(&self, data: &Data, [learned, drawn]: [u64; 2]) -> Result<(StateSpace, Paths)> {
         let model = self.learn_stable(data, learned)?.model;
-        let posterior = grid(&model, &data.grid()?, &data.values(), &exact::Options::default(), PATHS, drawn)?;
+        let posterior = exact_paths(&model, &data.grid()?, &data.values(), &exact::Options::default(), PATHS, drawn)?;
         Ok((model, posterior.paths))
     }
 
@@ -76,7 +76,7 @@ impl DataSet {
     /// The true model and its exact posterior: no method can do better but by luck.
     pub fn exact(&self, data: &Data, truth: [f64; 2], [_, drawn]: [u64; 2]) -> Result<([f64; 2], Scored)> {
         let model = self.true_model(truth)?;
-        let posterior = grid(&model, &data.grid()?, &data.values(), &exact::Options::default(), PATHS, drawn)?;
+        let posterior = exact_paths(&model, &data.grid()?, &data.values(), &exact::Options::default(), PATHS, drawn)?;
         Ok((truth, score(data, &model, &posterior.paths, drawn)?))
     }
 
