@@ -12,7 +12,7 @@ use levytilt::fit::{FitOptions, OwnPaths, PotentialFinder, Spec, fit_by};
 use levytilt::posterior::{BLOCK, Made, Paths, Potentials, WeightSummary};
 use levytilt::potential::Quadratic;
 use levytilt::series::TimeGrid;
-use levytilt::solve::{Choice, LearnOptions, Learned, Method, Parameter, rebuild};
+use levytilt::solve::{Choice, LearnOptions, Learned, Method, Optimum, Parameter, rebuild};
 use levytilt::tilt::LogSum;
 use levytilt::{Chain, Context, Error, Result, StateSpace, stream};
 
@@ -270,20 +270,19 @@ impl PotentialFinder for Published<'_> {
         let found = self.train(rebuild(model, &start)?, data, parameters)?;
         let unknown = vec![f64::NAN; parameters.len()];
         let values = self.values.iter();
-        Ok(Learned {
+        let optimum = Optimum {
             model: found,
             parameters: parameters.iter().zip(values).map(|(p, &value)| Parameter { value, ..p.clone() }).collect(),
             std_errors: unknown.clone(),
             data_shares: vec![1.0; unknown.len()],
             covariance: Vec::new(),
             shift: Vec::new(),
-            choice: Choice { method: Method::Paper, why: "as requested".into() },
-            potentials: Vec::new(),
-            summary: WeightSummary::new(&[0.0, 0.0]),
             iterations: self.trainer.as_ref().map_or(0, |trainer| trainer.iterations),
-            stopped: self.stopped,
             warnings: self.warnings(),
-        })
+        };
+        let choice = Choice { method: Method::Paper, why: "as requested".into() };
+        let summary = WeightSummary::new(&[0.0, 0.0]);
+        Ok(Learned { optimum, choice, potentials: Vec::new(), summary, stopped: self.stopped })
     }
 
     fn potentials(&mut self, chain: &Chain, _: &LearnOptions) -> Result<Potentials> {

@@ -73,9 +73,9 @@ pub(super) fn learn_beside(
         true => ExactLearned::given(bare.model, bare.parameters),
         false => learn_exact(&bare.model, &bare.parameters, data, most, context)?,
     };
-    let without = answer(&Problem::new(&bare.model, grid, values)?, &[], Memory::default())?.run.log_evidence;
+    let without = answer(&Problem::new(&bare.optimum.model, grid, values)?, &[], Memory::default())?.run.log_evidence;
     let Beginning { model, parameters } = begin(spec, grid, &[values], priors)?;
-    let parameters = best_start(&model, parameters, &bare.parameters, data)?;
+    let parameters = best_start(&model, parameters, &bare.optimum.parameters, data)?;
     let values: Vec<f64> = parameters.iter().map(|p| p.value).collect();
     Ok((learn_exact(&rebuild(&model, &values)?, &parameters, data, most, context)?, without))
 }

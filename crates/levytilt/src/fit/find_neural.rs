@@ -1,14 +1,12 @@
 //! Find a drift network: first the noise without any drift, then both in turn.
 
-use super::found::{Found, estimates};
+use super::found::{Found, found as found_of};
 use super::spec::NeuralSize;
 use super::start::{Beginning, begin, observed_times};
-use super::{Estimate, FittedNeural, Spec};
+use super::{FittedNeural, Spec};
 use crate::drift::{Drift, NeuralSpec};
 use crate::series::{Scales, TimeGrid};
-use crate::solve::{
-    LearnOptions, Learned, LearnedNeural, Method, NeuralOptions, Parameter, SweepOptions, learn_neural,
-};
+use crate::solve::{LearnOptions, LearnedNeural, Method, NeuralOptions, Parameter, SweepOptions, learn_neural};
 use crate::{Context, Result, StateSpace};
 
 /// Paths that are plenty while learning: regression wants transitions, not paths.
@@ -46,11 +44,11 @@ pub(super) fn find_neural(
         let model = StateSpace { drift: Box::new(network.drift.clone()), ..found.model };
         return Ok(Found { model, network: Some(network), ..found });
     };
-    let estimates: Vec<Estimate> = estimates(&learned).split_off(weights);
-    let Learned { model, covariance, shift, choice, potentials, iterations, warnings, .. } = learned;
-    let iterations = found.iterations + iterations;
-    let (choices, network) = (vec![choice], Some(network));
-    Ok(Found { model, estimates, covariance, shift, choices, potentials, iterations, noted: warnings, network })
+    let mut both = found_of(learned);
+    both.estimates.drain(..weights);
+    both.iterations += found.iterations;
+    both.network = Some(network);
+    Ok(both)
 }
 
 /// A network whose inputs are centred and scaled by the data, and the drift that would be no surprise: back within a time

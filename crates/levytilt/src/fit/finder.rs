@@ -103,7 +103,7 @@ fn find_neural_by(
     let model = StateSpace { drift: Box::new(network), ..model };
     let all: Vec<Parameter> = all_parameters(&model).into_iter().take(weights).chain(parameters).collect();
     let learned = finder.learn(&model, &all, (grid, columns), options)?;
-    let values: Vec<f64> = learned.parameters[..weights].iter().map(|p| p.value).collect();
+    let values: Vec<f64> = learned.optimum.parameters[..weights].iter().map(|p| p.value).collect();
     let drift = Neural::from_parameters(sizes, &values)?;
     let mut found = found(learned);
     found.estimates = found.estimates.split_off(weights);

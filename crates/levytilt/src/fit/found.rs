@@ -3,7 +3,7 @@
 use super::{Estimate, FittedNeural, Spec};
 use crate::drift::Slot;
 use crate::posterior::Potentials;
-use crate::solve::{Choice, Learned, Parameter};
+use crate::solve::{Choice, Learned, Optimum, Parameter};
 use crate::{Result, StateSpace};
 
 /// Parameters and potentials; the paths they were found with are not kept.
@@ -62,14 +62,19 @@ fn join_laws(slots: &[Slot], found: &[Found]) -> (Vec<f64>, Vec<f64>) {
 
 /// What was learned of a drift with a formula.
 pub(super) fn found(learned: Learned) -> Found {
-    let estimates = estimates(&learned);
-    let Learned { model, covariance, shift, choice, potentials, iterations, warnings, .. } = learned;
+    found_at(learned.optimum, learned.choice, learned.potentials)
+}
+
+/// Parameters that were found in this way, with potentials there.
+pub(super) fn found_at(optimum: Optimum, choice: Choice, potentials: Potentials) -> Found {
+    let estimates = estimates(&optimum);
+    let Optimum { model, covariance, shift, iterations, warnings, .. } = optimum;
     let choices = vec![choice];
     Found { model, estimates, covariance, shift, choices, potentials, iterations, noted: warnings, network: None }
 }
 
-pub(super) fn estimates(learned: &Learned) -> Vec<Estimate> {
-    let judged = learned.std_errors.iter().zip(&learned.data_shares);
+fn estimates(optimum: &Optimum) -> Vec<Estimate> {
+    let judged = optimum.std_errors.iter().zip(&optimum.data_shares);
     let estimate = |(p, (&error, &share)): (&Parameter, (&f64, &f64))| Estimate {
         name: p.name.clone(),
         value: p.value,
@@ -78,5 +83,5 @@ pub(super) fn estimates(learned: &Learned) -> Vec<Estimate> {
         held_by_prior: !p.fixed && p.prior.is_some() && share < 0.5,
         interval: None,
     };
-    learned.parameters.iter().zip(judged).map(estimate).collect()
+    optimum.parameters.iter().zip(judged).map(estimate).collect()
 }

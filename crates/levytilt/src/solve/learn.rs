@@ -5,7 +5,7 @@ use super::carry::{carry, observation_stds};
 use super::expect::{Expected, expect, good_enough, worth};
 use super::fisher::gradient_of;
 use super::gradient::Gradient;
-use super::learned::{LearnOptions, Learned};
+use super::learned::{LearnOptions, Learned, Optimum};
 use super::method::{Choice, Method};
 use super::middle::find_middle;
 use super::newton::System;
@@ -170,20 +170,9 @@ impl Task<'_> {
         let parameters =
             self.parameters.iter().zip(values).map(|(p, value)| Parameter { value, ..p.clone() }).collect();
         warnings.extend(noted);
-        Ok(Learned {
-            model,
-            parameters,
-            std_errors,
-            data_shares,
-            covariance,
-            shift: Vec::new(),
-            choice,
-            potentials,
-            summary,
-            iterations,
-            stopped,
-            warnings,
-        })
+        let shift = Vec::new();
+        let optimum = Optimum { model, parameters, std_errors, data_shares, covariance, shift, iterations, warnings };
+        Ok(Learned { optimum, choice, potentials, summary, stopped })
     }
 
     /// The first iterate.
@@ -225,7 +214,7 @@ impl Task<'_> {
         let grid = self.grid.head(PART);
         let columns: Vec<&[f64]> = self.columns.iter().map(|column| &column[..grid.rows()]).collect();
         let learned = Task { grid: &grid, columns: &columns, part: true, ..*self }.learn(model, values, None)?;
-        Ok(learned.parameters.iter().map(|p| p.value).collect())
+        Ok(learned.optimum.parameters.iter().map(|p| p.value).collect())
     }
 
     fn early(&self) -> SweepOptions {

@@ -1,5 +1,6 @@
 //! Find the potential: a robust start places the jumps, guarded sweeps make it right.
 
+mod adam;
 mod bayes;
 mod carry;
 mod climb;
@@ -30,6 +31,7 @@ mod robust;
 mod size_tests;
 mod sweep;
 
+pub use adam::Adam;
 pub use bayes::ParameterPosterior;
 pub(crate) use exact_learn::{ExactLearned, learn_exact};
 pub(crate) use exact_paths::exact_paths_of;
@@ -39,7 +41,7 @@ pub use fisher::gradient;
 pub use gaussian_sum::{GaussianSumOptions, gaussian_sum};
 pub use gradient::Gradient;
 pub use learn::{Expect, learn, learn_by, learn_from, learn_with};
-pub use learned::{LearnOptions, Learned};
+pub use learned::{LearnOptions, Learned, Optimum};
 pub use method::{Choice, Method};
 pub use neural_drift::{LearnedNeural, NeuralOptions, Regularisation, learn_neural};
 pub(crate) use panel::{Member, learn_panel};

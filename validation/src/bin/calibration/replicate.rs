@@ -132,8 +132,9 @@ impl Data {
         let truth = parameters(&self.model);
         let score = |(k, &i): (usize, &usize)| {
             let transform = self.prior[i].transform;
-            let sd = learned.covariance[k * free.len() + k].sqrt();
-            let mean = transform.forward(learned.parameters[i].value) + learned.shift.get(k).unwrap_or(&0.0);
+            let sd = learned.optimum.covariance[k * free.len() + k].sqrt();
+            let mean =
+                transform.forward(learned.optimum.parameters[i].value) + learned.optimum.shift.get(k).unwrap_or(&0.0);
             (self.prior[i].name.clone(), (transform.forward(truth[i].value) - mean) / sd)
         };
         free.iter().enumerate().map(score).collect()
@@ -142,7 +143,7 @@ impl Data {
     /// Normal scores of the true states ahead, near and far, in forecasts by the model learned, with parameters drawn.
     pub fn forecasts(&self, learned: &Learned) -> Result<[f64; 2]> {
         let grid = self.grid()?;
-        let chain = Chain::new(&learned.model, &grid, &[&self.values])?;
+        let chain = Chain::new(&learned.optimum.model, &grid, &[&self.values])?;
         let options = SweepOptions { seed: self.seed, ..SweepOptions::default() };
         let method = learned.choice.method;
         let found = expect(&chain, Some(learned.potentials.clone()), method, &options)?;
@@ -151,7 +152,7 @@ impl Data {
         let from = self.times[STEPS];
         let options =
             ForecastOptions { from, longest_step: STEP, paths: DRAWS, seed: self.seed, target: Target::States };
-        let law = learned.parameter_law().ok_or_else(|| {
+        let law = learned.optimum.parameter_law().ok_or_else(|| {
             let why = "there is none, although every parameter has a prior".into();
             Error::Numerical { what: "covariance of the parameters", why }
         })?;

@@ -68,7 +68,7 @@ pub fn learn_neural(
     let mut learned: Option<Learned> = None;
     let mut round = 0;
     loop {
-        let (model, potentials) = learned.as_ref().map_or((model, potentials), |l| (&l.model, &l.potentials));
+        let (model, potentials) = learned.as_ref().map_or((model, potentials), |l| (&l.optimum.model, &l.potentials));
         let chain = Chain::new(model, data.0, data.1)?;
         let paths = walk(&chain, potentials, options.sweep.paths, options.sweep.seed);
         let last = round + 1 >= network.rounds;
@@ -79,7 +79,7 @@ pub fn learn_neural(
             return Ok(LearnedNeural { network: initial, regularisation, learned: None });
         }
         let (with_network, mut parameters) = replace_drift(model, &next)?;
-        let values = learned.as_ref().map(|l| &l.parameters[l.parameters.len() - noise.len()..]);
+        let values = learned.as_ref().map(|l| &l.optimum.parameters[l.optimum.parameters.len() - noise.len()..]);
         parameters.extend(
             noise
                 .iter()
