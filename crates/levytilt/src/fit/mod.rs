@@ -41,9 +41,11 @@ use finder::find_for;
 use found::Found;
 use judge::{Judgement, judge, judge_own};
 use rand::Rng;
+use serde::{Deserialize, Serialize};
 
 /// How to fit.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct FitOptions {
     /// Posterior paths, at least 2.
     pub paths: usize,

@@ -6,6 +6,7 @@ use crate::noise::{BROWNIAN, Family, Noise, PlusBrownian};
 use crate::parameter::{ParameterEntry, Prior, Transform};
 use crate::registry::{self, OTHERS, Part};
 use crate::{Dimension, Error, ErrorKind, Errors, Result, Size, Start, StateSpace};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A kind of model. Parameters given a value are held fixed; the others are learned.
@@ -50,7 +51,8 @@ pub struct Spec {
 }
 
 /// Size of a drift network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct NeuralSize {
     /// Units per hidden layer, at least 1.
     pub width: usize,

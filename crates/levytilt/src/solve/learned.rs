@@ -5,9 +5,11 @@ use super::parameters::Parameter;
 use super::sweep::SweepOptions;
 use crate::StateSpace;
 use crate::posterior::{Potentials, WeightSummary};
+use serde::{Deserialize, Serialize};
 
 /// How to learn.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct LearnOptions {
     /// How to get posterior paths. [`Method::Auto`] climbs by sweeps where they are nearly good enough at the first
     /// parameters, which are only a guess, and is settled at those that they lead to.
