@@ -22,6 +22,7 @@ const NAMED: [(&[&str], &str, &str); 12] = [
 const SINCE: [&str; 5] = [" relative to", " since", " before", " after", " bp"];
 
 /// The unit of time of a record.
+#[derive(Debug)]
 pub struct TimeUnit {
     one: &'static str,
     many: &'static str,

@@ -8,10 +8,10 @@ use super::motion;
 use super::page::{Block, Cell, Fact};
 use super::parameters::{about, unit};
 use super::scene::Scene;
-use super::units::TimeUnit;
 use crate::number::{brief, with_error};
 use crate::settings::{DriftName, SizeFormula, name_of};
 use crate::table::time::{Calendar, Length};
+use crate::units::TimeUnit;
 use crate::workflow::exact;
 use crate::workflow::fit::summary::Summary;
 

@@ -10,9 +10,9 @@ use super::figure::{Axis, Figure, Layer};
 use super::histogram::{MANY, histogram};
 use super::page::Block;
 use super::scene::Scene;
-use super::units::TimeUnit;
 use super::wells::Wells;
 use crate::settings::DriftName;
+use crate::units::TimeUnit;
 
 /// Places at which a curve is drawn.
 const COUNT: usize = 161;

@@ -5,10 +5,11 @@ use levytilt::series::{Sessions, StepKind, TimeGrid};
 use serde::Serialize;
 
 use crate::finite;
-use crate::number::brief;
+use crate::number::{brief, duration};
 use crate::shell;
 use crate::table::input::Table;
 use crate::table::time::Calendar;
+use crate::units::TimeUnit;
 use crate::workflow::doctor::cost::Cost;
 use crate::workflow::doctor::quick::{Advice, advise};
 use crate::workflow::doctor::season::{Season, seasons};
@@ -29,6 +30,8 @@ const ALIKE: f64 = 0.1;
 pub struct DataReport {
     source: String,
     rows: usize,
+    #[serde(skip)]
+    unit: TimeUnit,
     time_unit: &'static str,
     first: String,
     last: String,
@@ -100,6 +103,7 @@ pub fn examine(table: &Table, flags: &str) -> Result<DataReport> {
     Ok(DataReport {
         source: table.source.clone(),
         rows: table.times.len(),
+        unit: TimeUnit::new(&table.calendar, &table.time_name),
         time_unit: table.calendar.unit(),
         first: table.calendar.write(table.times[0]),
         last: table.calendar.write(table.times[table.times.len() - 1]),
@@ -288,23 +292,24 @@ impl DataReport {
     /// For a terminal.
     pub fn to_text(&self) -> String {
         let spacing = match self.regular {
-            true => format!("every {}", brief(self.spacing_median)),
+            true => format!("every {}", self.unit.length(self.spacing_median)),
             false => {
-                let [min, max, median] = [self.spacing_min, self.spacing_max, self.spacing_median].map(brief);
+                let spacings = [self.spacing_min, self.spacing_max, self.spacing_median];
+                let [min, max, median] = spacings.map(|spacing| self.unit.length(spacing));
                 format!("spacing {min} to {max}, typically {median}")
             }
         };
         let mut lines = vec![
             format!(
-                "data          {}: {} rows from {} to {}, {spacing} (time unit: {})",
-                self.source, self.rows, self.first, self.last, self.time_unit
+                "data          {}: {} rows from {} to {}, {spacing}",
+                self.source, self.rows, self.first, self.last
             ),
             format!("gaps          {}{}", self.gaps, list(&self.longest_gaps)),
             format!(
                 "grid          {} latent steps by default; a fit takes about {:.0} MB{}",
                 self.latent_steps,
                 self.memory_mb,
-                self.seconds.map_or(String::new(), |seconds| format!(" and {} s", brief(seconds)))
+                self.seconds.map_or(String::new(), |seconds| format!(" and {}", duration(seconds)))
             ),
         ];
         for column in &self.columns {
