@@ -83,7 +83,7 @@ pub fn forecaster(name: &str, options: &ForecasterOptions) -> Result<Box<dyn For
     let additions = (kind.additions)();
     if let Some(odd) = with.iter().find(|part| !additions.contains(part)) {
         let known = if additions.is_empty() { "none".into() } else { additions.join(", ") };
-        return refuse(format!("{} cannot be made \"{odd}\"; what may be added: {known}", kind.name));
+        return refuse(format!("{} has no option \"{odd}\"; its options: {known}", kind.name));
     }
     (kind.build)(&with, options)
 }

@@ -47,7 +47,7 @@ pub fn learn_alongside(
     };
     let learned = learn_by(&expect, model, parameters, data, options, context)?;
     let trained =
-        state.into_inner().expect("without an error the first place has trained networks, and none is taken away");
+        state.into_inner().expect("without an error the first iterate has trained networks, and none is taken away");
     Ok((learned, trained))
 }
 

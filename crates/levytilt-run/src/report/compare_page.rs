@@ -35,7 +35,7 @@ pub fn compare_page(found: &Comparison, table: &table::Table) -> Page {
         kind: "comparison".into(),
         title: match &found.best {
             Some(best) if level(found).is_some() => {
-                format!("{}: {best} ranks first, not alone", table.names.join(", "))
+                format!("{}: {best} ranks first, but not clearly", table.names.join(", "))
             }
             Some(best) => format!("{}: {best} explains it best", table.names.join(", ")),
             None => format!("{}: no model was finished", table.names.join(", ")),
@@ -70,7 +70,8 @@ fn lead(found: &Comparison) -> Option<Block> {
     let (row, behind) = second(found)?;
     Some(match level(found) {
         Some(_) => Block::Warning(format!(
-            "The first two are not told apart: {} is only {behind:.1} nats behind, less than {APART:.0} or twice the \
+            "The first two cannot be distinguished: {} is only {behind:.1} nats behind, less than {APART:.0} or \
+             twice the \
              standard error.",
             row.model
         )),

@@ -35,11 +35,10 @@ pub fn general_page(fit: &GeneralFit, summary: &Summary, table: &Table, settings
             name: "paths".into(),
             cell: Cell::count(summary.paths),
             remark: match summary.effective_sample_size < summary.paths as f64 {
-                true => format!(
-                    "all count equally; {:.0} differ at the time where the fewest do",
-                    summary.effective_sample_size
-                ),
-                false => "drawn by backward simulation; all count equally".into(),
+                true => {
+                    format!("equal weights; at least {:.0} distinct paths at every time", summary.effective_sample_size)
+                }
+                false => "drawn by backward simulation; equal weights".into(),
             },
         },
     ])];
@@ -110,9 +109,9 @@ fn finding(fit: &GeneralFit, summary: &Summary, settings: &GeneralSettings, orde
     let text = match shared {
         _ if jumps.is_empty() => text,
         _ if !several => text + ".",
-        0 => text + ", none of them of a common noise.",
-        1 => text + ", one of them of a common noise.",
-        shared => format!("{text}, {shared} of them of a common noise."),
+        0 => text + ", none of them from a common noise.",
+        1 => text + ", one of them from a common noise.",
+        shared => format!("{text}, {shared} of them from a common noise."),
     };
     let families = fit.model.sources.iter().map(|s| format!("{} is {}", s.name, noise_name(s.noise.family())));
     let families = families.collect::<Vec<_>>().join(", ");
@@ -177,7 +176,7 @@ fn loadings(fit: &GeneralFit, settings: &GeneralSettings) -> Option<PageTable> {
         }
     }
     (!rows.is_empty()).then(|| PageTable {
-        caption: "How far a unit of a common noise moves each state.".into(),
+        caption: "Loadings: the effect of one unit of a common noise on each state.".into(),
         head: ["noise", "state", "loading", "standard error", "90% interval"].map(String::from).into(),
         rows,
         ..PageTable::default()
@@ -222,7 +221,7 @@ fn state(fit: &GeneralFit, table: &Table, i: usize) -> Figure {
     }
     figure.caption = match seen {
         Some(row) => format!("Observations of {} and the posterior of the state behind them.", table.names[row]),
-        None => "A state that no column sees by itself: what the others and the drift say about it.".into(),
+        None => "A hidden state, inferred from the observed columns through the drift.".into(),
     };
     (figure.link, figure.height) = (Some("time".into()), Some(360));
     figure

@@ -86,7 +86,8 @@ pub fn posterior_table(found: &PosteriorSummary) -> Table {
     };
     let k_hat = found.k_hat.map_or(String::new(), |k| format!(", k\u{302} {k:.2}"));
     let caption = format!(
-        "Posterior of the parameters: {} draws weighted by exact evidence and prior, worth {:.0} equal ones{k_hat}.",
+        "Posterior of the parameters: {} draws weighted by exact evidence and prior, effective sample size \
+         {:.0}{k_hat}.",
         found.draws, found.effective_sample_size
     );
     let head = ["parameter", "mean", "sd", "5%", "25%", "median", "75%", "95%"];

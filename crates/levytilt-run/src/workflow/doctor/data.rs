@@ -194,7 +194,8 @@ fn judge(report: &mut ColumnReport) {
             }
             if let (true, Some(gain)) = (advice.wants_logarithms(), advice.log_gain) {
                 report.remarks.push(format!(
-                    "moves grow with the level: the logarithm of {name} is explained better, by {gain:.0} nats. Fit that"
+                    "moves grow with the level: a model of the logarithm of {name} has {gain:.0} nats more \
+                     evidence; fit that"
                 ));
             }
         }
@@ -212,13 +213,17 @@ fn judge(report: &mut ColumnReport) {
     }
     if report.move_correlation > ALIKE + 3.0 / (report.observed as f64).sqrt() {
         report.remarks.push(format!(
-            "neighbouring moves are alike (correlation {:.2}): a drift of the level alone misses that; a hidden velocity or \
-             trend does not (docs/states.md)",
+            "successive moves are positively correlated ({:.2}): a drift of the level alone cannot explain that; a \
+             hidden velocity or trend can (docs/states.md)",
             report.move_correlation
         ));
     }
     if report.move_correlation < -0.3 {
-        report.remarks.push("neighbouring moves cancel: observation noise is as large as the moves".into());
+        report.remarks.push(
+            "successive moves are negatively correlated: observation noise is as large as the \
+         moves"
+                .into(),
+        );
     }
     if report.typical_move == 0.0 {
         report.remarks.push("half of the moves are zero: values are rounded or stale; thin the rows".into());
@@ -332,7 +337,7 @@ impl DataReport {
         }
         if self.sessions {
             lines.push(
-                "note          the market closes at times: --clock business learns how long such gaps count".into(),
+                "note          the market closes at times: --clock business learns how much such gaps count".into(),
             );
         }
         lines.push(format!("try           {}", self.suggestion));

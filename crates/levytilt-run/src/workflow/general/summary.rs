@@ -83,8 +83,8 @@ impl Summary {
             warnings: fit.warnings.iter().cloned().chain(calendar.warning()).collect(),
             estimates: fit.parameters.clone(),
             solver: match fit.model.drift.is_affine() {
-                true => "particles that carry Gaussian laws, backward simulation: paths count equally",
-                false => "particles that carry states, traced back: paths count equally",
+                true => "Rao-Blackwellised particles, backward simulation: equally weighted paths",
+                false => "particle filter, ancestral paths: equally weighted",
             },
         }
     }

@@ -60,7 +60,12 @@ pub(super) fn shared_parameters(members: &[Member], shares: &[Share]) -> Result<
             return refuse(name, format!("no parameter of the model has this name; expected one of {names}"));
         };
         if p.fixed {
-            return refuse(name, "is given a value, so that there is nothing to learn; share it, or give it".into());
+            return refuse(
+                name,
+                "has a fixed value, so there is nothing to share; leave out the value, or the name \
+             in --share"
+                    .into(),
+            );
         }
         let middle = median(members, name);
         let prior = p.prior.map(|prior| Prior { mean: middle, ..prior });
