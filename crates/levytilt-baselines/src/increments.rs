@@ -1,7 +1,7 @@
 //! Learn the law of standardised moves and draw from it.
 
 use crate::minimise::minimise;
-use levytilt::law::StableLaw;
+use levytilt::internals::law::StableLaw;
 use levytilt::{Error, Result, StreamRng};
 use rand::RngExt;
 use rand_distr::{ChiSquared, Distribution, StandardNormal};

@@ -8,9 +8,9 @@ use crate::pace::Pace;
 use crate::tilt::Tilt;
 use crate::walk::Walk;
 use levytilt::drift::DriftFamily;
-use levytilt::fit::rival_families;
+use levytilt::internals::fit::rival_families;
+use levytilt::internals::series::ClockOptions;
 use levytilt::noise::Family;
-use levytilt::series::ClockOptions;
 use levytilt::{Error, Result};
 
 /// A kind of forecaster.

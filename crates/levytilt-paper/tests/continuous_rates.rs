@@ -1,9 +1,9 @@
 //! Rates of the tilted jump measure: constants from elsewhere, the three ways against each other, the limit of a step.
 
+use levytilt::internals::potential::Quadratic;
+use levytilt::internals::tilt::TiltedStep;
 use levytilt::noise::{Noise, TruncatedStable};
-use levytilt::potential::Quadratic;
 use levytilt::stream;
-use levytilt::tilt::TiltedStep;
 use levytilt_paper::continuous::{JumpMeasure, TiltedMeasure};
 
 /// The box of tilts with κ ≤ 5, for both measures.

@@ -1,11 +1,12 @@
 //! Hold training to its promises: stopped and taken up again it is the same training.
 
 use levytilt::drift::{DoubleWell, Ou};
+use levytilt::internals::posterior::{WeightSummary, walk};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{LearnOptions, SweepOptions, learn, parameters, robust_start, sweep};
+use levytilt::internals::{Chain, exact};
 use levytilt::noise::Stable;
-use levytilt::posterior::{WeightSummary, walk};
-use levytilt::series::TimeGrid;
-use levytilt::solve::{LearnOptions, SweepOptions, learn, parameters, robust_start, sweep};
-use levytilt::{Chain, Context, Start, StateSpace, exact, simulate};
+use levytilt::{Context, Start, StateSpace, simulate};
 use levytilt_paper::potential::{FrameKind, NeuralPotentialSpec};
 use levytilt_paper::training::{Checkpoint, Keeper, Rule, TrainOptions, Trained, Trainer, learn_alongside, train};
 use std::ops::ControlFlow;

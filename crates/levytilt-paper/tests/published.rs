@@ -2,12 +2,13 @@
 
 use levytilt::drift::DriftFamily;
 use levytilt::drift::{NoDrift, Ou};
-use levytilt::fit::{FitOptions, PosteriorKind, Spec};
+use levytilt::internals::fit::{FitOptions, PosteriorKind, Spec};
+use levytilt::internals::posterior::jump_table;
+use levytilt::internals::potential::Quadratic;
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::{Chain, exact};
 use levytilt::noise::{Family, TruncatedStable};
-use levytilt::posterior::jump_table;
-use levytilt::potential::Quadratic;
-use levytilt::series::TimeGrid;
-use levytilt::{Chain, Start, StateSpace, exact, simulate, stream};
+use levytilt::{Start, StateSpace, simulate, stream};
 use levytilt_paper::continuous::{JumpMeasure, TiltedProcess};
 use levytilt_paper::potential::NeuralPotentialSpec;
 use levytilt_paper::published::{Gradient, Kl, Motion, PaperOptions, RateTable, fit_paper, published_gradient};

@@ -2,10 +2,11 @@
 //! a grid of alpha.
 
 use levytilt::drift::{DriftFamily, Linear, NoDrift};
-use levytilt::fit::{FitOptions, NeuralSize, Spec};
+use levytilt::internals::fit::{FitOptions, NeuralSize, Spec};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::{Chain, Errors, exact};
 use levytilt::noise::{Family, Noise, PlusBrownian, TruncatedStable};
-use levytilt::series::TimeGrid;
-use levytilt::{Chain, Context, Dimension, Errors, Start, StateSpace, exact, simulate};
+use levytilt::{Context, Dimension, Start, StateSpace, simulate};
 use levytilt_paper::NeuralFit;
 use levytilt_paper::potential::NeuralPotentialSpec;
 use levytilt_paper::published::{

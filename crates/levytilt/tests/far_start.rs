@@ -1,9 +1,9 @@
 //! Learn from starts that are far away: a system that runs for a long time to where it rests, with very heavy tails.
 
 use levytilt::drift::Ou;
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{LearnOptions, Learned, SweepOptions, learn, parameters};
 use levytilt::noise::{Gaussian, Noise, Stable};
-use levytilt::series::TimeGrid;
-use levytilt::solve::{LearnOptions, Learned, SweepOptions, learn, parameters};
 use levytilt::{Start, StateSpace, simulate};
 
 fn model(theta: f64, mu: f64, noise: impl Noise + 'static) -> StateSpace {

@@ -1,12 +1,13 @@
 //! Hold the paths of the grid solver to closed forms, to the exact marginals and to their own weights.
 
 use levytilt::drift::{DoubleWell, Drift, Ou};
-use levytilt::exact::{self, Options, kalman};
+use levytilt::internals::Chain;
+use levytilt::internals::exact::{self, Options, kalman};
+use levytilt::internals::posterior::{Paths, WeightSummary, jump_law, marginals};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::exact_paths;
 use levytilt::noise::{CompoundPoisson, Gaussian, Nodes, Noise, Stable};
-use levytilt::posterior::{Paths, WeightSummary, jump_law, marginals};
-use levytilt::series::TimeGrid;
-use levytilt::solve::exact_paths;
-use levytilt::{Chain, Start, StateSpace, simulate};
+use levytilt::{Start, StateSpace, simulate};
 
 const PATHS: usize = 4000;
 const GAUSSIAN: Start = Start::Gaussian { mean: 0.3, std: 0.5 };

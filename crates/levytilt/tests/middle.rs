@@ -1,10 +1,11 @@
 //! The law of learned parameters lies around the mean of their posterior, not around its maximum.
 
 use levytilt::drift::Ou;
+use levytilt::internals::exact;
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{LearnOptions, Parameter, Prior, learn, parameters};
 use levytilt::noise::{Gaussian, Noise, Stable};
-use levytilt::series::TimeGrid;
-use levytilt::solve::{LearnOptions, Parameter, Prior, learn, parameters};
-use levytilt::{Start, StateSpace, exact, simulate};
+use levytilt::{Start, StateSpace, simulate};
 
 fn model(noise: &dyn Noise, [theta, mu]: [f64; 2]) -> StateSpace {
     let noise = noise.with_parameters(&noise.parameters().iter().map(|p| p.1).collect::<Vec<f64>>()).unwrap();

@@ -1,10 +1,10 @@
 //! Drift networks: they find a drift that is there and invent none that is not.
 
 use levytilt::drift::{Drift, DriftFamily, Neural, NeuralSpec};
-use levytilt::fit::{Fit, FitOptions, NeuralSize, Spec, fit};
-use levytilt::forecast::{ForecastOptions, Target, forecast};
+use levytilt::internals::fit::{Fit, FitOptions, NeuralSize, Spec, fit};
+use levytilt::internals::forecast::{ForecastOptions, Target, forecast};
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::Family;
-use levytilt::series::TimeGrid;
 use levytilt::simulate;
 
 const SIZE: NeuralSize = NeuralSize { width: 16, depth: 2 };

@@ -1,14 +1,15 @@
 //! Hold sampled posteriors to the exact ones: Kalman for Gaussian noise, the grid for the rest.
 
 use levytilt::drift::{DoubleWell, Drift, Ou};
-use levytilt::exact::{self, kalman};
-use levytilt::noise::{Gaussian, Noise, Stable};
-use levytilt::posterior::{WeightSummary, bound_by_divergence, log_evidence, marginals, walk};
-use levytilt::series::TimeGrid;
-use levytilt::solve::{
+use levytilt::internals::Chain;
+use levytilt::internals::exact::{self, kalman};
+use levytilt::internals::posterior::{WeightSummary, bound_by_divergence, log_evidence, marginals, walk};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{
     GaussianSumOptions, LearnOptions, SweepOptions, gaussian_sum, learn, parameters, robust_start, sweep,
 };
-use levytilt::{Chain, Dimension, Start, StateSpace, simulate};
+use levytilt::noise::{Gaussian, Noise, Stable};
+use levytilt::{Dimension, Start, StateSpace, simulate};
 
 const STEPS: usize = 400;
 
@@ -129,7 +130,7 @@ fn statistics_uncoupled_dimensions_add_up() {
             noise: Box::new(Stable::new(1.6, 2.0).unwrap()),
             size: None,
             observation_std: 0.1,
-            errors: levytilt::Errors::default(),
+            errors: levytilt::internals::Errors::default(),
             start: Start::Fixed(0.0),
         })
         .collect();

@@ -1,9 +1,9 @@
 //! Learning tells of its steps, and ends early with what it has when asked to.
 
 use levytilt::drift::Ou;
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{LearnOptions, Learned, SweepOptions, learn_with, parameters};
 use levytilt::noise::Stable;
-use levytilt::series::TimeGrid;
-use levytilt::solve::{LearnOptions, Learned, SweepOptions, learn_with, parameters};
 use levytilt::{Context, Start, StateSpace, simulate};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};

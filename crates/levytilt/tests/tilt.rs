@@ -1,10 +1,10 @@
 //! Hold the tilted step to its definitions: identities, derivatives, the whole box of inputs, and fast against plain.
 
 use crate::common::chi_square;
+use levytilt::internals::potential::{GaussianSum, Quadratic};
+use levytilt::internals::tilt::{SumStep, SumTable, TiltTable, TiltedStep};
 use levytilt::noise::{Nodes, Noise, Stable};
-use levytilt::potential::{GaussianSum, Quadratic};
 use levytilt::stream;
-use levytilt::tilt::{SumStep, SumTable, TiltTable, TiltedStep};
 use proptest::prelude::*;
 use std::sync::Arc;
 

@@ -2,14 +2,15 @@
 //! `scripts/validate continuous`.
 
 use levytilt::drift::Ou;
-use levytilt::exact;
+use levytilt::internals::Chain;
+use levytilt::internals::exact;
+use levytilt::internals::posterior::{WeightSummary, walk};
+use levytilt::internals::potential::Quadratic;
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{SweepOptions, robust_start, sweep};
+use levytilt::internals::tilt::TiltedStep;
 use levytilt::noise::{Noise, PlusBrownian, Stable, TruncatedStable};
-use levytilt::posterior::{WeightSummary, walk};
-use levytilt::potential::Quadratic;
-use levytilt::series::TimeGrid;
-use levytilt::solve::{SweepOptions, robust_start, sweep};
-use levytilt::tilt::TiltedStep;
-use levytilt::{Chain, Result, Start, StateSpace, simulate, stream};
+use levytilt::{Result, Start, StateSpace, simulate, stream};
 use levytilt_paper::continuous::{Brownian, Generator, JumpMeasure, JumpSize, TiltedMeasure};
 
 fn main() -> Result<()> {

@@ -5,10 +5,11 @@
 //! errors: right paths give a root mean square of 1.
 
 use levytilt::drift::{DoubleWell, Drift, Ou};
+use levytilt::internals::posterior::{WeightSummary, marginals};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::{exact, solve};
 use levytilt::noise::Stable;
-use levytilt::posterior::{WeightSummary, marginals};
-use levytilt::series::TimeGrid;
-use levytilt::{Result, Start, StateSpace, exact, simulate, solve};
+use levytilt::{Result, Start, StateSpace, simulate};
 use std::time::Instant;
 
 const STEPS: usize = 1000;

@@ -1,7 +1,7 @@
 //! Train a network: Adam steps on a loss that is computed afresh each time.
 
 use super::tape::{Tape, Var};
-use levytilt::solve::Adam;
+use levytilt::internals::solve::Adam;
 use levytilt::{Error, Result};
 
 /// How a network is trained.

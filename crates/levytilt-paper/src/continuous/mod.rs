@@ -14,7 +14,7 @@
 //! | drift added to a Brownian part of variance σ² per time | σ²φ'(x) = 2aσ²δ | `diffusion` |
 //! | divergence per time of that part | ½σ²φ'(x)² = 2aσ²κ | `diffusion` |
 //!
-//! It is the limit of [`TiltedStep`](levytilt::tilt::TiltedStep): without drift (e^{−φ(x)} Z(x) − 1)/Δ → Λ − λ, with λ =
+//! It is the limit of [`TiltedStep`](levytilt::internals::tilt::TiltedStep): without drift (e^{−φ(x)} Z(x) − 1)/Δ → Λ − λ, with λ =
 //! 2/(ατ^α) the rate of the prior, and divergence/Δ → divergence per time, both with an error of order Δ.
 //!
 //! A far message makes Λ enormous, e^κ in order of magnitude: this is why [`TiltedMeasure::log_rate`] exists, and why

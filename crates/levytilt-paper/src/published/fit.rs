@@ -8,13 +8,14 @@ use crate::fit::NeuralFit;
 use crate::potential::{Frame, NeuralPotentialSpec};
 use crate::training::Trained;
 use levytilt::context::Progress;
-use levytilt::fit::{FitOptions, OwnPaths, PotentialFinder, Spec, fit_by};
-use levytilt::posterior::{BLOCK, Made, Paths, Potentials, WeightSummary};
-use levytilt::potential::Quadratic;
-use levytilt::series::TimeGrid;
-use levytilt::solve::{Choice, LearnOptions, Learned, Method, Optimum, Parameter, rebuild};
-use levytilt::tilt::LogSum;
-use levytilt::{Chain, Context, Error, Result, StateSpace, stream};
+use levytilt::internals::Chain;
+use levytilt::internals::fit::{FitOptions, OwnPaths, PotentialFinder, Spec, fit_by};
+use levytilt::internals::posterior::{BLOCK, Made, Paths, Potentials, WeightSummary};
+use levytilt::internals::potential::Quadratic;
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{Choice, LearnOptions, Learned, Method, Optimum, Parameter, rebuild};
+use levytilt::internals::tilt::LogSum;
+use levytilt::{Context, Error, Result, StateSpace, stream};
 
 /// Fit `spec` by the published method ([`Method::Paper`]): truncated stable noise, perhaps with a Brownian part or a size
 /// that depends on the state, and a drift. Parameters are given or learned jointly with the networks; τ, σ_G and the Brownian part

@@ -280,7 +280,7 @@ impl Drawn {
 mod tests {
     use super::*;
     use crate::published::RateTable;
-    use levytilt::potential::Quadratic;
+    use levytilt::internals::potential::Quadratic;
     use levytilt::stream;
 
     /// Mean number, Σv and Σ of jumps in 40 000 parts against Λh, ∂Λ/∂κ h and δ times that; κ on both sides of every change

@@ -1,6 +1,7 @@
 //! Keep what a path of Algorithm 2 did, for its ELBO and the gradient.
 
-use levytilt::{Chain, StreamRng};
+use levytilt::StreamRng;
+use levytilt::internals::Chain;
 use rand_distr::{Distribution, StandardNormal};
 
 /// A part of a step, with what the gradient needs.

@@ -9,9 +9,10 @@
 //! ```
 
 use crate::potential::Frame;
-use levytilt::potential::Quadratic;
-use levytilt::solve::from_natural;
-use levytilt::{Chain, Result};
+use levytilt::Result;
+use levytilt::internals::Chain;
+use levytilt::internals::potential::Quadratic;
+use levytilt::internals::solve::from_natural;
 
 /// One dimension at one time: the frame there, and (firmness, centre) of the observation and of what is taken back.
 pub(super) struct LocalFrame {

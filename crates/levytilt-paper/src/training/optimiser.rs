@@ -1,8 +1,8 @@
 //! Maximise by RMSProp or Adam, with the paper's layerwise rescaling of gradients.
 
 use levytilt::Result;
-use levytilt::error::expect_length;
-use levytilt::solve::Adam;
+use levytilt::internals::error::expect_length;
+use levytilt::internals::solve::Adam;
 use nalgebra::{RealField, convert};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;

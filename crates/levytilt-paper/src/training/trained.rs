@@ -3,9 +3,10 @@
 use super::gradient::{BoundGradient, bound_gradient};
 use super::local_frame::LocalFrame;
 use crate::potential::{Evaluation, Frame, NeuralPotential};
-use levytilt::posterior::Potentials;
-use levytilt::potential::{GaussianSum, Potential};
-use levytilt::{Chain, Result};
+use levytilt::Result;
+use levytilt::internals::Chain;
+use levytilt::internals::posterior::Potentials;
+use levytilt::internals::potential::{GaussianSum, Potential};
 
 /// A trained potential: networks, their frame, and the history of the ELBO.
 #[derive(Debug, Clone, PartialEq)]

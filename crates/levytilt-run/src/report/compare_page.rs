@@ -1,6 +1,6 @@
 //! Put the report of a comparison together: the table first, then what the residuals of each model say.
 
-use levytilt::residuals::Check;
+use levytilt::internals::residuals::Check;
 
 use super::calibration::tone;
 use super::figure::{Axis, Figure, Layer};
@@ -151,7 +151,7 @@ fn overlay(found: &Comparison, judged: &[&Row], i: usize) -> Figure {
     let x = Axis { names: checks.iter().map(Check::name).collect(), ..Axis::linear("check") };
     let mut figure = Figure::new(&format!("residuals-{}", i + 1), title, x, Axis::linear("log₁₀(1/p)"))
         .column("ends", "check", vec![0.5, count as f64 + 0.5])
-        .column("limit", "limit", vec![levytilt::residuals::limit(count).recip().log10(); 2])
+        .column("limit", "limit", vec![levytilt::internals::residuals::limit(count).recip().log10(); 2])
         .layer(Layer { dash: true, ..Layer::line("failed above this line", "grey", "ends", "limit") });
     for (k, row) in judged.iter().enumerate() {
         let (place, value) = (format!("place{k}"), format!("p{k}"));

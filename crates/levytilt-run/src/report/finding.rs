@@ -1,7 +1,7 @@
 //! Lead with what was found: the equation with its estimates, which law the moves follow, and what fails.
 
-use levytilt::fit::Estimate;
-use levytilt::residuals::Aspect;
+use levytilt::internals::fit::Estimate;
+use levytilt::internals::residuals::Aspect;
 
 use super::equation::Equation;
 use super::motion;

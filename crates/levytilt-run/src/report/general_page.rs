@@ -1,6 +1,6 @@
 //! Put the report of a written-out model together: states with their bands, parameters, jumps by source.
 
-use levytilt::general::GeneralFit;
+use levytilt::internals::general::GeneralFit;
 
 use crate::number::readable;
 use crate::report::compact::{pick, short, thin};
@@ -12,7 +12,7 @@ use crate::report::path::posterior_bands;
 use crate::table::Table;
 use crate::workflow::general::settings::{GeneralSettings, LoadingValue, On};
 use crate::workflow::general::summary::{Jump, Summary, jumps};
-use levytilt::fit::NINETY;
+use levytilt::internals::fit::NINETY;
 
 /// Most times drawn of one state.
 const MOST: usize = 4000;
@@ -87,7 +87,7 @@ fn finding(fit: &GeneralFit, summary: &Summary, settings: &GeneralSettings, orde
     let equation = |&i: &usize| {
         let name = &fit.model.states[i];
         let formula = settings.states.get(name)?.clone();
-        let own = |p: &&levytilt::fit::Estimate| names_in(&formula).any(|known| known == p.name);
+        let own = |p: &&levytilt::internals::fit::Estimate| names_in(&formula).any(|known| known == p.name);
         let estimates = fit.parameters.iter().filter(own).map(|p| (p.name.clone(), p.value, p.std_error)).collect();
         Some(Block::Equation(Equation {
             estimates,
@@ -135,7 +135,7 @@ fn finding(fit: &GeneralFit, summary: &Summary, settings: &GeneralSettings, orde
 
 /// The noises that move state `i` by name, with their loadings; none if the state is moved by others alone.
 fn noises(fit: &GeneralFit, i: usize) -> Vec<(String, f64)> {
-    let loading = |source: &levytilt::general::Source| (source.name.clone(), source.direction[i]);
+    let loading = |source: &levytilt::internals::general::Source| (source.name.clone(), source.direction[i]);
     fit.model.sources.iter().map(loading).filter(|(_, by)| *by != 0.0).collect()
 }
 
@@ -228,7 +228,7 @@ fn state(fit: &GeneralFit, table: &Table, i: usize) -> Figure {
 }
 
 fn parameters(summary: &Summary) -> PageTable {
-    let row = |p: &levytilt::fit::Estimate| {
+    let row = |p: &levytilt::internals::fit::Estimate| {
         let from = match p.std_error {
             _ if p.fixed => "given",
             _ if p.held_by_prior => "mostly the prior",

@@ -101,7 +101,7 @@ fn rates(model: &StateSpace, i: usize, middles: &[f64], xs: &[f64], (first, step
 }
 
 fn middles(scene: &Scene) -> Vec<f64> {
-    let middle = |marginals: &Vec<levytilt::posterior::Marginal>| {
+    let middle = |marginals: &Vec<levytilt::internals::posterior::Marginal>| {
         marginals.iter().map(|m| m.quantiles[2]).sum::<f64>() / marginals.len() as f64
     };
     scene.outcome.fit.marginals.iter().map(middle).collect()

@@ -1,9 +1,9 @@
 //! Show the parameters with their intervals, and say what each of them means.
 
-use levytilt::fit::{BrownianEvidence, Estimate, Fit, IntervalSource};
+use levytilt::internals::fit::{BrownianEvidence, Estimate, Fit, IntervalSource};
+use levytilt::internals::parameter::ParameterEntry;
+use levytilt::internals::registry;
 use levytilt::noise::Family;
-use levytilt::parameter::ParameterEntry;
-use levytilt::registry;
 
 use super::page::{Cell, Table};
 use crate::number::readable;

@@ -1,6 +1,6 @@
 //! Show the record, what is known of the path behind it, and where it jumped.
 
-use levytilt::posterior::Jump;
+use levytilt::internals::posterior::Jump;
 
 use super::compact::{pick, short, thin};
 use super::figure::{Axis, Figure, Layer};

@@ -1,6 +1,6 @@
 //! Show the one-step residuals of a fit: every check with what a failure means, and what the checks look at.
 
-use levytilt::residuals::{Check, Residuals};
+use levytilt::internals::residuals::{Check, Residuals};
 
 use super::calibration;
 use super::compact::{pick, short, thin};
@@ -87,7 +87,7 @@ fn table(residuals: &Residuals) -> Table {
         caption: format!(
             "A residual is the level of a value in its predictive distribution given all earlier values, as a \
              standard normal quantile. A check fails below p = {:.4}, that is 5% shared by {} checks.",
-            levytilt::residuals::limit(residuals.checks.len()),
+            levytilt::internals::residuals::limit(residuals.checks.len()),
             residuals.checks.len()
         ),
         head: ["check", "statistic", "p-value", "result", "what it means, what to try"].map(String::from).to_vec(),

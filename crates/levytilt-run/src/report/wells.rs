@@ -1,7 +1,7 @@
 //! Ask whether the record proves several wells: count the stable equilibria of the drift over draws of its parameters.
 
-use levytilt::fit::Fit;
-use levytilt::solve::rebuild;
+use levytilt::internals::fit::Fit;
+use levytilt::internals::solve::rebuild;
 use levytilt::{StateSpace, stream};
 use rand_distr::{Distribution, StandardNormal};
 

@@ -2,12 +2,13 @@
 
 use anyhow::Result;
 use levytilt::drift::{Drift, DriftFamily, Neural};
-use levytilt::fit::{NeuralSize, Spec};
+use levytilt::internals::fit::{NeuralSize, Spec};
+use levytilt::internals::parameter::ParameterEntry;
+use levytilt::internals::registry::{BROWNIAN, OBSERVATION_STD, X0, X0_STD};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::{Errors, Size};
 use levytilt::noise::{FAMILIES, Family, Noise, PlusBrownian};
-use levytilt::parameter::ParameterEntry;
-use levytilt::registry::{BROWNIAN, OBSERVATION_STD, X0, X0_STD};
-use levytilt::series::TimeGrid;
-use levytilt::{ErrorKind, Errors, Size, Start, StateSpace};
+use levytilt::{ErrorKind, Start, StateSpace};
 
 use crate::failure::bad;
 use crate::settings::inputs;

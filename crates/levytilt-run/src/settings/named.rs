@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use levytilt::drift::Formula;
-use levytilt::parameter::Prior;
+use levytilt::internals::parameter::Prior;
 use serde::de::{Deserializer, Error, MapAccess, Visitor, value::MapAccessDeserializer};
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};

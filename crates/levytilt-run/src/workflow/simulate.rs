@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use levytilt::drift::Inputs;
-use levytilt::registry::{X0, X0_STD};
+use levytilt::internals::registry::{X0, X0_STD};
 use levytilt::{Simulated, simulate};
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -40,7 +40,7 @@ const LEAST_BETA: f64 = 1e-6;
 /// # Example
 ///
 /// ```
-/// use levytilt::{law::StableLaw, stream};
+/// use levytilt::{internals::law::StableLaw, stream};
 ///
 /// let law = StableLaw::new(1.5, 2.0)?;
 /// let q = law.quantile(0.99)?;

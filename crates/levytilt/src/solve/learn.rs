@@ -82,7 +82,7 @@ pub fn learn_with(
     Ok(learned)
 }
 
-/// [`learn`] with potentials that are nearly right from the start, if there are any, and without [`Learned::shift`].
+/// [`learn`] with potentials that are nearly right from the start, if there are any, and without [`Optimum::shift`].
 pub fn learn_from(
     model: StateSpace,
     parameters: &[Parameter],

@@ -39,7 +39,7 @@ const MOST_FREE: usize = 16;
 /// Largest shift, in standard deviations, for which the first term of the expansion is meaningful.
 const LARGEST: f64 = 2.0;
 
-/// Compute [`Learned::shift`], if it is worthwhile and reliable.
+/// Compute [`Optimum::shift`](super::Optimum::shift), if it is worthwhile and reliable.
 pub(super) fn find_middle(learned: &mut Learned, data: (&TimeGrid, &[&[f64]]), options: &LearnOptions) {
     let free: Vec<usize> =
         (0..learned.optimum.parameters.len()).filter(|&k| !learned.optimum.parameters[k].fixed).collect();

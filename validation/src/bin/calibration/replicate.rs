@@ -2,15 +2,16 @@
 //! posterior the truth lies.
 
 use levytilt::drift::DriftFamily;
-use levytilt::forecast::{ForecastOptions, Target, forecast_drawn};
-use levytilt::noise::Family;
-use levytilt::posterior::{Paths, walk};
-use levytilt::score::Sample;
-use levytilt::series::TimeGrid;
-use levytilt::solve::{
+use levytilt::internals::Chain;
+use levytilt::internals::forecast::{ForecastOptions, Target, forecast_drawn};
+use levytilt::internals::posterior::{Paths, walk};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{
     LearnOptions, Learned, Method, Parameter, Prior, SweepOptions, expect, learn, parameters, rebuild,
 };
-use levytilt::{Chain, Dimension, Error, Result, Start, StateSpace, StreamRng, simulate, stream};
+use levytilt::noise::Family;
+use levytilt::score::Sample;
+use levytilt::{Dimension, Error, Result, Start, StateSpace, StreamRng, simulate, stream};
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 use spec_math::NormDist;
@@ -61,7 +62,7 @@ impl Setting {
         let noise = Family::named(self.noise).expect("a noise of the library");
         let (first, second) = self.middle.split_at(drift.parameters.len());
         let start = Start::Fixed(0.0);
-        let (noise, errors) = (noise.build(second)?, levytilt::Errors::default());
+        let (noise, errors) = (noise.build(second)?, levytilt::internals::Errors::default());
         let dimension = Dimension { noise, size: None, observation_std: OBSERVATION_STD, errors, start };
         StateSpace::multivariate(drift.build(first)?, vec![dimension])
     }

@@ -3,8 +3,8 @@
 use crate::data::{Truth, observations};
 use crate::maximum::maximum;
 use levytilt::Result;
-use levytilt::series::TimeGrid;
-use levytilt::solve::{LearnOptions, Method, SweepOptions, learn, parameters};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{LearnOptions, Method, SweepOptions, learn, parameters};
 
 const STEPS: usize = 1000;
 const PATHS: usize = 500;

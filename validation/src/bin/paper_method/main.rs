@@ -6,10 +6,11 @@ mod elbo;
 
 use anyhow::{Context, Result, bail};
 use levytilt::drift::NoDrift;
+use levytilt::internals::Chain;
+use levytilt::internals::potential::Quadratic;
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::TruncatedStable;
-use levytilt::potential::Quadratic;
-use levytilt::series::TimeGrid;
-use levytilt::{Chain, Start, StateSpace, StreamRng, stream};
+use levytilt::{Start, StateSpace, StreamRng, stream};
 use levytilt_paper::continuous::{JumpMeasure, TiltedProcess};
 use levytilt_paper::potential::NeuralPotentialSpec;
 use levytilt_paper::published::{PaperOptions, RateTable, draw_paths};

@@ -1,8 +1,8 @@
 //! Say which models are compared: settings files, or every combination of noises and drifts.
 
 use anyhow::Result;
-use levytilt::fit::rival_families;
-use levytilt::general::GeneralOptions;
+use levytilt::internals::fit::rival_families;
+use levytilt::internals::general::GeneralOptions;
 use std::path::{Path, PathBuf};
 
 use crate::failure::bad;

@@ -1,7 +1,7 @@
 //! Examine a data file: spacing, gaps, outliers, tails, and what they suggest for a first fit.
 
 use anyhow::Result;
-use levytilt::series::{Sessions, StepKind, TimeGrid};
+use levytilt::internals::series::{Sessions, StepKind, TimeGrid};
 use serde::Serialize;
 
 use crate::finite;

@@ -3,8 +3,8 @@
 pub mod summary;
 
 use anyhow::Result;
-use levytilt::exact::{Options, Smoothed, smooth};
-use levytilt::series::Observations;
+use levytilt::internals::exact::{Options, Smoothed, smooth};
+use levytilt::internals::series::Observations;
 use levytilt::{Error, Start, StateSpace};
 use std::time::Instant;
 

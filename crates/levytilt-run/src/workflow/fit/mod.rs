@@ -5,12 +5,12 @@ pub mod outliers;
 pub mod summary;
 
 use anyhow::Result;
-use levytilt::fit::{
+use levytilt::internals::fit::{
     AnyNoise, Candidate, Fit, FitOptions, Spec, fit_any_noise_by, fit_with, rival_families, use_draws,
 };
-use levytilt::registry::{OBSERVATION_STD, X0, X0_STD};
-use levytilt::series::Observations;
-use levytilt::solve::{LearnOptions, ParameterPosterior};
+use levytilt::internals::registry::{OBSERVATION_STD, X0, X0_STD};
+use levytilt::internals::series::Observations;
+use levytilt::internals::solve::{LearnOptions, ParameterPosterior};
 use levytilt::{Context, Start};
 use levytilt_paper::potential::{FrameKind, NeuralPotentialSpec};
 use levytilt_paper::published::{PaperOptions, fit_paper_grid};

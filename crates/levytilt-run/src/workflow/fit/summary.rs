@@ -1,8 +1,8 @@
 //! Say what a fit found: summary.json, posterior.csv, jumps.csv, paths.npz and the lines a person reads.
 
 use anyhow::Result;
-use levytilt::fit::{BrownianEvidence, Candidate, Estimate, Fit, FittedNeural};
-use levytilt::residuals::Residuals;
+use levytilt::internals::fit::{BrownianEvidence, Candidate, Estimate, Fit, FittedNeural};
+use levytilt::internals::residuals::Residuals;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -1,8 +1,8 @@
 //! Write the model out that `--noise-common` asks for: every column with its own drift and noise, and a noise that moves all.
 
 use anyhow::Result;
+use levytilt::internals::registry::{OBSERVATION_STD, X0};
 use levytilt::noise::Family;
-use levytilt::registry::{OBSERVATION_STD, X0};
 use std::collections::BTreeMap;
 
 use super::settings::{GeneralSettings, LoadingValue, NoiseSettings, ObserveSettings, Of, On, StartValue};

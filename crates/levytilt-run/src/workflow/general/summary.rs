@@ -1,8 +1,8 @@
 //! Say what a fit of a written-out model found: summary.json, posterior.csv, jumps.csv, paths.npz, and lines for people.
 
 use anyhow::Result;
-use levytilt::fit::Estimate;
-use levytilt::general::GeneralFit;
+use levytilt::internals::fit::Estimate;
+use levytilt::internals::general::GeneralFit;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;

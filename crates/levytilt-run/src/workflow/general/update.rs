@@ -1,7 +1,7 @@
 //! Take new rows into a fitted run of a written-out model, with particles.
 
 use anyhow::Result;
-use levytilt::general::{OnlineFilter, Particles};
+use levytilt::internals::general::{OnlineFilter, Particles};
 
 use super::fit::GeneralState;
 use super::forecast::Origin;

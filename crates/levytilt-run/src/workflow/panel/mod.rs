@@ -4,9 +4,9 @@ pub mod summary;
 
 use anyhow::Result;
 use levytilt::Context;
-use levytilt::fit::{FitOptions, Record, learn_shared_with};
-use levytilt::parameter::Prior;
-use levytilt::solve::{LearnOptions, Method, Share, Shared};
+use levytilt::internals::fit::{FitOptions, Record, learn_shared_with};
+use levytilt::internals::parameter::Prior;
+use levytilt::internals::solve::{LearnOptions, Method, Share, Shared};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::bad;

@@ -1,11 +1,14 @@
 //! Infer a data set of the synthetic study: our posterior, that of networks, a Gaussian one, and the exact floor.
 
-use levytilt::exact;
-use levytilt::fit::Scales;
+use levytilt::internals::Chain;
+use levytilt::internals::exact;
+use levytilt::internals::fit::Scales;
+use levytilt::internals::posterior::{self, Paths};
+use levytilt::internals::solve::{
+    LearnOptions, Learned, Method, Optimum, SweepOptions, exact_paths, learn_from, parameters,
+};
 use levytilt::noise::{Gaussian, Noise, Stable};
-use levytilt::posterior::{self, Paths};
-use levytilt::solve::{LearnOptions, Learned, Method, Optimum, SweepOptions, exact_paths, learn_from, parameters};
-use levytilt::{Chain, Context, Result, StateSpace};
+use levytilt::{Context, Result, StateSpace};
 use levytilt_paper::potential::NeuralPotentialSpec;
 use levytilt_paper::training::{TrainOptions, Trainer, train};
 
