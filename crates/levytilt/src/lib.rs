@@ -48,7 +48,9 @@ pub use solve::context::{self, Context};
 // Short paths within the crate.
 use chain::Chain;
 use error_law::{ErrorLaw, Errors};
-use internals::{error, exact, fit, forecast, law, parameter, posterior, potential, registry, series, solve, tilt};
+use internals::{
+    error, exact, fit, forecast, general, law, parameter, posterior, potential, registry, series, solve, tilt,
+};
 use size::Size;
 
 /// The examples of the README are tests.

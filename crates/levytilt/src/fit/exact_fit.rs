@@ -64,7 +64,7 @@ fn together(spec: &Spec, all: Vec<Solved>) -> Result<Solved> {
     }
     let paths = Paths::join(&paths);
     let summary = WeightSummary::new(&paths.log_weights());
-    let judgement = Judgement { paths, summary, evidence, notes: Vec::new() };
+    let judgement = Judgement { paths, summary, evidence, notes: Vec::new(), smoothed: false };
     Ok(Solved { found: join(spec, found)?, judgement, marginals: Some(marginals), wrong, brownian })
 }
 
@@ -192,7 +192,7 @@ fn solve(
         "the exact posterior on a grid of {cells} cells per time; the log evidence is accurate to {:.0e}",
         solved.error.max(1e-6)
     );
-    let judgement = Judgement { paths, summary, evidence, notes: Vec::new() };
+    let judgement = Judgement { paths, summary, evidence, notes: Vec::new(), smoothed: false };
     let found = found_at(learned.optimum, Choice { method: Method::Grid, why }, vec![Vec::new()]);
     let wrong = if solved.run.wrong.is_empty() { Vec::new() } else { vec![solved.run.wrong] };
     Ok(Ok(Solved { found, judgement, marginals: Some(vec![marginals]), wrong, brownian: Vec::new() }))

@@ -15,16 +15,18 @@ mod interval;
 mod judge;
 mod kind;
 mod panel;
+mod smoothed;
 mod spec;
 mod start;
 mod warnings;
 
 pub use crate::series::Scales;
+pub use crate::solve::{Estimate, Interval, IntervalSource, NINETY};
 pub use any_noise::{AnyNoise, Candidate, Rating, fit_any_noise, fit_any_noise_by, rival_families};
 pub use brownian::BrownianEvidence;
 pub use exact_fit::{exact_cells, parameter_posterior};
 pub use finder::{OwnPaths, PotentialFinder};
-pub use interval::{Interval, IntervalSource, NINETY, use_draws};
+pub use interval::use_draws;
 pub use kind::PosteriorKind;
 pub use panel::{Panel, Record, SharedFit, fit_panel, learn_shared, learn_shared_with};
 pub use spec::{NeuralSize, Spec};
@@ -72,23 +74,6 @@ impl Default for FitOptions {
             jump_above: None,
         }
     }
-}
-
-/// A parameter after the fit.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Estimate {
-    /// Name as users write it.
-    pub name: String,
-    /// Value, given or learned.
-    pub value: f64,
-    /// Standard error of a learned value, if there is one.
-    pub std_error: Option<f64>,
-    /// Whether the value was given.
-    pub fixed: bool,
-    /// Whether a learned value owes more to its prior than to the data.
-    pub held_by_prior: bool,
-    /// 90% interval of a learned value, if there is one.
-    pub interval: Option<Interval>,
 }
 
 /// A drift network and how it was held back.
@@ -255,7 +240,7 @@ fn solve(
     };
     let Solved { found, judgement, marginals: known, wrong, brownian } = solved;
     let Found { model, mut estimates, covariance, shift, choices, potentials, iterations, mut noted, network } = found;
-    let Judgement { paths, summary, evidence, notes } = judgement;
+    let Judgement { paths, summary, evidence, notes, smoothed } = judgement;
     if spec.errors == ErrorKind::Gaussian {
         let name = |i: usize| spec.names.get(i).filter(|_| spec.dim() > 1).map(String::as_str);
         noted.extend(columns.iter().enumerate().filter_map(|(i, column)| fill_value::warning(name(i), column)));
@@ -274,7 +259,10 @@ fn solve(
         true => vec![1.0 / options.paths as f64; options.paths],
         false => trusted_weights(&paths.log_weights(), diagnosis.weighting),
     };
-    let posterior = PosteriorKind::of(&choices, &summary, &weights);
+    let posterior = match smoothed {
+        true => PosteriorKind::Smoothed,
+        false => PosteriorKind::of(&choices, &summary, &weights),
+    };
     let drawn = || (0..chain.dim()).map(|i| marginals(&paths, i, &weights, &options.quantiles)).collect();
     let marginals = known.unwrap_or_else(drawn);
     let table = |i| jump_table(&paths, &chain, i, &weights, options.jump_above);
@@ -383,7 +371,7 @@ fn by_paths(
         own = finder.paths(&chain, options)?;
     }
     let judgement = match own {
-        None => judge(&chain, &mut found.choices, &found.potentials, options, seeds),
+        None => judge((&chain, columns), &mut found.choices, &found.potentials, options, seeds),
         Some(own) => {
             found.choices.iter_mut().for_each(|choice| choice.why = own.why.clone());
             judge_own(&chain, own, &found.potentials, options, seeds)

@@ -7,6 +7,7 @@ mod climb;
 pub mod context;
 #[cfg(test)]
 mod error_tests;
+mod estimate;
 mod exact_learn;
 mod exact_paths;
 #[cfg(test)]
@@ -33,6 +34,7 @@ mod sweep;
 
 pub use adam::Adam;
 pub use bayes::ParameterPosterior;
+pub use estimate::{Estimate, Interval, IntervalSource, NINETY};
 pub(crate) use exact_learn::{ExactLearned, learn_exact};
 pub(crate) use exact_paths::exact_paths_of;
 pub use exact_paths::{ExactPosterior, exact_paths};
