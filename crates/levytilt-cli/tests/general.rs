@@ -65,7 +65,7 @@ fn a_hidden_velocity_is_found_and_forecast() {
         row.contains("kick") && row.split(',').next().is_some_and(|t| (t.parse::<f64>().unwrap() - 2.0).abs() < 0.25)
     };
     assert!(jumps.lines().skip(1).any(kicked), "{jumps}");
-    assert!(at.read("run/report.html").contains("no column sees by itself"));
+    assert!(at.read("run/report.html").contains("inferred from the observed columns"));
     at.ok("forecast run --horizon 1 --paths 200 --out ahead");
     let ahead = at.json("ahead/summary.json");
     assert_eq!((ahead["dimension"].as_str(), ahead["paths"].as_u64()), (Some("position"), Some(200)));
