@@ -153,7 +153,7 @@ mod tests {
             Err(error) => error.to_string(),
         };
         assert!(message("arima").contains("random-walk"), "{}", message("arima"));
-        assert!(message("garch-t+clock").contains("what may be added: none"));
+        assert!(message("garch-t+clock").contains("its options: none"));
         assert!(message("random-walk+moon").contains("clock, adaptive"));
     }
 }

@@ -65,7 +65,7 @@ fn a_hidden_velocity_is_found_and_forecast() {
         row.contains("kick") && row.split(',').next().is_some_and(|t| (t.parse::<f64>().unwrap() - 2.0).abs() < 0.25)
     };
     assert!(jumps.lines().skip(1).any(kicked), "{jumps}");
-    assert!(at.read("run/report.html").contains("no column sees by itself"));
+    assert!(at.read("run/report.html").contains("inferred from the observed columns"));
     at.ok("forecast run --horizon 1 --paths 200 --out ahead");
     let ahead = at.json("ahead/summary.json");
     assert_eq!((ahead["dimension"].as_str(), ahead["paths"].as_u64()), (Some("position"), Some(200)));
@@ -134,14 +134,14 @@ fn a_nonlinear_drift_is_fitted_and_forecast() {
     assert_eq!(commands.len(), 3, "{commands:?}");
     at.ok("simulate --config oscillator.toml --set m=1 --set scale[kick]=0.5 --steps 80 --span 8 --out drawn");
     let said = at.ok("fit drawn/data.csv --config oscillator.toml --paths 100 --out run");
-    assert!(said.out.contains("particles that carry states"), "{}", said.out);
+    assert!(said.out.contains("particle filter, ancestral paths"), "{}", said.out);
     let summary = at.json("run/summary.json");
     assert_eq!(summary["posterior"], "smoothed");
     assert!(summary["log_evidence_std_error"].as_f64().unwrap() < 0.5, "{summary}");
     let (m, paths) = (&summary["parameters"]["m"], summary["effective_sample_size"].as_f64().unwrap());
     let away = (m["estimate"].as_f64().unwrap() - 1.0).abs();
     assert!(away < 4.0 * m["std_error"].as_f64().unwrap() && (1.0..=100.0).contains(&paths), "{summary}");
-    assert!(at.read("run/report.html").contains("differ at the time where the fewest do"));
+    assert!(at.read("run/report.html").contains("distinct paths at every time"));
     at.ok("forecast run --horizon 2 --out ahead");
     assert_eq!(at.json("ahead/summary.json")["dimension"], "position");
     at.refused("update run drawn/data.csv", &["[states] with a nonlinear drift", "fit the longer record"]);

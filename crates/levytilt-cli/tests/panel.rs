@@ -86,7 +86,7 @@ fn mistakes_are_named() {
     at.refused("fit made1/data.csv --share alpha", &["--share is for --panel"]);
     for (flags, expected) in [
         ("--share beta", "no parameter of the model has this name"),
-        ("--share theta", "is given a value"),
+        ("--share theta", "has a fixed value"),
         ("--share alpha,alpha~", "is listed twice"),
         ("--share alpha --noise auto", "--share cannot be combined with --noise auto"),
         ("--share alpha --method sweep", "use auto or grid"),

@@ -156,7 +156,7 @@ fn golden_tables_that_cannot_be_read_are_refused_with_the_remedy() {
             "dates that can be read in two ways",
             "date,price\n01/02/2024,1\n02/02/2024,2\n",
             &[][..],
-            &["line 2", "two ways", "--date-format %d/%m/%Y or --date-format %m/%d/%Y"][..],
+            &["line 2", "ambiguous", "--date-format %d/%m/%Y or --date-format %m/%d/%Y"][..],
         ),
         ("dates without separators", "date,price\n20240101,1\n20240102,2\n", &[], &["--date-format %Y%m%d", "number"]),
         ("numbers that can be read in two ways", "time;v\n0;1,234\n1;2,345\n", &[], &["1234", "--decimal comma"]),

@@ -58,10 +58,9 @@ fn step(adam: &mut Adam<f32>, values: &mut [f32], gradient: &[f32], options: &Tr
     let [bias1, bias2] = adam.corrections([BETA.0, BETA.1]);
     let (rate, root, epsilon) = ((options.rate / bias1) as f32, (1.0 / bias2.sqrt()) as f32, BETA.2 as f32);
     let keep = (1.0 - options.rate * options.weight_decay) as f32;
-    for (k, (x, g)) in values.iter_mut().zip(gradient).enumerate() {
-        let [mean, square] = adam.update(k, g * shrink);
-        *x = keep * *x - rate * mean / (square.sqrt() * root + epsilon);
-    }
+    adam.advance(values, gradient, shrink, |x, [mean, square]| {
+        keep * x - rate * mean / (square.sqrt() * root + epsilon)
+    });
 }
 
 /// Take the steps of `options` down `loss`, which puts a scalar on the tape; the last loss is returned.

@@ -101,8 +101,8 @@ fn sizes_are_refused_early() {
 fn bombs_and_damage_are_refused_early() {
     let at = Sandbox::new();
     table(&at, "gz bomb of zeros, 4 GB", &gz_bomb(&[0], 4 * GIGABYTE), &["t.csv", "binary"]);
-    table(&at, "gz bomb of line breaks, 4 GB", &gz_bomb(b"\n", 4 * GIGABYTE), &["t.csv", "no table shrinks"]);
-    table(&at, "gz bomb of rows, 4 GB", &gz_bomb(b"0,1\n", 4 * GIGABYTE), &["t.csv", "no table shrinks"]);
+    table(&at, "gz bomb of line breaks, 4 GB", &gz_bomb(b"\n", 4 * GIGABYTE), &["t.csv", "no table compresses"]);
+    table(&at, "gz bomb of rows, 4 GB", &gz_bomb(b"0,1\n", 4 * GIGABYTE), &["t.csv", "no table compresses"]);
     table(&at, "gz in gz", &gz(&gz(b"time,value\n0,1\n1,2\n")), &["t.csv", "UTF-8"]);
     let good = gz("time,value\n0,1\n1,2\n".as_bytes());
     table(&at, "gz cut short", &good[..good.len() - 9], &["t.csv", "damaged or cut short"]);

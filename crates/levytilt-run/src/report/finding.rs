@@ -23,7 +23,7 @@ pub fn blocks(scene: &Scene, rival: Option<&exact::summary::Summary>) -> Vec<Blo
     let summary = &scene.outcome.summary;
     let failing = failing(summary);
     let wells =
-        if motion::wells(scene).is_some_and(|wells| wells.doubtful()) { " Two wells are not proven." } else { "" };
+        if motion::wells(scene).is_some_and(|wells| wells.doubtful()) { " Two wells are not established." } else { "" };
     let text = format!("{} {}{wells}", law(summary, rival), checks(summary, &failing));
     let verdict = match (checks_made(summary), failing.is_empty() && wells.is_empty()) {
         (_, false) => Block::Warning(text),

@@ -147,7 +147,7 @@ mod tests {
             }
         };
         assert!(told(Some(0.99)).0 && told(Some(0.99)).1.contains("99%"));
-        assert!(!told(Some(0.91)).0 && told(Some(0.91)).1.contains("Two wells are not proven"));
+        assert!(!told(Some(0.91)).0 && told(Some(0.91)).1.contains("Two wells are not established"));
         assert!(!told(None).0 && told(None).1.contains("not known"));
         assert!(Wells { places: vec![0.0], share: Some(0.2) }.verdict().is_none());
     }

@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn two_readings_are_asked_about_unless_the_column_decides() {
         let asked = said(&["01/02/2024", "02/02/2024"], None).unwrap_err();
-        assert!(asked.starts_with("0: \"01/02/2024\" can be read in two ways"), "{asked}");
+        assert!(asked.starts_with("0: \"01/02/2024\" is ambiguous"), "{asked}");
         assert!(asked.contains("--date-format %d/%m/%Y or --date-format %m/%d/%Y"), "{asked}");
         assert_eq!(said(&["01/02/2024", "02/02/2024"], Some("%m/%d/%Y")).unwrap(), ["2024-01-02", "2024-02-02"]);
         assert_eq!(said(&["01/02/2024", "13/02/2024"], None).unwrap(), ["2024-02-01", "2024-02-13"]);

@@ -248,7 +248,7 @@ mod tests {
         let said =
             |names: &str, spec: &Spec| learn_shared(spec, &some, &share(names), &options()).unwrap_err().to_string();
         assert!(said("beta", &spec()).contains("expected one of theta, mu, alpha, scale"), "{}", said("beta", &spec()));
-        assert!(said("alpha", &spec().fix("alpha", 1.5)).contains("given a value"));
+        assert!(said("alpha", &spec().fix("alpha", 1.5)).contains("has a fixed value"));
         assert!(said("alpha,alpha~", &spec()).contains("listed twice"));
         assert!("~".parse::<Share>().is_err());
         some[1].values.fill(1.0);
