@@ -2,6 +2,7 @@
 
 use super::tape::{Tape, Var};
 use levytilt::{Error, Result};
+use pulp::{Arch, NullaryFnOnce};
 
 /// How a network is trained.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -62,12 +63,42 @@ impl Adam {
     fn step(&mut self, values: &mut [f32], gradient: &[f32], options: &Training) {
         self.count += 1;
         let shrink = options.clip.map_or(1.0, |longest| (longest / norm(gradient)).min(1.0)) as f32;
-        let (beta1, beta2, epsilon) = (BETA.0 as f32, BETA.1 as f32, BETA.2 as f32);
         let (bias1, bias2) = (1.0 - BETA.0.powi(self.count), 1.0 - BETA.1.powi(self.count));
         let (rate, root) = ((options.rate / bias1) as f32, (1.0 / bias2.sqrt()) as f32);
         let keep = (1.0 - options.rate * options.weight_decay) as f32;
-        let means = self.mean.iter_mut().zip(&mut self.square);
-        for ((x, g), (mean, square)) in values.iter_mut().zip(gradient).zip(means) {
+        let Self { mean, square, .. } = self;
+        let bias = Bias { rate, root, keep, shrink };
+        Arch::new().dispatch(Move { values, gradient, mean, square, bias });
+    }
+}
+
+/// Numbers of one step: rate and 1/√ over the biases, what decay keeps, and what clipping leaves.
+#[derive(Clone, Copy)]
+struct Bias {
+    rate: f32,
+    root: f32,
+    keep: f32,
+    shrink: f32,
+}
+
+/// One step of all parameters, compiled for the vectors of this processor.
+struct Move<'a> {
+    values: &'a mut [f32],
+    gradient: &'a [f32],
+    mean: &'a mut [f32],
+    square: &'a mut [f32],
+    bias: Bias,
+}
+
+impl NullaryFnOnce for Move<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let (beta1, beta2, epsilon) = (BETA.0 as f32, BETA.1 as f32, BETA.2 as f32);
+        let Bias { rate, root, keep, shrink } = self.bias;
+        let means = self.mean.iter_mut().zip(self.square);
+        for ((x, g), (mean, square)) in self.values.iter_mut().zip(self.gradient).zip(means) {
             let g = g * shrink;
             *mean = beta1 * *mean + (1.0 - beta1) * g;
             *square = beta2 * *square + (1.0 - beta2) * g * g;

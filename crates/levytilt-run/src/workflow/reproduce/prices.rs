@@ -31,7 +31,7 @@ pub fn parts(study: Study) -> Vec<Part> {
     match study {
         Study::Synthetic => vec![],
         Study::Univariate => vec![
-            Part { name: "NVDA", columns: &["NVDA"], from: "2024-03-25", to: "2026-03-01", published: NVDA },
+            Part { name: "NVDA", columns: &["NVDA"], from: "2024-03-25T14:30", to: "2026-03-01", published: NVDA },
             Part { name: "GOOGL", columns: &["GOOGL"], from: "2024-04-15", to: "2026-03-01", published: GOOGL },
         ],
         Study::Multivariate => {
@@ -61,6 +61,7 @@ impl Part {
             from: Some(Moment::Text(self.from.into())),
             to: Some(Moment::Text(to.into())),
             models,
+            windows: request.windows.clone(),
             training_steps: request.training_steps,
             seed: request.seed,
             threads: request.threads,
