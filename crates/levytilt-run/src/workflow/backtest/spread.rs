@@ -3,6 +3,9 @@
 /// The first `count` numbers below `all` in the order of van der Corput: after every one they are about evenly spread, and those
 /// of a smaller count come first.
 pub fn spread(count: usize, all: usize) -> Vec<usize> {
+    if all == 0 {
+        return Vec::new();
+    }
     let bits = all.next_power_of_two().trailing_zeros();
     let reversed = |k: usize| if bits == 0 { 0 } else { k.reverse_bits() >> (usize::BITS - bits) };
     // The powers of two above `all` are left out: their numbers are scaled down, and each kept where it comes first.
