@@ -105,6 +105,7 @@ impl Task {
         line.rows.iter_mut().for_each(|row| row.iterations = Some(iterations));
         // Where it goes on from is of no use to a finished training.
         let _ = std::fs::remove_dir_all(&kept);
+        let _ = std::fs::remove_dir(out.join(CHECKPOINTS));
         line
     }
 }
