@@ -139,10 +139,9 @@ impl StateSpace {
         Err(Error::Shape {
             what: method,
             got: "observation errors that are not Gaussian, or known for each value".into(),
-            expected:
-                "Gaussian errors of one size; other errors need the exact posterior of dimensions that do not act \
-                       on each other: method auto or grid"
-                    .into(),
+            expected: "Gaussian errors of one size; other errors need the exact posterior of independent dimensions: \
+                 method auto or grid"
+                .into(),
         })
     }
 

@@ -1,6 +1,7 @@
 //! Train a network: Adam steps on a loss that is computed afresh each time.
 
 use super::tape::{Tape, Var};
+use levytilt::internals::solve::Adam;
 use levytilt::{Error, Result};
 use pulp::{Arch, NullaryFnOnce};
 
@@ -46,48 +47,31 @@ impl Training {
 /// Decay of the mean and of the mean square of past gradients, and what keeps the denominator from 0.
 const BETA: (f64, f64, f64) = (0.9, 0.999, 1e-8);
 
-/// Running means of a gradient and of its square.
-struct Adam {
-    mean: Vec<f32>,
-    square: Vec<f32>,
-    count: i32,
+fn adam(size: usize) -> Adam<f32> {
+    let shares = |beta: f64| [beta as f32, 1.0 - beta as f32];
+    Adam::new(size, [shares(BETA.0), shares(BETA.1)])
 }
 
-impl Adam {
-    fn new(size: usize) -> Self {
-        Self { mean: vec![0.0; size], square: vec![0.0; size], count: 0 }
-    }
-
-    /// m ← β₁m + (1 − β₁)g, v ← β₂v + (1 − β₂)g², x ← (1 − ηλ)x − η m̂/(√v̂ + ε) with the rate η, the decay λ, m̂ and v̂
-    /// over 1 − βᵗ at step t, and g the gradient, shortened to the largest norm.
-    fn step(&mut self, values: &mut [f32], gradient: &[f32], options: &Training) {
-        self.count += 1;
-        let shrink = options.clip.map_or(1.0, |longest| (longest / norm(gradient)).min(1.0)) as f32;
-        let (bias1, bias2) = (1.0 - BETA.0.powi(self.count), 1.0 - BETA.1.powi(self.count));
-        let (rate, root) = ((options.rate / bias1) as f32, (1.0 / bias2.sqrt()) as f32);
-        let keep = (1.0 - options.rate * options.weight_decay) as f32;
-        let Self { mean, square, .. } = self;
-        let bias = Bias { rate, root, keep, shrink };
-        Arch::new().dispatch(Move { values, gradient, mean, square, bias });
-    }
+/// m ← β₁m + (1 − β₁)g, v ← β₂v + (1 − β₂)g², x ← (1 − ηλ)x − η m̂/(√v̂ + ε) with the rate η, the decay λ, m̂ and v̂
+/// over 1 − βᵗ at step t, and g the gradient, shortened to the largest norm.
+fn step(adam: &mut Adam<f32>, values: &mut [f32], gradient: &[f32], options: &Training) {
+    let shrink = options.clip.map_or(1.0, |longest| (longest / norm(gradient)).min(1.0)) as f32;
+    let [bias1, bias2] = adam.corrections([BETA.0, BETA.1]);
+    let (rate, root) = ((options.rate / bias1) as f32, (1.0 / bias2.sqrt()) as f32);
+    let keep = (1.0 - options.rate * options.weight_decay) as f32;
+    Arch::new().dispatch(Move { adam, values, gradient, rate, root, keep, shrink });
 }
 
-/// Numbers of one step: rate and 1/√ over the biases, what decay keeps, and what clipping leaves.
-#[derive(Clone, Copy)]
-struct Bias {
+/// One step of all parameters, compiled for the vectors of this processor: rate and 1/√ over the biases, what decay keeps, and
+/// what clipping leaves.
+struct Move<'a> {
+    adam: &'a mut Adam<f32>,
+    values: &'a mut [f32],
+    gradient: &'a [f32],
     rate: f32,
     root: f32,
     keep: f32,
     shrink: f32,
-}
-
-/// One step of all parameters, compiled for the vectors of this processor.
-struct Move<'a> {
-    values: &'a mut [f32],
-    gradient: &'a [f32],
-    mean: &'a mut [f32],
-    square: &'a mut [f32],
-    bias: Bias,
 }
 
 impl NullaryFnOnce for Move<'_> {
@@ -95,14 +79,14 @@ impl NullaryFnOnce for Move<'_> {
 
     #[inline(always)]
     fn call(self) {
-        let (beta1, beta2, epsilon) = (BETA.0 as f32, BETA.1 as f32, BETA.2 as f32);
-        let Bias { rate, root, keep, shrink } = self.bias;
-        let means = self.mean.iter_mut().zip(self.square);
-        for ((x, g), (mean, square)) in self.values.iter_mut().zip(self.gradient).zip(means) {
+        let Self { adam, values, gradient, rate, root, keep, shrink } = self;
+        let ([[old, new], [old_square, new_square]], mean, square) = adam.parts();
+        let means = mean.iter_mut().zip(square);
+        for ((x, g), (mean, square)) in values.iter_mut().zip(gradient).zip(means) {
             let g = g * shrink;
-            *mean = beta1 * *mean + (1.0 - beta1) * g;
-            *square = beta2 * *square + (1.0 - beta2) * g * g;
-            *x = keep * *x - rate * *mean / (square.sqrt() * root + epsilon);
+            *mean = old * *mean + new * g;
+            *square = old_square * *square + new_square * g * g;
+            *x = keep * *x - rate * *mean / (square.sqrt() * root + BETA.2 as f32);
         }
     }
 }
@@ -116,7 +100,7 @@ impl NullaryFnOnce for Move<'_> {
 pub(crate) fn train(tape: &mut Tape, options: &Training, mut loss: impl FnMut(&mut Tape) -> Var) -> Result<f32> {
     options.check()?;
     let mark = tape.mark();
-    let mut adam = Adam::new(tape.parameter_count());
+    let mut adam = adam(tape.parameter_count());
     let mut last = f32::NAN;
     for count in 1..=options.steps {
         last = slope_of(tape, &mut loss);
@@ -125,7 +109,7 @@ pub(crate) fn train(tape: &mut Tape, options: &Training, mut loss: impl FnMut(&m
             return Err(Error::Numerical { what: "training", why });
         }
         let (values, gradient) = tape.parameters();
-        adam.step(values, gradient, options);
+        step(&mut adam, values, gradient, options);
         tape.rewind(mark);
     }
     Ok(last)

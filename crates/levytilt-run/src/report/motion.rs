@@ -10,9 +10,9 @@ use super::figure::{Axis, Figure, Layer};
 use super::histogram::{MANY, histogram};
 use super::page::Block;
 use super::scene::Scene;
-use super::units::TimeUnit;
 use super::wells::Wells;
 use crate::settings::DriftName;
+use crate::units::TimeUnit;
 
 /// Places at which a curve is drawn.
 const COUNT: usize = 161;
@@ -108,7 +108,7 @@ fn rates(model: &StateSpace, i: usize, middles: &[f64], xs: &[f64], (first, step
 }
 
 fn middles(scene: &Scene) -> Vec<f64> {
-    let middle = |marginals: &Vec<levytilt::posterior::Marginal>| {
+    let middle = |marginals: &Vec<levytilt::internals::posterior::Marginal>| {
         marginals.iter().map(|m| m.quantiles[2]).sum::<f64>() / marginals.len() as f64
     };
     scene.outcome.fit.marginals.iter().map(middle).collect()

@@ -1,8 +1,8 @@
 //! Write the model out that `--noise-common` asks for: every column with its own drift and noise, and a noise that moves all.
 
 use anyhow::Result;
+use levytilt::internals::registry::{OBSERVATION_STD, X0};
 use levytilt::noise::Family;
-use levytilt::registry::{OBSERVATION_STD, X0};
 use std::collections::BTreeMap;
 
 use super::fit::unsupported;
@@ -22,7 +22,7 @@ const COMMON: &str = "common";
 pub fn written_out(settings: &Settings, family: NoiseName, table: &Table) -> Result<GeneralSettings> {
     refuse(settings, family)?;
     let mut seasonal = settings.drift.clone();
-    season::settle(&mut seasonal, &table.calendar)?;
+    season::resolve(&mut seasonal, &table.calendar)?;
     if table.names.len() < 2 {
         return Err(bad("--noise-common moves several columns at once, and there is only one; leave it out"));
     }

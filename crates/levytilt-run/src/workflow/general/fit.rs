@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use levytilt::Context;
-use levytilt::general::{GeneralFit, GeneralOptions, Particles, fit_general_with};
-use levytilt::series::{Observations, TimeGrid};
+use levytilt::internals::general::{GeneralFit, GeneralOptions, Particles, fit_general_with};
+use levytilt::internals::series::{Observations, TimeGrid};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Instant;

@@ -28,7 +28,7 @@ mod typeset;
 pub use inputs::{Between, Inputs};
 pub use motion::FormulaDrift;
 
-use super::{Drift, DriftFamily, Each, FormulaParameter, Known, Place};
+use super::{Drift, DriftFamily, Each, FormulaParameter, Known, Slot};
 use crate::error::expect_length;
 use crate::parameter::Prior;
 use crate::{Error, Result};
@@ -207,7 +207,7 @@ impl Formula {
     }
 
     /// The drift of `dim` dimensions that do not act on each other, each by this formula of one state with values of its own,
-    /// in the order of [`Formula::places_in`].
+    /// in the order of [`Formula::slots_in`].
     ///
     /// # Errors
     /// As for [`Formula::drift`]; also a formula of several states.
@@ -222,19 +222,17 @@ impl Formula {
     }
 
     /// The parameters of `dim` dimensions that each have this drift: those of the first, then those of the second, …
-    pub fn places_in(&self, dim: usize) -> Vec<Place> {
-        (0..dim)
-            .flat_map(|dimension| self.places().into_iter().map(move |place| Place { dimension, ..place }))
-            .collect()
+    pub fn slots_in(&self, dim: usize) -> Vec<Slot> {
+        (0..dim).flat_map(|dimension| self.slots().into_iter().map(move |slot| Slot { dimension, ..slot })).collect()
     }
 
     /// The parameters as those of a model.
-    pub fn places(&self) -> Vec<Place> {
+    pub fn slots(&self) -> Vec<Slot> {
         let known = |parameter: &FormulaParameter| match parameter.entry {
             Some(entry) => Known::Listed(entry),
             None => Known::Named(Arc::new(parameter.clone())),
         };
-        self.parameters.iter().map(|parameter| Place::new(known(parameter), 0)).collect()
+        self.parameters.iter().map(|parameter| Slot::new(known(parameter), 0)).collect()
     }
 
     /// The same, where parameters with the names of the family's are those of the family.

@@ -1,10 +1,11 @@
 //! Infer a data set of the synthetic study by the method of the paper, and score its own paths.
 
+use levytilt::internals::Chain;
+use levytilt::internals::posterior::{BLOCK, Made, Paths};
+use levytilt::internals::solve::{Parameter, parameters, rebuild};
+use levytilt::internals::tilt::LogSum;
 use levytilt::noise::TruncatedStable;
-use levytilt::posterior::{BLOCK, Made, Paths};
-use levytilt::solve::{Parameter, parameters, rebuild};
-use levytilt::tilt::LogSum;
-use levytilt::{Chain, Context, Result, stream};
+use levytilt::{Context, Result, stream};
 use levytilt_paper::potential::NeuralPotentialSpec;
 use levytilt_paper::published::{DrawnPath, Gradient, PaperOptions, PaperTrainer, draw_paths};
 use rand_distr::{Distribution, StandardNormal};
