@@ -61,6 +61,52 @@ fn identity_a_run_that_was_killed_goes_on_to_the_same_scores() {
 }
 
 #[test]
+fn identity_a_model_on_some_windows_is_compared_on_those() {
+    let sandbox = Sandbox::new();
+    sandbox.write("prices.csv", prices(0.0));
+    let run = |more: &str, out: &str| {
+        sandbox.ok(&format!("backtest prices.csv --column A {QUICK} {more} --out {out}"));
+        scores(&sandbox, out)
+    };
+    let (whole, some) = (run("", "whole"), run("--windows student-walk+clock=3", "some"));
+    let count = |scores: &Value| scores["models"][1]["windows"].as_u64().unwrap() as usize;
+    assert_eq!((count(&whole), count(&some)), (whole["windows"].as_array().unwrap().len(), 3));
+    assert_eq!(some["models"][0], whole["models"][0]);
+    // The scores of its windows are those of the whole run, and the difference is that over them.
+    let list = |scores: &Value, model: usize| scores["models"][model]["crps_by_window"].as_array().unwrap().clone();
+    let (all, few, walk) = (list(&whole, 1), list(&some, 1), list(&whole, 0));
+    let mut differences = vec![];
+    for ((all, few), walk) in all.iter().zip(&few).zip(&walk).filter(|((_, few), _)| !few.is_null()) {
+        assert_eq!(all, few);
+        differences.push(few.as_f64().unwrap() - walk.as_f64().unwrap());
+    }
+    let mean = differences.iter().sum::<f64>() / 3.0;
+    assert!((some["models"][1]["difference"]["mean"].as_f64().unwrap() - mean).abs() < 1e-12, "{differences:?}");
+    let table = sandbox.read("some/scores.md");
+    assert!(table.contains("| student-walk+clock | 3 |") && table.contains("the windows that both"), "{table}");
+    // More windows keep those that there are; a journal without quantiles is taken as it is.
+    let journal: Vec<Value> =
+        sandbox.read("some/windows.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let plain = journal.into_iter().map(|mut line| {
+        if let Some(scores) = line.get_mut("scores").and_then(Value::as_object_mut) {
+            scores.remove("quantiles");
+        }
+        line.to_string() + "\n"
+    });
+    sandbox.write("some/windows.jsonl", plain.collect::<String>());
+    let more = run("--windows student-walk+clock=5", "some");
+    assert_eq!(count(&more), 5);
+    assert!(list(&more, 1).iter().zip(&few).all(|(more, few)| few.is_null() || more == few));
+    assert_eq!(sandbox.read("some/windows.jsonl").lines().count(), 1 + walk.len() + 5);
+    let bad = |windows: &str, parts: &[&str]| {
+        sandbox.refused(&format!("backtest prices.csv --column A {QUICK} --windows {windows} --out no"), parts);
+    };
+    bad("tilt=3", &["--windows tilt=3", "not among the models"]);
+    bad("random-walk=0", &["--windows random-walk=0", "at least 1"]);
+    bad("random-walk", &["--windows", "such as deepar=60"]);
+}
+
+#[test]
 fn identity_the_future_does_not_reach_back() {
     // Prices after day 32 are all higher: forecasts of windows that train before are the same, their scores are not.
     let sandbox = Sandbox::new();

@@ -3,6 +3,7 @@
 use super::tape::{Tape, Var};
 use levytilt::internals::solve::Adam;
 use levytilt::{Error, Result};
+use pulp::{Arch, NullaryFnOnce};
 
 /// How a network is trained.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -56,11 +57,33 @@ fn adam(size: usize) -> Adam<f32> {
 fn step(adam: &mut Adam<f32>, values: &mut [f32], gradient: &[f32], options: &Training) {
     let shrink = options.clip.map_or(1.0, |longest| (longest / norm(gradient)).min(1.0)) as f32;
     let [bias1, bias2] = adam.corrections([BETA.0, BETA.1]);
-    let (rate, root, epsilon) = ((options.rate / bias1) as f32, (1.0 / bias2.sqrt()) as f32, BETA.2 as f32);
+    let (rate, root) = ((options.rate / bias1) as f32, (1.0 / bias2.sqrt()) as f32);
     let keep = (1.0 - options.rate * options.weight_decay) as f32;
-    adam.advance(values, gradient, shrink, |x, [mean, square]| {
-        keep * x - rate * mean / (square.sqrt() * root + epsilon)
-    });
+    Arch::new().dispatch(Move { adam, values, gradient, rate, root, keep, shrink });
+}
+
+/// One step of all parameters, compiled for the vectors of this processor: rate and 1/√ over the biases, what decay keeps, and
+/// what clipping leaves.
+struct Move<'a> {
+    adam: &'a mut Adam<f32>,
+    values: &'a mut [f32],
+    gradient: &'a [f32],
+    rate: f32,
+    root: f32,
+    keep: f32,
+    shrink: f32,
+}
+
+impl NullaryFnOnce for Move<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { adam, values, gradient, rate, root, keep, shrink } = self;
+        adam.advance(values, gradient, shrink, |x, [mean, square]| {
+            keep * x - rate * mean / (square.sqrt() * root + BETA.2 as f32)
+        });
+    }
 }
 
 /// Take the steps of `options` down `loss`, which puts a scalar on the tape; the last loss is returned.

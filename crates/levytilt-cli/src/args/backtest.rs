@@ -42,6 +42,9 @@ pub struct BacktestArgs {
     /// Models, separated by commas: kinds as below, or settings files of fit, such as mine.toml
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = MODELS)]
     pub models: Vec<String>,
+    /// Models that forecast only so many windows, evenly spread, such as deepar=60,nhits=150; more of them later add windows
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = model_windows)]
+    pub windows: Vec<(String, usize)>,
     /// Model that the others are compared with [default: random-walk if listed, else the first]
     #[arg(long, value_name = "NAME")]
     pub reference: Option<String>,
@@ -71,6 +74,12 @@ pub struct BacktestArgs {
     pub report: ReportArgs,
 }
 
+/// A model and its number of windows: NAME=N.
+pub fn model_windows(text: &str) -> Result<(String, usize), String> {
+    let parts = text.split_once('=').and_then(|(name, count)| Some((name.to_string(), count.parse().ok()?)));
+    parts.ok_or_else(|| "expected a model and its number of windows, such as deepar=60".into())
+}
+
 impl BacktestArgs {
     /// What is asked for.
     pub fn request(&self) -> Request {
@@ -87,6 +96,7 @@ impl BacktestArgs {
             to: to.map(Moment::Text),
             least,
             models,
+            windows: self.windows.iter().cloned().collect(),
             own: Default::default(),
             reference,
             training_steps: self.training_steps,
@@ -111,6 +121,9 @@ named by its kind, with options after plus signs:
                   +stable, +auto for the best by evidence, ...), +ou for a drift, +calendar, +steady
   deepar deepar-t nhits dlinear nj-sde neural-mjd       neural networks, retrained for each window: minutes
                                                         with the published number of steps
+  paper           the published method with its settings for prices: truncated stable noise, a drift network and networks for the
+                  posterior, trained on each window (tens of minutes): +small for 100 paths, 300 iterations and the observed
+                  times only, +grid for alpha among 1.5, 1.7, 1.9 by the ELBO; paper-gaussian: Brownian motion and the same drift
   mine.toml       any model that `fit --config mine.toml` takes, fitted to the training part: drift, noise, observation
                   noise, clock = \"business\", volatility = \"recent\"; forecasts are of observations
 

@@ -14,7 +14,7 @@ use crate::report::figure::Figure;
 use crate::report::page::Page;
 use crate::report::{self, PlotFormat};
 use crate::workflow::backtest::score::Line;
-use crate::workflow::backtest::summary::{Judged, summarise};
+use crate::workflow::backtest::summary::{Entry, Judged, summarise};
 use crate::workflow::backtest::windows::Case;
 use crate::workflow::forecast::files::Ahead;
 use crate::workflow::forecast::{Look, Origin};
@@ -159,8 +159,9 @@ pub fn journals(bytes: &[u8]) -> bool {
 
 /// What is made of the lines of two models is numbers, or an error.
 fn check_scores(lines: &[Line]) {
-    let models = ["a".to_string(), "b".to_string()];
-    let judged = Judged { cases: &cases(), models: &models, lines, reference: "a", dim: 1 };
+    let cases = cases();
+    let entries = ["a", "b"].map(|name| Entry { name, cases: cases.iter().collect() }).into();
+    let judged = Judged { cases: &cases, entries, lines, reference: "a", dim: 1 };
     let Ok((models, ..)) = summarise(&judged) else { return };
     let scores = lines.iter().filter_map(|line| line.scores.as_ref());
     let mut all = scores.flat_map(|s| [&s.crps, &s.tail_crps, &s.squared, &s.absolute]).flatten();

@@ -37,11 +37,16 @@ pub fn backtest_page(scores: &Scores) -> Page {
         kind: "backtest".into(),
         title: format!("{}: {} models, {} windows", file_name(&scores.data), scores.models.len(), scores.windows.len()),
         lead: format!(
-            "{} in windows whose training begins from {} to {}. Every model saw the same windows; scores are means over targets, \
-             then over windows, in {}.",
+            "{} in windows whose training begins from {} to {}. {}; scores are means over targets, then over windows, in {}.",
             scores.dimensions.join(", "),
             scores.windows.first().map_or("", String::as_str),
             scores.windows.last().map_or("", String::as_str),
+            if scores.uneven() {
+                "Some models forecast only some of the windows, evenly spread: compare them by their differences, which are over \
+                 common windows"
+            } else {
+                "Every model saw the same windows"
+            },
             scores.unit
         ),
         dimensions: vec![],
@@ -82,7 +87,8 @@ fn verdict(scores: &Scores) -> Block {
         format!("{share:.1}% (95% interval of the difference {} to {})", readable(d.low), readable(d.high))
     };
     let reference = &scores.reference;
-    let found = scores.models.iter().filter(told).min_by(|a, b| a.crps.total_cmp(&b.crps));
+    let found =
+        scores.models.iter().filter(told).filter(|m| scores.has_all(m)).min_by(|a, b| a.crps.total_cmp(&b.crps));
     if let Some((model, difference)) = found.and_then(|m| Some((m, m.difference.as_ref()?))) {
         let share = text(model, difference);
         return Block::Good(format!(
@@ -115,7 +121,10 @@ fn coverage(scores: &Scores) -> Table {
 }
 
 fn table(scores: &Scores) -> Table {
-    let mut head = ["model", "CRPS", "difference", "95% interval", "p", "better in"].map(String::from).to_vec();
+    let uneven = scores.uneven();
+    let mut head = vec!["model".to_string()];
+    head.extend(uneven.then(|| "windows".to_string()));
+    head.extend(["CRPS", "difference", "95% interval", "p", "better in"].map(String::from));
     let several = scores.dimensions.len() > 1;
     if several {
         head.extend(["energy score", "variogram score", "equal shares below 5%", "below 1%"].map(String::from));
@@ -125,7 +134,9 @@ fn table(scores: &Scores) -> Table {
     let covered = |s: &Share| Cell::written(s.observed, format!("{}%", percent(s.observed, s.std_error)));
     let or_dash = |score: Option<f64>| score.map_or_else(|| Cell::text("–"), Cell::number);
     let row = |model: &ModelScores| {
-        let mut cells = vec![Cell::text(&model.name), Cell::number(model.crps)];
+        let mut cells = vec![Cell::text(&model.name)];
+        cells.extend(uneven.then(|| Cell::written(model.windows as f64, model.windows.to_string())));
+        cells.push(Cell::number(model.crps));
         cells.extend(match &model.difference {
             None => vec![Cell::text("reference"), Cell::text(""), Cell::text(""), Cell::text("")],
             Some(d) => vec![
@@ -146,6 +157,8 @@ fn table(scores: &Scores) -> Table {
         cells
     };
     let best = (0..scores.models.len()).min_by(|&a, &b| scores.models[a].crps.total_cmp(&scores.models[b].crps));
+    // Means over different windows do not rank models.
+    let best = best.filter(|_| !uneven);
     // Stressed only where the data tell it from the reference.
     let best = best.filter(|&k| scores.models[k].difference.as_ref().is_some_and(|d| d.high < 0.0));
     Table {
@@ -226,7 +239,12 @@ fn by_window(scores: &Scores) -> Figure {
     for (k, model) in scores.models.iter().enumerate() {
         let y = format!("crps{k}");
         let line = Layer::line(&model.name, tone(k), "window", &y);
-        figure = figure.column(&y, &model.name, model.crps_by_window.clone()).layer(Layer { thin: true, ..line });
+        // Windows far apart are not joined.
+        let layer = match scores.has_all(model) {
+            true => Layer { thin: true, ..line },
+            false => Layer::points(&model.name, tone(k), "window", &y),
+        };
+        figure = figure.column(&y, &model.name, model.crps_by_window.clone()).layer(layer);
     }
     figure.caption =
         format!("All models on the same windows; a few hard windows can dominate the mean. In {}.", scores.unit);

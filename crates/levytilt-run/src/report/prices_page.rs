@@ -52,31 +52,41 @@ fn jump(model: &ModelScores, percentile: f64) -> f64 {
 
 fn table(part: &Beside) -> Table {
     let several = part.scores.dimensions.len() > 1;
-    let mut head: Vec<String> = ["model", "whose", "CRPS"].map(String::from).to_vec();
+    let mut head: Vec<String> = ["model", "whose", "CRPS", "sd", "windows"].map(String::from).to_vec();
     head.extend(several.then(|| "energy score".to_string()));
     head.extend(PERCENTILES.map(|percentile| format!("jump CRPS {percentile}%")));
     let levels = part.scores.models.first().map_or(&[][..], |model| &model.coverage);
     head.extend(levels.iter().map(|share| format!("coverage {:.0}%", 100.0 * share.level)));
+    head.push("min/window".into());
+    let percent = |share: f64| Cell::written(share, format!("{:.1}%", 100.0 * share));
+    let or_dash = |number: Option<f64>, cell: &dyn Fn(f64) -> Cell| number.map_or_else(|| Cell::text("–"), cell);
     let ours = |model: &ModelScores| {
-        let mut row = vec![Cell::text(&model.name), Cell::text("ours"), Cell::number(model.crps)];
+        let mut row =
+            vec![Cell::text(&model.name), Cell::text("ours"), Cell::number(model.crps), Cell::number(model.crps_std)];
+        row.push(Cell::written(model.windows as f64, model.windows.to_string()));
         row.extend(several.then(|| Cell::number(model.energy_score.unwrap_or(f64::NAN))));
         row.extend(PERCENTILES.map(|percentile| Cell::number(jump(model, percentile))));
-        let percent = |share: f64| Cell::written(share, format!("{:.1}%", 100.0 * share));
         row.extend(model.coverage.iter().map(|share| percent(share.observed)));
+        row.push(Cell::number(model.seconds_per_window / 60.0));
         row
     };
     let papers = |model: &PublishedForecast| {
-        let mut row = vec![Cell::text(model.model), Cell::text("paper"), Cell::number(model.crps)];
+        let mut row =
+            vec![Cell::text(model.model), Cell::text("paper"), Cell::number(model.crps), Cell::number(model.std)];
+        row.push(Cell::text("–"));
         row.extend(several.then(|| Cell::number(model.energy.unwrap_or(f64::NAN))));
         row.extend(model.jump.map(Cell::number));
-        row.extend(levels.iter().map(|_| Cell::text("–")));
+        let known = |level: f64| [0.5, 0.9].iter().position(|known| *known == level).and_then(|k| model.coverage[k]);
+        row.extend(levels.iter().map(|share| or_dash(known(share.level), &percent)));
+        row.push(or_dash(model.minutes, &Cell::number));
         row
     };
     let scores = &part.scores;
     Table {
         caption: format!(
             "Ours: {} windows, {} skipped, {} excluded because a model failed. Smaller is better, except for the coverage of \
-             central intervals. Jump CRPS selects by outcome and is not a proper score.",
+             central intervals. sd: standard deviation over windows. Jump CRPS selects by outcome and is not a proper score. Minutes are \
+             those of one window: ours of wall-clock time on this machine, the paper's on one GPU.",
             scores.windows.len(),
             scores.skipped.len(),
             scores.failed.len()

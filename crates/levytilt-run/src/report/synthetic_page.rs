@@ -4,8 +4,11 @@ use super::compact::short;
 use super::figure::{Axis, Figure, Layer};
 use super::page::{self, Block, Page, Section};
 use super::path::posterior_bands;
+use crate::workflow::reproduce::published::Published;
 use crate::workflow::reproduce::synthetic::panel::{Panel, Posterior};
+use crate::workflow::reproduce::synthetic::published::ITERATIONS;
 use crate::workflow::reproduce::synthetic::table::{Cell, Table, title as named};
+use crate::workflow::reproduce::synthetic::task::PUBLISHED;
 use crate::workflow::reproduce::system::System;
 
 /// What is shown of a cell: a name, a colour, whether it is the paper's, and the figure.
@@ -51,6 +54,10 @@ pub fn synthetic_page(table: &Table) -> Page {
     if !table.networks.is_empty() {
         sections.push(Section::new("networks", "Networks in place of sweeps", vec![networks(table)]));
     }
+    if let Some(iterations) = table.iterations.filter(|_| !table.published.is_empty()) {
+        let title = format!("The method of the paper, {iterations} iterations");
+        sections.push(Section::new("published", &title, vec![by_paper(table, iterations)]));
+    }
     let sets: usize = table.cells.iter().filter(|cell| cell.alpha.is_none()).map(|cell| cell.sets).sum();
     Page {
         kind: "reproduce".into(),
@@ -65,34 +72,50 @@ pub fn synthetic_page(table: &Table) -> Page {
     }
 }
 
-/// A data set with its two posteriors, one above the other and on the same axis of time.
+/// A data set: the whole record, then both posteriors about its largest move on the same axes.
 fn posteriors(panel: &Panel, number: usize) -> Vec<Block> {
+    let set = &panel.set;
+    let title = format!("{}, α = {}, realisation {}", named(set.system).0, set.alpha, set.realisation + 1);
     let all: Vec<usize> = (0..panel.times.len()).collect();
+    let [_, tilted] = &panel.posteriors;
+    let mut whole = shown(panel, tilted, (&format!("paths-{number}"), title.clone()), &all);
+    whole.caption = format!(
+        "Posterior of the state with {} at the observations that were seen, everything learned but the observation noise.",
+        tilted.name
+    );
+    whole.height = Some(280);
+    // Both on the same axes.
+    let drawn = panel.posteriors.iter().flat_map(|posterior| &posterior.quantiles);
+    let drawn =
+        drawn.flat_map(|quantile| panel.close.iter().map(|&j| quantile[j])).chain(panel.truth.1.iter().copied());
+    let (low, high) = drawn.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), y| (low.min(y), high.max(y)));
     let one = |(k, posterior): (usize, &Posterior)| {
-        let set = &panel.set;
-        let title = format!(
-            "{}, α = {}, realisation {}: {}",
-            named(set.system).0,
-            set.alpha,
-            set.realisation + 1,
-            posterior.name
-        );
-        let id = format!("paths-{number}-{}", k + 1);
-        let figure = Figure::new(&id, title, Axis::linear("time"), Axis::linear("state"))
-            .column("time", "time", panel.times.clone())
-            .column("observed", "observed", short(panel.values.clone()));
-        let mut figure = posterior_bands(figure, &posterior.quantiles, &all)
-            .layer(Layer::line("median", "blue", "time", "q50"))
-            .column("path", "posterior path", short(posterior.path.clone()))
-            .layer(Layer { thin: true, ..Layer::line("path", "teal", "time", "path") })
-            .layer(Layer::points("observations", "dots", "time", "observed"));
-        figure.caption =
-            "Posterior of the state at the observations that were seen, everything learned but the observation noise."
-                .into();
-        (figure.link, figure.height) = (Some(format!("paths-{number}")), Some(280));
-        Block::Figure(Box::new(figure))
+        let id = format!("jump-{number}-{}", k + 1);
+        let title = format!("The largest move, {}", posterior.name);
+        let (times, states) = &panel.truth;
+        let mut figure = shown(panel, posterior, (&id, title), &panel.close)
+            .column("fine", "time", times.clone())
+            .column("truth", "hidden state", short(states.clone()))
+            .layer(Layer { dash: true, ..Layer::line("hidden state", "red", "fine", "truth") });
+        figure.caption = "The same record about its largest move, with the hidden state that no model has seen.".into();
+        (figure.height, figure.y_include) = (Some(300), vec![low, high]);
+        figure
     };
-    panel.posteriors.iter().enumerate().map(one).collect()
+    let close = panel.posteriors.iter().enumerate().map(one).collect();
+    vec![Block::Figure(Box::new(whole)), Block::Pair(close)]
+}
+
+/// Quantiles, one path and the observations at some of the seen times.
+fn shown(panel: &Panel, posterior: &Posterior, (id, title): (&str, String), at: &[usize]) -> Figure {
+    let pick = |values: &[f64]| -> Vec<f64> { at.iter().map(|&j| values[j]).collect() };
+    let figure = Figure::new(id, title, Axis::linear("time"), Axis::linear("state"))
+        .column("time", "time", pick(&panel.times))
+        .column("observed", "observed", short(pick(&panel.values)));
+    posterior_bands(figure, &posterior.quantiles, at)
+        .layer(Layer::line("median", "blue", "time", "q50"))
+        .column("path", "posterior path", short(pick(&posterior.path)))
+        .layer(Layer { thin: true, ..Layer::line("one path", "teal", "time", "path") })
+        .layer(Layer::points("observations", "dots", "time", "observed"))
 }
 
 fn key(cell: &Cell) -> (System, u64) {
@@ -213,6 +236,54 @@ fn networks(table: &Table) -> Block {
     })
 }
 
+/// The method of the paper beside the others, on the data sets that it was trained on.
+fn by_paper(table: &Table, iterations: usize) -> Block {
+    let head = [
+        "system",
+        "observation noise",
+        "α",
+        "sets",
+        "CRPS, exact",
+        "tilt",
+        "gaussian",
+        "paper's method",
+        "published",
+        "first parameter, paper's method",
+        "published",
+        "second, paper's method",
+        "published",
+        "min per set",
+    ];
+    let row = |cell: &Cell| {
+        let theirs = |of: fn(&Published) -> [f64; 2]| {
+            cell.published.as_ref().map_or_else(|| page::Cell::text("–"), |p| page::Cell::number(of(p)[1]))
+        };
+        let mut row = vec![page::Cell::text(named(cell.system).0), plain(cell.observation_std)];
+        row.push(cell.alpha.map_or(page::Cell::text("all"), plain));
+        row.push(count(cell.sets));
+        row.extend(["exact", "tilt", "gaussian", PUBLISHED].map(|name| page::Cell::number(cell.crps(name))));
+        row.extend([theirs(|p| p.crps), error(cell, PUBLISHED, 0), theirs(|p| p.first)]);
+        row.extend([error(cell, PUBLISHED, 1), theirs(|p| p.second)]);
+        row.push(page::Cell::number(cell.way(PUBLISHED).map_or(f64::NAN, |way| way.seconds) / 60.0));
+        row
+    };
+    let budget = match iterations == ITERATIONS {
+        true => "its published budget".into(),
+        false => format!("{iterations} of its {ITERATIONS} iterations"),
+    };
+    let caption = format!(
+        "Paths of the published method after {budget}, 500 paths and 1000 steps; α and the observation noise given. The other columns \
+         are of the same data sets, but for the published ones, which are over 50 of the paper's own."
+    );
+    Block::Table(page::Table {
+        caption,
+        head: head.map(String::from).to_vec(),
+        rows: table.published.iter().map(row).collect(),
+        sortable: true,
+        best: None,
+    })
+}
+
 /// Mean and median error of a parameter.
 fn error(cell: &Cell, name: &str, i: usize) -> page::Cell {
     let mean = cell.way(name).map(|way| way.errors[i]);
@@ -250,7 +321,28 @@ fn study(cells: &[&Cell], number: usize) -> Vec<Block> {
             Quantity::Error(1),
             &format!("Mean absolute error of {}; for ours, median in brackets.", names[1]),
         )),
+        Block::Table(jumps(cells)),
     ]
+}
+
+/// Jump CRPS beside the paper's.
+fn jumps(cells: &[&Cell]) -> page::Table {
+    let head = ["α", "exact", "tilt", "gaussian", "paper: tilted stable", "paper: Gaussian"];
+    let row = |cell: &&Cell| {
+        let ours = ["exact", "tilt", "gaussian"].map(|name| cell.jumps(name));
+        let theirs = [1, 0].map(|side| cell.published_jumps(side));
+        let cells = ours.into_iter().chain(theirs).map(page::Cell::text);
+        std::iter::once(plain(cell.alpha.unwrap_or(f64::NAN))).chain(cells).collect()
+    };
+    page::Table {
+        caption: "CRPS after the largest moves, above the 90 / 95 / 97.5 / 99% percentiles of all observed moves. It selects by \
+                  outcome and is not a proper score. The published figures for OU are the same for both observation noises."
+            .into(),
+        head: head.map(String::from).to_vec(),
+        rows: cells.iter().map(row).collect(),
+        sortable: false,
+        best: None,
+    }
 }
 
 /// A quantity over the tail index, all that is known of it together.

@@ -1,8 +1,9 @@
 //! Run a layer of long short-term memory over one sequence as one operation, and many sequences by one step.
 
 use super::elementary::{logistic, tanh};
-use super::product::{add_product, add_row, add_row_backwards, add_transposed_product};
+use super::product::{Order, add_product, add_row, add_transposed_product};
 use super::{Back, Op, Tape, Var};
+use pulp::{Arch, NullaryFnOnce};
 
 /// Numbers kept per time and unit: i, f, g, o, c and tanh c.
 const KEPT: usize = 6;
@@ -16,7 +17,7 @@ impl Tape {
         let op = Op::Lstm { before, recurrent };
         self.record(op, &[before, recurrent], (times, n), times * KEPT * n, |past, out, kept| {
             let (before, weights) = (past.value(before), past.value(recurrent));
-            let rest = vec![0.0; n];
+            let (rest, arch) = (vec![0.0; n], Arch::new());
             for t in 0..times {
                 let (earlier, now) = kept.split_at_mut(t * KEPT * n);
                 let (gates, now) = now[..KEPT * n].split_at_mut(4 * n);
@@ -25,12 +26,11 @@ impl Tape {
                 let (outputs, h) = out.split_at_mut(t * n);
                 let mut last = &rest[..];
                 if t > 0 {
-                    let add = if t % 2 == 0 { add_row } else { add_row_backwards };
-                    add(&outputs[(t - 1) * n..], weights, gates);
+                    add_row(&outputs[(t - 1) * n..], weights, gates, Order::of(t));
                     last = &earlier[(t - 1) * KEPT * n + 4 * n..][..n];
                 }
                 c.copy_from_slice(last);
-                cell(gates, c, top, &mut h[..n]);
+                arch.dispatch(Cell { gates, c, top, h: &mut h[..n] });
             }
         })
     }
@@ -43,21 +43,41 @@ impl Tape {
     }
 }
 
-/// From gates before their functions, (4n), and c before, to gates, c, tanh c and h.
-fn cell(gates: &mut [f32], c: &mut [f32], top: &mut [f32], h: &mut [f32]) {
-    let n = c.len();
-    let (first, rest) = gates.split_at_mut(2 * n);
-    let (g, o) = rest.split_at_mut(n);
-    first.iter_mut().for_each(|x| *x = logistic(*x));
-    g.iter_mut().for_each(|x| *x = tanh(*x));
-    o.iter_mut().for_each(|x| *x = logistic(*x));
-    let (i, f) = first.split_at(n);
-    for (((c, i), f), g) in c.iter_mut().zip(i).zip(f).zip(&*g) {
-        *c = f * *c + i * g;
-    }
-    for (((h, top), c), o) in h.iter_mut().zip(top).zip(c).zip(&*o) {
-        *top = tanh(*c);
-        *h = o * *top;
+/// One time of one row, compiled for the vectors of this processor: from gates before their functions, (4n), and c before, to
+/// gates, c, tanh c and h.
+struct Cell<'a> {
+    gates: &'a mut [f32],
+    c: &'a mut [f32],
+    top: &'a mut [f32],
+    h: &'a mut [f32],
+}
+
+impl NullaryFnOnce for Cell<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { gates, c, top, h } = self;
+        let n = c.len();
+        let (first, rest) = gates.split_at_mut(2 * n);
+        let (g, o) = rest.split_at_mut(n);
+        for x in first.iter_mut() {
+            *x = logistic(*x);
+        }
+        for x in o.iter_mut() {
+            *x = logistic(*x);
+        }
+        for x in g.iter_mut() {
+            *x = tanh(*x);
+        }
+        let (i, f) = first.split_at(n);
+        for (((c, i), f), g) in c.iter_mut().zip(i).zip(f).zip(&*g) {
+            *c = f * *c + i * g;
+        }
+        for (((h, top), c), o) in h.iter_mut().zip(top).zip(c).zip(&*o) {
+            *top = tanh(*c);
+            *h = o * *top;
+        }
     }
 }
 
@@ -76,8 +96,7 @@ pub(super) fn pull_lstm(mut back: Back, before: Var, recurrent: Var, slope: &mut
         let (earlier, by_h) = slope.split_at_mut(t * n);
         pull_cell(now, c_before, &by_h[..n], by_c, by_gates);
         if t > 0 {
-            let add = if t % 2 == 0 { add_row } else { add_row_backwards };
-            add(by_gates, transposed, &mut earlier[(t - 1) * n..]);
+            add_row(by_gates, transposed, &mut earlier[(t - 1) * n..], Order::of(t));
         }
     }
     back.add(before, 1.0, by_gates);
@@ -125,5 +144,7 @@ pub(crate) fn lstm_step(weights: &LstmWeights, x: &[f32], h: &mut [f32], c: &mut
     add_product(h, weights.recurrent, columns, &mut gates);
     let mut top = vec![0.0; n];
     let states = h.chunks_exact_mut(n).zip(c.chunks_exact_mut(n));
-    gates.chunks_exact_mut(columns).zip(states).for_each(|(gates, (h, c))| cell(gates, c, &mut top, h));
+    for (gates, (h, c)) in gates.chunks_exact_mut(columns).zip(states) {
+        Arch::new().dispatch(Cell { gates, c, top: &mut top, h });
+    }
 }

@@ -183,7 +183,7 @@ impl<'a> Back<'a> {
         let transposed = self.transposes.get(matrix, values, weights.columns);
         let slope = &mut self.slopes[node.start..][..node.len()];
         let pairs = slope.chunks_exact_mut(weights.rows).zip(g.chunks_exact(weights.columns));
-        pairs.for_each(|(slope, g)| product::add_row(g, transposed, slope));
+        pairs.for_each(|(slope, g)| product::add_row(g, transposed, slope, product::Order::Forwards));
     }
 
     /// slope of `x` += factor · g, entry by entry.

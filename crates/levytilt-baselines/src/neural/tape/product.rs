@@ -2,6 +2,7 @@
 
 use super::Var;
 use nalgebra::{DMatrixView, DMatrixViewMut, Dyn};
+use pulp::{Arch, NullaryFnOnce};
 
 /// Below this size in any direction the packing of blocks costs more than it saves.
 const THIN: usize = 6;
@@ -11,7 +12,7 @@ pub(super) fn add_product(a: &[f32], b: &[f32], columns: usize, out: &mut [f32])
     let (inner, rows) = (b.len() / columns, out.len() / columns);
     if is_thin(rows, inner, columns) {
         let pairs = out.chunks_exact_mut(columns).zip(a.chunks_exact(inner));
-        return pairs.for_each(|(out, a)| add_row(a, b, out));
+        return pairs.for_each(|(out, a)| add_row(a, b, out, Order::Forwards));
     }
     let (a, b) = (DMatrixView::from_slice(a, inner, rows), DMatrixView::from_slice(b, columns, inner));
     DMatrixViewMut::from_slice(out, columns, rows).gemm(1.0, &b, &a, 1.0);
@@ -24,7 +25,7 @@ pub(super) fn add_transposed_product(a: &[f32], b: &[f32], columns: usize, out: 
         let mut across = vec![0.0; inner];
         for (i, out) in out.chunks_exact_mut(columns).enumerate() {
             across.iter_mut().zip(a[i..].iter().step_by(rows)).for_each(|(across, a)| *across = *a);
-            add_row(&across, b, out);
+            add_row(&across, b, out, Order::Forwards);
         }
         return;
     }
@@ -48,28 +49,74 @@ fn transposed(a: &[f32], rows: usize, columns: usize) -> DMatrixView<'_, f32, Dy
     DMatrixView::<f32, Dyn, Dyn>::from_slice_with_strides(a, rows, columns, columns, 1)
 }
 
+/// Order in which the rows of a matrix are read: when the same matrix follows at once, backwards, what was read last is still
+/// in the cache.
+#[derive(Clone, Copy)]
+pub(super) enum Order {
+    Forwards,
+    Backwards,
+}
+
+impl Order {
+    /// The two in turn.
+    pub fn of(t: usize) -> Self {
+        if t % 2 == 0 { Self::Forwards } else { Self::Backwards }
+    }
+
+    /// Number `k` of `count` in this order.
+    #[inline(always)]
+    fn place(self, k: usize, count: usize) -> usize {
+        match self {
+            Self::Forwards => k,
+            Self::Backwards => count - 1 - k,
+        }
+    }
+}
+
 /// out += a B for one row, eight rows of B at a time so that `out` is read and written less.
-pub(super) fn add_row(a: &[f32], b: &[f32], out: &mut [f32]) {
-    let columns = out.len();
-    a.chunks(8).zip(b.chunks(8 * columns)).for_each(|(a, rows)| add_few_rows(a, rows, out));
+pub(super) fn add_row(a: &[f32], b: &[f32], out: &mut [f32], order: Order) {
+    Arch::new().dispatch(AddRow { a, b, out, order });
 }
 
-/// The same from the last row of B to the first: when the same B follows at once, what was read last is still in the cache.
-pub(super) fn add_row_backwards(a: &[f32], b: &[f32], out: &mut [f32]) {
-    let columns = out.len();
-    a.chunks(8).zip(b.chunks(8 * columns)).rev().for_each(|(a, rows)| add_few_rows(a, rows, out));
+struct AddRow<'a> {
+    a: &'a [f32],
+    b: &'a [f32],
+    out: &'a mut [f32],
+    order: Order,
 }
 
+/// Compiled for the vectors of this processor; closures would not be.
+impl NullaryFnOnce for AddRow<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { a, b, out, order } = self;
+        let (columns, count) = (out.len(), a.len().div_ceil(8));
+        for k in 0..count {
+            let first = 8 * order.place(k, count);
+            let a = &a[first..a.len().min(first + 8)];
+            add_few_rows(a, &b[first * columns..][..a.len() * columns], out);
+        }
+    }
+}
+
+#[inline(always)]
 fn add_few_rows(a: &[f32], rows: &[f32], out: &mut [f32]) {
     match a.len() {
         8 => add_rows::<8>(a, rows, out),
         5 => add_rows::<5>(a, rows, out),
         4 => add_rows::<4>(a, rows, out),
-        _ => a.iter().zip(rows.chunks_exact(out.len())).for_each(|(a, row)| add_rows::<1>(&[*a], row, out)),
+        _ => {
+            for (a, row) in a.iter().zip(rows.chunks_exact(out.len())) {
+                add_rows::<1>(&[*a], row, out);
+            }
+        }
     }
 }
 
 /// out += Σₖ aₖ bₖ over the K rows of B.
+#[inline(always)]
 #[allow(clippy::needless_range_loop, reason = "one index into several slices")]
 fn add_rows<const K: usize>(a: &[f32], b: &[f32], out: &mut [f32]) {
     let columns = out.len();
@@ -96,30 +143,40 @@ pub(super) fn add_dots(a: &[f32], b: &[f32], out: &mut [f32]) {
     rest.iter_mut().zip(tail.chunks_exact(inner)).for_each(|(out, row)| *out += dot(row, a));
 }
 
-/// Matrices of parameters, transposed when they are first asked for.
+/// Matrices of parameters, transposed when they are first asked for; room is kept when they are forgotten.
 #[derive(Default)]
-pub(super) struct Transposes(Vec<(Var, Vec<f32>)>);
+pub(super) struct Transposes {
+    known: Vec<(Var, Vec<f32>)>,
+    valid: usize,
+}
 
 impl Transposes {
     pub fn clear(&mut self) {
-        self.0.clear();
+        self.valid = 0;
     }
 
     /// The transpose of a matrix with these numbers.
     pub fn get(&mut self, matrix: Var, values: &[f32], columns: usize) -> &[f32] {
-        let place = self.0.iter().position(|(known, _)| *known == matrix).unwrap_or_else(|| {
-            self.0.push((matrix, transpose(values, columns)));
-            self.0.len() - 1
+        let Self { known, valid } = self;
+        let place = known[..*valid].iter().position(|(known, _)| *known == matrix).unwrap_or_else(|| {
+            if *valid == known.len() {
+                known.push((matrix, Vec::new()));
+            }
+            let (name, out) = &mut known[*valid];
+            *name = matrix;
+            transpose(values, columns, out);
+            *valid += 1;
+            *valid - 1
         });
-        &self.0[place].1
+        &known[place].1
     }
 }
 
 /// By squares, so that both matrices are read and written in lines.
-fn transpose(values: &[f32], columns: usize) -> Vec<f32> {
+fn transpose(values: &[f32], columns: usize, out: &mut Vec<f32>) {
     const SIDE: usize = 16;
     let rows = values.len() / columns;
-    let mut out = vec![0.0; values.len()];
+    out.resize(values.len(), 0.0);
     for top in (0..rows).step_by(SIDE) {
         for left in (0..columns).step_by(SIDE) {
             for j in left..(left + SIDE).min(columns) {
@@ -129,7 +186,6 @@ fn transpose(values: &[f32], columns: usize) -> Vec<f32> {
             }
         }
     }
-    out
 }
 
 /// Whether a product is computed row by row.
@@ -190,12 +246,13 @@ mod tests {
     fn identity_transposes_and_backwards_sums() {
         for (rows, columns) in [(1, 1), (3, 40), (33, 17)] {
             let values = numbers(rows * columns, 0.4);
-            let flipped = transpose(&values, columns);
+            let mut flipped = Vec::new();
+            transpose(&values, columns, &mut flipped);
             assert!((0..values.len()).all(|k| values[k] == flipped[(k % columns) * rows + k / columns]));
             let a = numbers(rows, 0.9);
             let (mut forwards, mut backwards) = (vec![0.0; columns], vec![0.0; columns]);
-            add_row(&a, &values, &mut forwards);
-            add_row_backwards(&a, &values, &mut backwards);
+            add_row(&a, &values, &mut forwards, Order::Forwards);
+            add_row(&a, &values, &mut backwards, Order::Backwards);
             assert!(forwards.iter().zip(&backwards).all(|(x, y)| (x - y).abs() < 1e-5));
         }
     }

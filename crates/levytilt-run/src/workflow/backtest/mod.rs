@@ -1,9 +1,11 @@
 //! Backtest: score every model on the same rolling windows.
 
 mod own;
+mod paper;
 mod plan;
 pub mod request;
 pub mod score;
+mod spread;
 pub mod summary;
 pub mod table;
 pub mod windows;

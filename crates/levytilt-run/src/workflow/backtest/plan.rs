@@ -10,9 +10,11 @@ use crate::failure::bad;
 use crate::settings::Settings;
 use crate::table::input::Table;
 use crate::workflow::backtest::own::{Own, own_settings};
+use crate::workflow::backtest::paper::is_paper;
 use crate::workflow::backtest::request::Request;
 use crate::workflow::backtest::score::{Line, Protocol, identity};
-use crate::workflow::backtest::summary::{Judged, Scores, summarise};
+use crate::workflow::backtest::spread::spread;
+use crate::workflow::backtest::summary::{Entry, Judged, Scores, summarise};
 use crate::workflow::backtest::windows::{Case, Cut, cut};
 
 /// Most paths of a forecast.
@@ -23,10 +25,20 @@ pub struct Plan {
     request: Request,
     table: Table,
     windows: Cut,
-    models: Vec<(String, Box<dyn Forecaster>)>,
+    models: Vec<Entrant>,
     protocol: Protocol,
     reference: String,
     settings: Value,
+}
+
+/// A model and the windows that it forecasts.
+struct Entrant {
+    name: String,
+    model: Box<dyn Forecaster>,
+    /// Places among the cases, in the order in which they are forecast.
+    places: Vec<usize>,
+    /// Whether these are all.
+    all: bool,
 }
 
 /// One window for one model.
@@ -61,14 +73,21 @@ impl Plan {
         let reference = reference(request)?;
         let table = read()?;
         let windows = cut(request, &table)?;
-        let mut models: Vec<(String, Box<dyn Forecaster>)> = Vec::new();
+        let mut models = Vec::new();
         for (name, kind) in kinds {
             let model = match (kind, own.get(&name)) {
-                (None, Some(settings)) => Box::new(Own::new(&name, settings.clone(), &table)?) as Box<dyn Forecaster>,
+                (None, Some(settings)) => {
+                    let own = Own::new(&name, settings.clone(), &table)?;
+                    let own = if is_paper(&name) { own.as_published(windows.rolling.train) } else { own };
+                    Box::new(own) as Box<dyn Forecaster>
+                }
                 (Some(kind), _) => kind,
                 (None, None) => return Err(bad(format!("--models {name}: is not a model"))),
             };
-            models.push((name, model));
+            let count = windows.cases.len();
+            let some = request.windows.get(&name).filter(|some| **some < count);
+            let places = some.map_or_else(|| (0..count).collect(), |some| spread(*some, count));
+            models.push(Entrant { name, model, places, all: some.is_none() });
         }
         let settings = settings(request, &own, &table, &windows)?;
         let protocol = Protocol { paths: request.paths, seed: request.seed, tails: windows.tails.clone() };
@@ -82,7 +101,7 @@ impl Plan {
 
     /// Forecasts in all.
     pub fn size(&self) -> usize {
-        self.windows.cases.len() * self.models.len()
+        self.models.iter().map(|entrant| entrant.places.len()).sum()
     }
 
     /// Open the journal, and read what is finished.
@@ -96,9 +115,17 @@ impl Plan {
         self.tasks().filter(|task| !done.contains(&task.id())).collect()
     }
 
+    /// Models that forecast all windows, window after window; then the others, so that what is done is spread at any time.
     fn tasks(&self) -> impl Iterator<Item = Task<'_>> {
-        let of = |case| self.models.iter().map(move |(name, model)| Task { case, name, model: model.as_ref() });
-        self.windows.cases.iter().flat_map(of)
+        let (whole, some): (Vec<&Entrant>, Vec<&Entrant>) = self.models.iter().partition(|entrant| entrant.all);
+        let all = 0..self.windows.cases.len();
+        let first = all.flat_map(move |place| whole.clone().into_iter().map(move |entrant| (entrant, place)));
+        let rest = some.into_iter().flat_map(|entrant| entrant.places.iter().map(move |place| (entrant, *place)));
+        first.chain(rest).map(|(entrant, place)| Task {
+            case: &self.windows.cases[place],
+            name: &entrant.name,
+            model: entrant.model.as_ref(),
+        })
     }
 
     /// The task with this window and this model.
@@ -115,9 +142,16 @@ impl Plan {
     /// Put all lines together; lines of other models may be among them.
     pub fn scores(&self, mut lines: Vec<Line>) -> Result<Scores> {
         let Self { request, table, windows, models, reference, settings, .. } = self;
-        lines.retain(|line| models.iter().any(|(name, _)| *name == line.model));
+        let judged: Vec<Entry> = models
+            .iter()
+            .map(|Entrant { name, places, .. }| Entry {
+                name,
+                cases: places.iter().map(|k| &windows.cases[*k]).collect(),
+            })
+            .collect();
+        lines.retain(|line| judged.iter().any(|entry| entry.holds(line)));
         let judged =
-            Judged { cases: &windows.cases, models: &request.models, lines: &lines, reference, dim: table.names.len() };
+            Judged { cases: &windows.cases, entries: judged, lines: &lines, reference, dim: table.names.len() };
         let (models, starts, failed) = summarise(&judged)?;
         Ok(Scores {
             data: table.source.clone(),
@@ -140,10 +174,18 @@ fn check_counts(request: &Request) -> Result<()> {
     if !(2..=MOST_PATHS).contains(&request.paths) {
         return Err(bad(format!("--paths {}: expected at least 2 and at most {MOST_PATHS}", request.paths)));
     }
-    if request.training_steps.is_some() && !request.models.iter().any(|name| is_network(name)) {
+    if request.training_steps.is_some() && !request.models.iter().any(|name| is_network(name) || is_paper(name)) {
         return Err(bad(
             "--training-steps: none of the models is a neural network; leave it out, or see --models in --help",
         ));
+    }
+    for (name, count) in &request.windows {
+        if !request.models.contains(name) {
+            return Err(bad(format!("--windows {name}={count}: {name} is not among the models")));
+        }
+        if *count == 0 {
+            return Err(bad(format!("--windows {name}=0: expected at least 1; leave a model out of --models instead")));
+        }
     }
     match (1..request.models.len()).find(|&k| request.models[..k].contains(&request.models[k])) {
         Some(twice) => Err(bad(format!("--models: {} is named twice; expected each once", request.models[twice]))),
@@ -182,10 +224,11 @@ fn settings(request: &Request, own: &BTreeMap<String, Settings>, table: &Table, 
         "training_steps": request.training_steps,
         "version": env!("CARGO_PKG_VERSION"),
     });
-    if !own.is_empty() {
-        // A file whose content has changed is another model.
+    // A file whose content has changed is another model; those of the paper belong to the version.
+    let files: Vec<_> = own.iter().filter(|(name, _)| !is_paper(name)).collect();
+    if !files.is_empty() {
         let mut marks = serde_json::Map::new();
-        for (name, settings) in own {
+        for (name, settings) in files {
             marks.insert(name.clone(), format!("{:016x}", identity(&settings.to_toml()?)).into());
         }
         decides["own_models"] = Value::Object(marks);

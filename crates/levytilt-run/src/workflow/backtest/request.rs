@@ -31,6 +31,9 @@ pub struct Request {
     pub least: usize,
     /// Names of the models.
     pub models: Vec<String>,
+    /// Models that forecast only so many of the windows, evenly spread, by name; the others forecast all.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub windows: BTreeMap<String, usize>,
     /// Settings of models by name, as `fit` takes them; a name that ends with .toml is a file of settings.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub own: BTreeMap<String, Settings>,
@@ -74,6 +77,7 @@ impl Default for Request {
             to: None,
             least: LEAST,
             models: MODELS.split(',').map(String::from).collect(),
+            windows: BTreeMap::new(),
             own: BTreeMap::new(),
             reference: None,
             training_steps: None,

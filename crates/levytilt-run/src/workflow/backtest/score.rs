@@ -53,7 +53,9 @@ pub struct WindowScores {
     pub squared: Vec<f64>,
     /// Absolute error of the median.
     pub absolute: Vec<f64>,
-    /// Quantiles at the levels 0.05, 0.25, 0.5, 0.75, 0.95 per time; empty in several dimensions.
+    /// Quantiles at the levels 0.05, 0.25, 0.5, 0.75, 0.95 per time; empty in several dimensions, and in journals that are kept
+    /// for their scores alone.
+    #[serde(default)]
     pub quantiles: Vec<[f64; 5]>,
 }
 
@@ -63,7 +65,8 @@ impl WindowScores {
         let Self { crps, tail_crps, energy, variogram, below, pits, squared, absolute, quantiles } = self;
         let times = targets / dim;
         [crps, tail_crps, pits, squared, absolute].iter().all(|list| list.len() == targets)
-            && [energy.len(), quantiles.len()] == if dim > 1 { [times, 0] } else { [0, times] }
+            && energy.len() == if dim > 1 { times } else { 0 }
+            && (quantiles.is_empty() || dim == 1 && quantiles.len() == times)
             // Windows of before these scores were kept have none.
             && [[0; 2], [energy.len(); 2]].contains(&[variogram.len(), below.len()])
     }

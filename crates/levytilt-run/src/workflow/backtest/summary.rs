@@ -73,9 +73,15 @@ pub struct Failed {
 pub struct ModelScores {
     /// Name as given.
     pub name: String,
+    /// Windows that it was scored on.
+    #[serde(default)]
+    pub windows: usize,
     /// CRPS, mean over dimensions.
     #[serde(deserialize_with = "finite::null_is_nan")]
     pub crps: f64,
+    /// Its standard deviation over windows; null for a single one.
+    #[serde(default = "unknown", serialize_with = "finite::or_null", deserialize_with = "finite::null_is_nan")]
+    pub crps_std: f64,
     /// Energy score; null in one dimension, where it is the CRPS.
     pub energy_score: Option<f64>,
     /// Variogram score of order ½ of the moves since the last value; null in one dimension.
@@ -107,8 +113,8 @@ pub struct ModelScores {
     /// CRPS of each dimension.
     #[serde(default, deserialize_with = "finite::nulls_are_nan")]
     pub crps_by_dimension: Vec<f64>,
-    /// CRPS of each window.
-    #[serde(deserialize_with = "finite::nulls_are_nan")]
+    /// CRPS of each window; null for those that the model did not forecast.
+    #[serde(serialize_with = "finite::or_nulls", deserialize_with = "finite::nulls_are_nan")]
     pub crps_by_window: Vec<f64>,
     /// Comparison with the reference by CRPS; null for itself.
     pub difference: Option<Difference>,
@@ -172,15 +178,34 @@ pub struct Difference {
 /// Lines of one model in the order of windows.
 struct Of<'a> {
     name: &'a str,
-    lines: Vec<(&'a Line, &'a WindowScores)>,
+    lines: Vec<(&'a Case, &'a Line, &'a WindowScores)>,
+}
+
+/// A model and the windows that it was to forecast.
+pub struct Entry<'a> {
+    /// Its name as given.
+    pub name: &'a str,
+    /// The windows, in any order.
+    pub cases: Vec<&'a Case>,
+}
+
+impl Entry<'_> {
+    /// Whether a line is among its forecasts.
+    pub fn holds(&self, line: &Line) -> bool {
+        self.name == line.model && self.has(line.window)
+    }
+
+    fn has(&self, window: usize) -> bool {
+        self.cases.iter().any(|case| case.number == window)
+    }
 }
 
 /// Where and what was scored.
 pub struct Judged<'a> {
     /// Windows.
     pub cases: &'a [Case],
-    /// Names of the models in order.
-    pub models: &'a [String],
+    /// The models in order.
+    pub entries: Vec<Entry<'a>>,
     /// All lines.
     pub lines: &'a [Line],
     /// The model to compare with.
@@ -204,33 +229,58 @@ pub fn summarise(judged: &Judged) -> Result<(Vec<ModelScores>, Vec<String>, Vec<
         return Err(bad(format!("no window has a forecast of every model{first}")));
     }
     let of: Vec<Of> =
-        judged.models.iter().map(|name| of(judged.lines, name, &good, judged.dim)).collect::<Result<_>>()?;
+        judged.entries.iter().map(|entry| of(judged.lines, entry, &good, judged.dim)).collect::<Result<_>>()?;
     let reference = of.iter().find(|of| of.name == judged.reference);
     let models = of.iter().map(|of| model(of, reference, &good, judged.dim)).collect::<Result<_>>()?;
     Ok((models, good.iter().map(|case| case.start.clone()).collect(), failed))
 }
 
-fn of<'a>(lines: &'a [Line], name: &'a str, cases: &[&Case], dim: usize) -> Result<Of<'a>> {
-    let find = |case: &&Case| {
+fn of<'a>(lines: &'a [Line], entry: &Entry<'a>, cases: &[&'a Case], dim: usize) -> Result<Of<'a>> {
+    let name = entry.name;
+    let find = |case: &&'a Case| {
         let line = lines.iter().find(|line| line.model == name && line.window == case.number);
-        let scored = line.and_then(|line| Some((line, line.scores.as_ref()?)));
-        let whole = scored.filter(|(_, scores)| scores.fit(case.targets.len(), dim));
+        let scored = line.and_then(|line| Some((*case, line, line.scores.as_ref()?)));
+        let whole = scored.filter(|(_, _, scores)| scores.fit(case.targets.len(), dim));
         whole.ok_or_else(|| bad(format!("windows.jsonl has no scores, or not all, of {name} for {}", case.start)))
     };
-    Ok(Of { name, lines: cases.iter().map(find).collect::<Result<_>>()? })
+    let own = cases.iter().filter(|case| entry.has(case.number));
+    let lines: Vec<_> = own.map(find).collect::<Result<_>>()?;
+    match lines.is_empty() {
+        true => Err(bad(format!("{name} has no window in which no model failed; give it more by --windows"))),
+        false => Ok(Of { name, lines }),
+    }
 }
 
 impl Of<'_> {
+    fn scores(&self) -> impl Iterator<Item = &WindowScores> {
+        self.lines.iter().map(|(_, _, scores)| *scores)
+    }
+
     /// One number per window.
     fn by_window(&self, list: impl Fn(&WindowScores) -> Vec<f64>) -> Vec<f64> {
-        self.lines.iter().map(|(_, scores)| mean(&list(scores))).collect()
+        self.scores().map(|scores| mean(&list(scores))).collect()
+    }
+
+    /// Its numbers minus those of the other in the windows that both have.
+    fn minus(&self, other: &Of, list: fn(&WindowScores) -> Vec<f64>) -> Vec<f64> {
+        let one = |(case, _, scores): &(&Case, &Line, &WindowScores)| {
+            let same = other.lines.iter().find(|(theirs, _, _)| theirs.number == case.number)?;
+            Some(mean(&list(scores)) - mean(&list(same.2)))
+        };
+        self.lines.iter().filter_map(one).collect()
+    }
+
+    /// Numbers of its windows among all windows; NaN in the others.
+    fn among(&self, cases: &[&Case], numbers: &[f64]) -> Vec<f64> {
+        let place = |case: &Case| self.lines.iter().position(|(own, _, _)| own.number == case.number);
+        cases.iter().map(|case| place(case).map_or(f64::NAN, |k| numbers[k])).collect()
     }
 }
 
 fn model(of: &Of, reference: Option<&Of>, cases: &[&Case], dim: usize) -> Result<ModelScores> {
     let crps = of.by_window(|scores| scores.crps.clone());
     let energy = of.by_window(|scores| scores.energy.clone());
-    let windows: Vec<&[f64]> = of.lines.iter().map(|(_, scores)| scores.pits.as_slice()).collect();
+    let windows: Vec<&[f64]> = of.scores().map(|scores| scores.pits.as_slice()).collect();
     let pits = windows.concat();
     let share = |&level: &f64| -> levytilt::Result<Share> {
         let error = || reliability_std_error(&windows, level, &BlockBootstrap::default());
@@ -240,24 +290,27 @@ fn model(of: &Of, reference: Option<&Of>, cases: &[&Case], dim: usize) -> Result
     let shares = |levels: &[f64]| levels.iter().map(share).collect::<levytilt::Result<Vec<_>>>();
     let levels: Vec<f64> = (1..20).map(|k| f64::from(k) / 20.0).chain([0.98, 0.99]).collect();
     // CRPS per time, mean over dimensions, as the jump CRPS and the steps want it.
-    let by_time: Vec<Vec<f64>> =
-        of.lines.iter().map(|(_, scores)| scores.crps.chunks_exact(dim).map(mean).collect()).collect();
+    let by_time: Vec<Vec<f64>> = of.scores().map(|scores| scores.crps.chunks_exact(dim).map(mean).collect()).collect();
+    let parts = of.lines.iter().zip(&by_time);
     let parts: Vec<ScoredWindow> =
-        cases.iter().zip(&by_time).map(|(case, crps)| ScoredWindow { targets: &case.targets, crps }).collect();
+        parts.map(|((case, _, _), crps)| ScoredWindow { targets: &case.targets, crps }).collect();
     let jumps = if by_time.iter().any(|crps| crps.len() > 1) { jump_crps(&parts, dim, &PERCENTILES)? } else { vec![] };
     let other = reference.filter(|reference| reference.name != of.name);
-    let pair = |own: &[f64], list: fn(&WindowScores) -> Vec<f64>| {
-        other.map(|other| difference(own, &other.by_window(list))).transpose()
+    let pair = |list: fn(&WindowScores) -> Vec<f64>| -> Result<Option<Difference>> {
+        let common = other.map(|other| of.minus(other, list)).filter(|common| !common.is_empty());
+        common.map(|common| difference(&common)).transpose()
     };
     // Of all windows, or of none: those of earlier versions have no such scores.
     let joint =
-        of.lines.iter().chain(other.iter().flat_map(|other| &other.lines)).all(|(_, s)| !s.variogram.is_empty());
+        of.scores().chain(other.iter().flat_map(|other| other.scores())).all(|scores| !scores.variogram.is_empty());
     let joint = joint && dim > 1;
     let variogram = of.by_window(|scores| scores.variogram.clone());
     let dimension = |i: usize| mean(&of.by_window(|scores| scores.crps.iter().skip(i).step_by(dim).copied().collect()));
     Ok(ModelScores {
         name: of.name.into(),
+        windows: crps.len(),
         crps: mean(&crps),
+        crps_std: deviation(&crps),
         energy_score: (dim > 1).then(|| mean(&energy)),
         variogram_score: joint.then(|| mean(&variogram)),
         portfolio: if joint { portfolio(of)? } else { vec![] },
@@ -270,11 +323,11 @@ fn model(of: &Of, reference: Option<&Of>, cases: &[&Case], dim: usize) -> Result
         pit_histogram: histogram(&pits, BINS)?,
         crps_by_step: steps(&by_time),
         crps_by_dimension: (0..dim).map(dimension).collect(),
-        difference: pair(&crps, |scores| scores.crps.clone())?,
-        energy_difference: if dim > 1 { pair(&energy, |scores| scores.energy.clone())? } else { None },
-        variogram_difference: if joint { pair(&variogram, |scores| scores.variogram.clone())? } else { None },
-        crps_by_window: crps,
-        seconds_per_window: mean(&of.lines.iter().map(|(line, _)| line.seconds).collect::<Vec<_>>()),
+        difference: pair(|scores| scores.crps.clone())?,
+        energy_difference: if dim > 1 { pair(|scores| scores.energy.clone())? } else { None },
+        variogram_difference: if joint { pair(|scores| scores.variogram.clone())? } else { None },
+        crps_by_window: of.among(cases, &crps),
+        seconds_per_window: mean(&of.lines.iter().map(|(_, line, _)| line.seconds).collect::<Vec<_>>()),
     })
 }
 
@@ -284,11 +337,8 @@ fn portfolio(of: &Of) -> Result<Vec<Share>> {
         let windows = of.by_window(|scores| scores.below.iter().map(|below| f64::from(u8::from(below[k]))).collect());
         let error = || block_std_error(&windows, &BlockBootstrap::default());
         let std_error = (windows.len() >= FEWEST).then(error).transpose()?;
-        let all: Vec<f64> = of
-            .lines
-            .iter()
-            .flat_map(|(_, scores)| scores.below.iter().map(|below| f64::from(u8::from(below[k]))))
-            .collect();
+        let all: Vec<f64> =
+            of.scores().flat_map(|scores| scores.below.iter().map(|below| f64::from(u8::from(below[k])))).collect();
         Ok(Share { level, observed: mean(&all), std_error })
     };
     PORTFOLIO.iter().enumerate().map(share).collect()
@@ -303,17 +353,26 @@ fn steps(by_time: &[Vec<f64>]) -> Vec<StepScore> {
     (0..longest).map(one).collect()
 }
 
-fn difference(own: &[f64], other: &[f64]) -> Result<Difference> {
-    let differences: Vec<f64> = own.iter().zip(other).map(|(a, b)| a - b).collect();
+fn difference(differences: &[f64]) -> Result<Difference> {
     let better = differences.iter().filter(|d| **d < 0.0).count() as f64 / differences.len() as f64;
-    let mean = mean(&differences);
+    let mean = mean(differences);
     // Two names of the same model, or too few windows to tell: no interval, and no evidence of a difference.
     if differences.len() < FEWEST || differences.iter().all(|d| *d == 0.0) {
         return Ok(Difference { mean, low: f64::NAN, high: f64::NAN, p_value: 1.0, better });
     }
-    let p_value = diebold_mariano(&differences, automatic_lag(differences.len()))?.p_value;
-    let (low, high) = block_bootstrap(&differences, &BlockBootstrap::default())?;
+    let p_value = diebold_mariano(differences, automatic_lag(differences.len()))?.p_value;
+    let (low, high) = block_bootstrap(differences, &BlockBootstrap::default())?;
     Ok(Difference { mean, low, high, p_value, better })
+}
+
+/// Unbiased standard deviation; NaN for a single number.
+fn deviation(values: &[f64]) -> f64 {
+    let centre = mean(values);
+    (values.iter().map(|x| (x - centre).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0)).sqrt()
+}
+
+fn unknown() -> f64 {
+    f64::NAN
 }
 
 fn mean(values: &[f64]) -> f64 {

@@ -36,6 +36,13 @@ impl Scores {
                     .into(),
             );
         }
+        if self.uneven() {
+            lines.push(
+                "Not every model forecast every window. A difference is over the windows that both models have; other scores \
+                 are over the model's own windows, so compare them by the difference."
+                    .into(),
+            );
+        }
         if !self.failed.is_empty() {
             lines.push(String::new());
             lines.push("Windows excluded for all models because one failed:".into());
@@ -52,20 +59,35 @@ impl Scores {
             true => " energy | minus reference, 95% | variogram | minus reference, 95% | equal shares below 5 / 1% |",
             false => "",
         };
+        let windows = if self.uneven() { " windows |" } else { "" };
         let slash = |numbers: &[f64], factor: f64| {
             numbers.iter().map(|x| (factor * x).to_string()).collect::<Vec<_>>().join(" / ")
         };
         let mut lines = vec![
             format!(
-                "| model | CRPS | minus {}, 95% | p |{energy} tail CRPS | coverage {} | jump CRPS {} |",
+                "| model |{windows} CRPS | minus {}, 95% | p |{energy} tail CRPS | coverage {} | jump CRPS {} |",
                 self.reference,
                 slash(&COVERAGES, 100.0),
                 slash(&PERCENTILES, 1.0)
             ),
-            format!("|---|---|---|---|{}---|---|---|", if several { "---|".repeat(5) } else { String::new() }),
+            format!(
+                "|---|{}---|---|---|{}---|---|---|",
+                if self.uneven() { "---|" } else { "" },
+                if several { "---|".repeat(5) } else { String::new() }
+            ),
         ];
-        lines.extend(self.models.iter().map(|model| row(model, several)));
+        lines.extend(self.models.iter().map(|model| row(model, several, self.uneven())));
         lines
+    }
+
+    /// Whether some model forecast fewer windows than there are.
+    pub fn uneven(&self) -> bool {
+        !self.models.iter().all(|model| self.has_all(model))
+    }
+
+    /// Whether a model forecast all windows; those of earlier versions, which do not say, did.
+    pub fn has_all(&self, model: &ModelScores) -> bool {
+        [0, self.windows.len()].contains(&model.windows)
     }
 
     /// Windows left out, by reason.
@@ -82,7 +104,7 @@ impl Scores {
     }
 }
 
-fn row(model: &ModelScores, several: bool) -> String {
+fn row(model: &ModelScores, several: bool, uneven: bool) -> String {
     let cover: Vec<String> = model.coverage.iter().map(|share| percent(share.observed, share.std_error)).collect();
     let jumps: Vec<String> =
         model.jump_crps.iter().map(|jump| jump.crps.map_or("–".into(), |crps| format!("{crps:.3}"))).collect();
@@ -101,8 +123,9 @@ fn row(model: &ModelScores, several: bool) -> String {
         _ => String::new(),
     };
     format!(
-        "| {} | {:.4} | {} | {} |{energy} {:.4} | {} | {} |",
+        "| {} |{} {:.4} | {} | {} |{energy} {:.4} | {} | {} |",
         model.name,
+        if uneven { format!(" {} |", model.windows) } else { String::new() },
         model.crps,
         interval(model.difference.as_ref()),
         model.difference.as_ref().filter(|d| !d.low.is_nan()).map_or("–".into(), |d| format!("{:.1e}", d.p_value)),

@@ -3,6 +3,7 @@
 pub mod beside;
 pub mod prices;
 pub mod published;
+mod published_jumps;
 pub mod request;
 pub mod synthetic;
 pub mod system;

@@ -3,6 +3,7 @@
 //! Kındap, Opper, Dupuis, Şimşekli, Birdal: Variational Inference for Lévy Process-Driven SDEs via Neural Tilting. Rows are
 //! α = 1.1, …, 1.9 and all together; columns are Gaussian and tilted stable, for CRPS and the errors of both parameters.
 
+use crate::workflow::reproduce::published_jumps::jump_crps;
 use crate::workflow::reproduce::system::System;
 
 /// OU, error 0.10.
@@ -67,6 +68,8 @@ pub struct Published {
     pub first: [f64; 2],
     /// Mean error of the second.
     pub second: [f64; 2],
+    /// Jump CRPS at the percentiles 90, 95, 97.5 and 99, likewise.
+    pub jump: [[f64; 2]; 4],
 }
 
 /// What the paper has for a system, an observation noise and an index; nothing for all of them together.
@@ -80,55 +83,63 @@ pub fn synthetic(system: System, observation_std: f64, alpha: Option<f64>) -> Op
         _ => return None,
     };
     let row = alpha.map_or(9, |alpha| ((alpha - 1.1) * 10.0).round() as usize);
+    let jump = jump_crps(system, near(observation_std, 0.05), row)?;
     let row = table.get(row)?;
-    Some(Published { crps: [row[0], row[1]], first: [row[2], row[3]], second: [row[4], row[5]] })
+    Some(Published { jump, crps: [row[0], row[1]], first: [row[2], row[3]], second: [row[4], row[5]] })
 }
 
-/// A published row of the forecasting tables: CRPS, energy score, and jump CRPS at 90, 95, 97.5 and 99%.
+/// A published row of the forecasting tables: CRPS, energy score, and jump CRPS at 90, 95, 97.5 and 99%; coverage from the text and
+/// time from the appendix, where they are given.
 #[derive(Debug, Clone, Copy, serde::Serialize)]
 pub struct PublishedForecast {
     /// Name of the model.
     pub model: &'static str,
     /// CRPS.
     pub crps: f64,
+    /// Its standard deviation over windows.
+    pub std: f64,
     /// Energy score, in several dimensions.
     pub energy: Option<f64>,
     /// Jump CRPS.
     pub jump: [f64; 4],
+    /// Shares of observations in the central 50% and 90% intervals.
+    pub coverage: [Option<f64>; 2],
+    /// Minutes per window on one GPU; 1/60 stands for "less than a second".
+    pub minutes: Option<f64>,
 }
 
 /// NVDA, 314 windows.
 #[rustfmt::skip]
 pub const NVDA: &[PublishedForecast] = &[
-    PublishedForecast { model: "NJ-SDE", crps: 0.849, energy: None, jump: [1.385, 1.615, 1.769, 1.973] },
-    PublishedForecast { model: "DLinear", crps: 0.802, energy: None, jump: [1.357, 1.6, 1.637, 2.086] },
-    PublishedForecast { model: "N-HiTS", crps: 0.746, energy: None, jump: [1.406, 1.594, 1.69, 2.108] },
-    PublishedForecast { model: "Gaussian SDE", crps: 0.663, energy: None, jump: [1.113, 1.233, 1.436, 1.929] },
-    PublishedForecast { model: "DeepAR", crps: 0.556, energy: None, jump: [1.0, 1.145, 1.334, 1.749] },
-    PublishedForecast { model: "Neural MJD", crps: 0.545, energy: None, jump: [1.059, 1.3, 1.495, 2.021] },
-    PublishedForecast { model: "tilted stable", crps: 0.432, energy: None, jump: [0.814, 0.97, 1.133, 1.472] },
+    PublishedForecast { model: "NJ-SDE", crps: 0.849, std: 1.125, energy: None, jump: [1.385, 1.615, 1.769, 1.973], coverage: [None; 2], minutes: Some(2.4) },
+    PublishedForecast { model: "DLinear", crps: 0.802, std: 0.708, energy: None, jump: [1.357, 1.6, 1.637, 2.086], coverage: [None; 2], minutes: Some(1.0 / 60.0) },
+    PublishedForecast { model: "N-HiTS", crps: 0.746, std: 0.635, energy: None, jump: [1.406, 1.594, 1.69, 2.108], coverage: [None; 2], minutes: Some(0.3) },
+    PublishedForecast { model: "Gaussian SDE", crps: 0.663, std: 0.984, energy: None, jump: [1.113, 1.233, 1.436, 1.929], coverage: [None; 2], minutes: Some(20.0) },
+    PublishedForecast { model: "DeepAR", crps: 0.556, std: 0.509, energy: None, jump: [1.0, 1.145, 1.334, 1.749], coverage: [None; 2], minutes: Some(1.2) },
+    PublishedForecast { model: "Neural MJD", crps: 0.545, std: 0.53, energy: None, jump: [1.059, 1.3, 1.495, 2.021], coverage: [None; 2], minutes: Some(0.3) },
+    PublishedForecast { model: "tilted stable", crps: 0.432, std: 0.427, energy: None, jump: [0.814, 0.97, 1.133, 1.472], coverage: [None; 2], minutes: Some(84.0) },
 ];
 
 /// GOOGL, 304 windows.
 #[rustfmt::skip]
 pub const GOOGL: &[PublishedForecast] = &[
-    PublishedForecast { model: "NJ-SDE", crps: 1.199, energy: None, jump: [1.609, 1.805, 2.312, 2.57] },
-    PublishedForecast { model: "DLinear", crps: 0.745, energy: None, jump: [1.257, 1.498, 1.919, 2.24] },
-    PublishedForecast { model: "Gaussian SDE", crps: 0.61, energy: None, jump: [1.166, 1.369, 1.69, 1.827] },
-    PublishedForecast { model: "Neural MJD", crps: 0.542, energy: None, jump: [0.999, 1.184, 1.455, 1.881] },
-    PublishedForecast { model: "DeepAR", crps: 0.536, energy: None, jump: [1.002, 1.223, 1.529, 1.823] },
-    PublishedForecast { model: "tilted stable", crps: 0.435, energy: None, jump: [0.843, 1.053, 1.43, 1.709] },
+    PublishedForecast { model: "NJ-SDE", crps: 1.199, std: 1.258, energy: None, jump: [1.609, 1.805, 2.312, 2.57], coverage: [None; 2], minutes: Some(2.4) },
+    PublishedForecast { model: "DLinear", crps: 0.745, std: 0.609, energy: None, jump: [1.257, 1.498, 1.919, 2.24], coverage: [None; 2], minutes: Some(1.0 / 60.0) },
+    PublishedForecast { model: "Gaussian SDE", crps: 0.61, std: 0.67, energy: None, jump: [1.166, 1.369, 1.69, 1.827], coverage: [None; 2], minutes: Some(20.0) },
+    PublishedForecast { model: "Neural MJD", crps: 0.542, std: 0.454, energy: None, jump: [0.999, 1.184, 1.455, 1.881], coverage: [None; 2], minutes: Some(0.3) },
+    PublishedForecast { model: "DeepAR", crps: 0.536, std: 0.512, energy: None, jump: [1.002, 1.223, 1.529, 1.823], coverage: [None; 2], minutes: Some(1.2) },
+    PublishedForecast { model: "tilted stable", crps: 0.435, std: 0.419, energy: None, jump: [0.843, 1.053, 1.43, 1.709], coverage: [None; 2], minutes: Some(84.0) },
 ];
 
 /// Ten tickers, 302 windows.
 #[rustfmt::skip]
 pub const TEN: &[PublishedForecast] = &[
-    PublishedForecast { model: "N-HiTS", crps: 0.69, energy: Some(2.775), jump: [1.031, 1.132, 1.29, 1.453] },
-    PublishedForecast { model: "Gaussian SDE", crps: 0.556, energy: Some(2.237), jump: [0.766, 0.827, 0.926, 1.093] },
-    PublishedForecast { model: "DeepAR", crps: 0.549, energy: Some(2.222), jump: [0.874, 0.952, 1.095, 1.261] },
-    PublishedForecast { model: "DLinear", crps: 0.526, energy: Some(2.137), jump: [0.85, 0.952, 1.135, 1.288] },
-    PublishedForecast { model: "Neural MJD", crps: 0.504, energy: Some(2.024), jump: [0.799, 0.899, 1.061, 1.224] },
-    PublishedForecast { model: "tilted stable", crps: 0.499, energy: Some(2.02), jump: [0.725, 0.788, 0.886, 1.015] },
+    PublishedForecast { model: "N-HiTS", crps: 0.69, std: 0.297, energy: Some(2.775), jump: [1.031, 1.132, 1.29, 1.453], coverage: [None; 2], minutes: Some(0.7) },
+    PublishedForecast { model: "Gaussian SDE", crps: 0.556, std: 0.241, energy: Some(2.237), jump: [0.766, 0.827, 0.926, 1.093], coverage: [Some(0.541), Some(0.864)], minutes: Some(34.0) },
+    PublishedForecast { model: "DeepAR", crps: 0.549, std: 0.302, energy: Some(2.222), jump: [0.874, 0.952, 1.095, 1.261], coverage: [Some(0.146), None], minutes: Some(3.3) },
+    PublishedForecast { model: "DLinear", crps: 0.526, std: 0.26, energy: Some(2.137), jump: [0.85, 0.952, 1.135, 1.288], coverage: [None; 2], minutes: Some(0.1) },
+    PublishedForecast { model: "Neural MJD", crps: 0.504, std: 0.26, energy: Some(2.024), jump: [0.799, 0.899, 1.061, 1.224], coverage: [Some(0.096), None], minutes: Some(0.3) },
+    PublishedForecast { model: "tilted stable", crps: 0.499, std: 0.247, energy: Some(2.02), jump: [0.725, 0.788, 0.886, 1.015], coverage: [Some(0.458), Some(0.827)], minutes: Some(247.0) },
 ];
 
 #[cfg(test)]
@@ -143,6 +154,11 @@ mod tests {
         assert_eq!((well.crps, well.first, well.second), ([0.37, 0.15], [1.52, 1.11], [1.26, 0.29]));
         assert_eq!(synthetic(System::DoubleWell, 0.05, Some(1.9)).unwrap().second, [2.37, 0.51]);
         assert!(synthetic(System::Ou, 0.2, None).is_none());
+        // Every table: standard deviations and minutes are those of its own rows.
+        let row = |table: &[PublishedForecast], name: &str| *table.iter().find(|row| row.model == name).unwrap();
+        let (one, ten) = (row(NVDA, "DeepAR"), row(TEN, "DeepAR"));
+        assert_eq!((one.std, one.minutes, ten.std, ten.minutes), (0.509, Some(1.2), 0.302, Some(3.3)));
+        assert_eq!(row(TEN, "tilted stable").coverage, [Some(0.458), Some(0.827)]);
         assert_eq!((NVDA.last().unwrap().crps, GOOGL.last().unwrap().crps), (0.432, 0.435));
     }
 }

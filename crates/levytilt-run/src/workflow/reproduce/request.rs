@@ -1,5 +1,6 @@
 //! Say what to reproduce.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Which of the paper's studies.
@@ -28,8 +29,12 @@ pub struct Request {
     pub observation_std: Vec<f64>,
     /// Data sets per system, index and error that networks are trained on too: synthetic.
     pub networks: usize,
+    /// Iterations of the method of the paper, which is trained on some data sets: synthetic.
+    pub paper: Option<usize>,
     /// Names of the models: univariate and multivariate.
     pub models: Option<Vec<String>>,
+    /// Models that forecast only so many windows, evenly spread, by name: univariate and multivariate.
+    pub windows: BTreeMap<String, usize>,
     /// Training steps of models that are trained networks; the published number by default: univariate and multivariate.
     pub training_steps: Option<usize>,
     /// Seed of the random numbers.

@@ -5,13 +5,17 @@ use levytilt::internals::posterior::{Paths, marginals};
 
 use crate::workflow::reproduce::synthetic::set::DataSet;
 use crate::workflow::reproduce::synthetic::task::Line;
+use crate::workflow::reproduce::system::System;
 
 /// Quantiles that are drawn.
 const QUANTILES: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
 /// The index of the data sets that are drawn, if it is among those of the study.
 const INDEX: f64 = 1.5;
-/// Data sets drawn of each system, as in the paper.
+/// Data sets drawn of each system: the paper's figure has two.
 const REALISATIONS: usize = 2;
+
+/// Seen times on either side of the largest move that are shown at large.
+const AROUND: usize = 15;
 
 /// A data set with two posteriors.
 #[derive(Debug)]
@@ -22,6 +26,10 @@ pub struct Panel {
     pub times: Vec<f64>,
     /// The values.
     pub values: Vec<f64>,
+    /// The seen times about the largest move.
+    pub close: Vec<usize>,
+    /// Fine times and hidden states there.
+    pub truth: (Vec<f64>, Vec<f64>),
     /// Gaussian and tilted.
     pub posteriors: [Posterior; 2],
 }
@@ -57,7 +65,18 @@ impl DataSet {
         let data = self.data(truth, made)?;
         let gaussian = Posterior::new("Gaussian noise", &self.gaussian_paths(&data, [learned, drawn])?.1);
         let tilted = Posterior::new("stable noise", &self.tilt_paths(&data, [learned, drawn])?.1);
-        Ok(Panel { set: self.clone(), times: data.times(), values: data.values(), posteriors: [gaussian, tilted] })
+        let (times, values) = (data.times(), data.values());
+        let size = |j: &usize| (values[j + 1] - values[*j]).abs();
+        let largest = (0..values.len() - 1).max_by(|a, b| size(a).total_cmp(&size(b))).unwrap_or(0);
+        let (from, to) = (largest.saturating_sub(AROUND), (largest + 1 + AROUND).min(values.len() - 1));
+        Ok(Panel {
+            set: self.clone(),
+            times,
+            values,
+            close: (from..=to).collect(),
+            truth: data.truth_between(from, to),
+            posteriors: [gaussian, tilted],
+        })
     }
 }
 
@@ -78,5 +97,6 @@ pub fn panels(lines: &[Line], seed: u64) -> Result<Vec<Panel>> {
             taken.push(set);
         }
     }
+    taken.sort_by_key(|set| set.system == System::DoubleWell);
     taken.into_iter().map(|set| set.panel(seed)).collect()
 }

@@ -32,6 +32,8 @@ pub struct DataSet {
 pub struct Data {
     /// Observations at all fine times.
     pub observations: Vec<f64>,
+    /// The hidden states there.
+    pub states: Vec<f64>,
     /// Which of them are seen.
     pub seen: Vec<usize>,
 }
@@ -45,9 +47,9 @@ impl DataSet {
     /// Simulate.
     pub fn data(&self, truth: [f64; 2], seed: u64) -> Result<Data> {
         let times: Vec<f64> = (0..=FINE).map(|i| STEP * i as f64).collect();
-        let observations = simulate(&self.true_model(truth)?, &times, seed)?.observations;
+        let made = simulate(&self.true_model(truth)?, &times, seed)?;
         let seen = (0..SEEN).map(|i| (i as f64 * FINE as f64 / (SEEN - 1) as f64).round() as usize).collect();
-        Ok(Data { observations, seen })
+        Ok(Data { observations: made.observations, states: made.path, seen })
     }
 
     pub fn model(&self, drift: [f64; 2], noise: Box<dyn Noise>) -> Result<StateSpace> {
@@ -63,6 +65,11 @@ impl DataSet {
 impl Data {
     pub fn times(&self) -> Vec<f64> {
         self.seen.iter().map(|&i| STEP * i as f64).collect()
+    }
+
+    /// Fine times and hidden states between two of the seen times.
+    pub fn truth_between(&self, from: usize, to: usize) -> (Vec<f64>, Vec<f64>) {
+        (self.seen[from]..=self.seen[to]).map(|i| (STEP * i as f64, self.states[i])).unzip()
     }
 
     pub fn values(&self) -> Vec<f64> {

@@ -8,7 +8,9 @@ use crate::failure::bad;
 use crate::finite;
 use crate::workflow::reproduce::published::{Published, synthetic};
 use crate::workflow::reproduce::synthetic::panel::Panel;
-use crate::workflow::reproduce::synthetic::task::{Line, Row};
+use crate::workflow::reproduce::synthetic::published::ITERATIONS;
+use crate::workflow::reproduce::synthetic::score::PERCENTILES;
+use crate::workflow::reproduce::synthetic::task::{Line, NEURAL, PUBLISHED, Row};
 use crate::workflow::reproduce::system::System;
 
 /// The content of table.json.
@@ -24,6 +26,10 @@ pub struct Table {
     pub lingering: Vec<Cell>,
     /// Cells of the data sets that networks were trained on.
     pub networks: Vec<Cell>,
+    /// Cells of the data sets that the method of the paper was trained on, and for how many iterations.
+    pub published: Vec<Cell>,
+    /// Its iterations; null where it was not asked for.
+    pub iterations: Option<usize>,
     /// Data sets on which a way of inference failed; they are left out for all.
     pub failed: Vec<String>,
     /// Posterior paths of a few data sets, for the page alone.
@@ -75,25 +81,29 @@ impl Table {
     /// Figures of all cells that have data.
     pub fn new(lines: &[Line], settings: Value) -> Result<Self> {
         let (good, odd): (Vec<&Line>, Vec<&Line>) =
-            lines.iter().partition(|line| line.rows.iter().all(|row| row.error.is_none()));
-        let why = |line: &&Line| {
+            lines.iter().partition(|line| line.rows.iter().all(|row| row.error.is_none() || row.name == PUBLISHED));
+        let why = |line: &Line| {
             let errors = line.rows.iter().filter_map(|row| Some(format!("{}: {}", row.name, row.error.as_ref()?)));
             format!("{}: {}", line.set.name(), errors.collect::<Vec<_>>().join("; "))
         };
-        let failed: Vec<String> = odd.iter().map(why).collect();
+        let unpublished = good.iter().filter(|line| line.rows.iter().any(|row| row.error.is_some()));
+        let failed: Vec<String> = odd.iter().chain(unpublished).map(|line| why(line)).collect();
         if good.is_empty() {
             return Err(bad(format!("no data set was inferred by every method: {}", failed.join(" | "))));
         }
         let returns = |line: &&&Line| line.set.system.return_rate(line.truth) >= 1.0;
         let (fast, slow): (Vec<&Line>, Vec<&Line>) = good.iter().partition(returns);
         let together = |lines: &[&Line]| cells(lines).into_iter().filter(|cell| cell.alpha.is_none()).collect();
-        let trained = |line: &&&Line| line.rows.iter().any(|row| row.name == "neural");
+        let has = |line: &Line, name: &str| line.rows.iter().any(|row| row.name == name && row.error.is_none());
+        let of = |name: &str| cells(&good.iter().filter(|line| has(line, name)).copied().collect::<Vec<_>>());
         Ok(Self {
             settings,
             cells: cells(&good),
             returning: together(&fast),
             lingering: together(&slow),
-            networks: cells(&good.iter().filter(trained).copied().collect::<Vec<_>>()),
+            networks: of(NEURAL),
+            published: of(PUBLISHED),
+            iterations: lines.iter().flat_map(|line| &line.rows).find_map(|row| row.iterations),
             failed,
             panels: Vec::new(),
             version: env!("CARGO_PKG_VERSION"),
@@ -110,8 +120,10 @@ impl Table {
             }
             lines.push(cell.row());
         }
+        lines.extend(self.jumps());
         lines.extend(self.split());
         lines.extend(self.trained());
+        lines.extend(self.by_paper());
         lines.push(String::new());
         lines.push(
             "CRPS on held-out observations, without observation noise added to the posterior; parameter errors are mean \
@@ -120,6 +132,22 @@ impl Table {
         );
         lines.extend(self.failed.iter().map(|failed| format!("\nLeft out: {failed}")));
         lines.join("\n") + "\n"
+    }
+
+    /// Jump CRPS of all cells, and what the paper has.
+    fn jumps(&self) -> Vec<String> {
+        let mut lines = vec![
+            format!("\n## Jump CRPS at {}\n", PERCENTILES.map(|p| p.to_string()).join(" / ")),
+            "| system | observation noise | α | exact | tilt | gaussian | paper TS | paper G |".into(),
+            format!("|{}", "---|".repeat(8)),
+        ];
+        lines.extend(self.cells.iter().map(|cell| {
+            let ours = ["exact", "tilt", "gaussian"].map(|name| cell.jumps(name));
+            let theirs = [1, 0].map(|side| cell.published_jumps(side));
+            let cells = [&ours[..], &theirs[..]].concat().join(" | ");
+            format!("| {} | {} | {} | {cells} |", title(cell.system).0, cell.observation_std, cell.index())
+        }));
+        lines
     }
 
     /// Errors of parameters, apart for systems that return fast and slowly.
@@ -136,6 +164,37 @@ impl Table {
                 format!("| {} | {observation_std} | {returns} | {sets} | {a} | {b} |", title(cell.system).0)
             }));
         }
+        lines
+    }
+
+    /// The method of the paper beside the others, on the data sets that it was trained on, and what the paper has.
+    fn by_paper(&self) -> Vec<String> {
+        let Some(iterations) = self.iterations.filter(|_| !self.published.is_empty()) else { return vec![] };
+        let mut lines = vec![
+            format!("\n## The method of the paper, {iterations} of {ITERATIONS} iterations, on some data sets\n"),
+            "| system | observation noise | α | sets | CRPS exact | tilt | gaussian | paper's method | published | first \
+             parameter, paper's method | published | second | published | min per set |"
+                .into(),
+            format!("|{}", "---|".repeat(14)),
+        ];
+        lines.extend(self.published.iter().map(|cell| {
+            let [exact, tilt, gaussian, paper] = ["exact", "tilt", "gaussian", PUBLISHED].map(|name| cell.crps(name));
+            let theirs = |of: fn(&Published) -> [f64; 2]| {
+                cell.published.as_ref().map_or("–".into(), |published| format!("{:.2}", of(published)[1]))
+            };
+            let [first, second] = [0, 1].map(|i| cell.error(PUBLISHED, i));
+            format!(
+                "| {} | {} | {} | {} | {exact:.4} | {tilt:.4} | {gaussian:.4} | {paper:.4} | {} | {first} | {} | {second} | {} | {:.1} |",
+                title(cell.system).0,
+                cell.observation_std,
+                cell.index(),
+                cell.sets,
+                theirs(|p| p.crps),
+                theirs(|p| p.first),
+                theirs(|p| p.second),
+                cell.way(PUBLISHED).map_or(f64::NAN, |way| way.seconds) / 60.0
+            )
+        }));
         lines
     }
 
@@ -232,6 +291,16 @@ impl Cell {
         self.way(name).map_or("–".into(), |way| format!("{:.2} ({:.2})", way.errors[i], way.median_errors[i]))
     }
 
+    /// Mean jump CRPS of a way at every percentile.
+    pub fn jumps(&self, name: &str) -> String {
+        self.way(name).map_or("–".into(), |way| slashed(way.jump_crps))
+    }
+
+    /// The same of the paper's Gaussian (0) or tilted stable (1) model.
+    pub fn published_jumps(&self, side: usize) -> String {
+        self.published.as_ref().map_or("–".into(), |published| slashed(published.jump.map(|pair| pair[side])))
+    }
+
     fn index(&self) -> String {
         self.alpha.map_or("all".into(), |alpha| alpha.to_string())
     }
@@ -286,6 +355,10 @@ fn way(lines: &[&Line], name: &str) -> WayScores {
         median_errors: [median(errors(0)), median(errors(1))],
         seconds: mean(&rows.iter().map(|(_, row)| row.seconds).collect::<Vec<_>>()),
     }
+}
+
+fn slashed(values: [f64; 4]) -> String {
+    values.map(|x| if x.is_nan() { "–".into() } else { format!("{x:.2}") }).join(" / ")
 }
 
 fn mean(values: &[f64]) -> f64 {

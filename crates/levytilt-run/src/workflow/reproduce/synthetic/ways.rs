@@ -16,7 +16,7 @@ use crate::workflow::reproduce::synthetic::score::{Scored, score};
 use crate::workflow::reproduce::synthetic::set::{Data, DataSet};
 
 /// Posterior paths that are scored.
-const PATHS: usize = 100;
+pub const PATHS: usize = 100;
 /// Paths that parameters are learned with.
 const LEARN_PATHS: usize = 64;
 /// Paths that networks are trained with.
@@ -99,7 +99,8 @@ impl DataSet {
     }
 }
 
-fn drift_of(model: &StateSpace) -> [f64; 2] {
+/// Both parameters of the drift.
+pub fn drift_of(model: &StateSpace) -> [f64; 2] {
     let values = model.drift.parameters();
     [values[0].1, values[1].1]
 }
