@@ -100,11 +100,11 @@ Several value columns (all of the file, or --columns a,b) are fitted jointly: ev
 family with its own parameters, named theta[a], alpha[b] and so on. A flag such as --alpha applies to all columns,
 --set 'alpha[b]=1.7' to one. With --drift linear, columns interact: slope[a,b] is the effect of b on a.
 
---drift 'theta*(mu - x) - k*x^3' is a drift of one column as a formula: x is its state, t the time, every other name a
+--drift 'theta*(mu - x) - k*x^3' is a drift as a formula: x is the state of a column, t the time, every other name a
 parameter, learned unless given: --set k=1, or [parameters] in the settings file, which takes guesses and bounds too.
---season 24h,7d adds Fourier terms of these periods to the drift of one column.
---inputs wind,rain are columns that drive it and are not observed: a formula uses them by name, other drifts gain terms
-gain[wind]*wind. Between rows they keep their value, or are interpolated with --between linear.
+Several columns follow the same formula, each with its own parameters. --season 24h,7d adds Fourier terms of these
+periods. --inputs wind,rain are columns that drive the others and are not observed: a formula uses them by name, other
+drifts gain terms gain[wind]*wind. Between rows they keep their value, or are interpolated with --between linear.
 --size '1 + s*abs(x)' multiplies the noise by a formula of the state and of inputs, taken at the start of every step; its
 names are parameters as in a drift.
 

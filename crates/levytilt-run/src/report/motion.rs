@@ -29,8 +29,15 @@ pub fn blocks(scene: &Scene) -> Vec<Block> {
         Block::Equation(Equation { formula: formula.text(0), estimates, ..Equation::default() })
     };
     let equation = scene.outcome.settings.formula().ok().flatten().map(equation);
+    let shared = equation.is_some() && scene.dim() > 1;
+    let shared = shared.then(|| Block::Text("Every column follows this equation with parameters of its own.".into()));
     let wells = wells(scene).and_then(|wells| wells.verdict());
-    equation.into_iter().chain(wells).chain((0..scene.dim()).map(|i| Block::Pair(figures(scene, i)))).collect()
+    equation
+        .into_iter()
+        .chain(shared)
+        .chain(wells)
+        .chain((0..scene.dim()).map(|i| Block::Pair(figures(scene, i))))
+        .collect()
 }
 
 /// The stable states of a drift that bends; nothing for several dimensions, a drift that depends on time, or one that was given.

@@ -31,14 +31,14 @@ pub fn settle(drift: &mut DriftSettings, calendar: &Calendar) -> Result<()> {
 }
 
 /// The terms of a formula that the seasons add, if there are any: for period P number s and harmonic h,
-/// `season<s>_sin<h>` sin(2πht/P) + `season<s>_cos<h>` cos(2πht/P).
-pub(super) fn terms(drift: &DriftSettings) -> Result<Option<String>> {
+/// `season<s>_sin<h>` sin(2πht/P) + `season<s>_cos<h>` cos(2πht/P), with `index` behind each name.
+pub fn terms(drift: &DriftSettings, index: &str) -> Result<Option<String>> {
     let Some(periods) = &drift.season else { return Ok(None) };
     let mut terms = String::new();
     for (s, period) in periods.iter().enumerate() {
         let period = period.measure("season", &Calendar::Numbers)?;
         for (h, wave) in (1..=drift.harmonics.unwrap_or(1)).flat_map(|h| [(h, "sin"), (h, "cos")]) {
-            let _ = write!(terms, " + season{}_{wave}{h}*{wave}({}*pi*t/{period})", s + 1, 2 * h);
+            let _ = write!(terms, " + season{}_{wave}{h}{index}*{wave}({}*pi*t/{period})", s + 1, 2 * h);
         }
     }
     Ok(Some(terms).filter(|terms| !terms.is_empty()))
@@ -55,7 +55,8 @@ mod tests {
         settle(&mut drift, &Calendar::Numbers).unwrap();
         let first = " + season1_sin1*sin(2*pi*t/24) + season1_cos1*cos(2*pi*t/24)";
         let second = " + season1_sin2*sin(4*pi*t/24) + season1_cos2*cos(4*pi*t/24)";
-        assert_eq!(terms(&drift).unwrap().unwrap(), format!("{first}{second}"));
+        assert_eq!(terms(&drift, "").unwrap().unwrap(), format!("{first}{second}"));
+        assert!(terms(&drift, "[wind]").unwrap().unwrap().starts_with(" + season1_sin1[wind]*sin(2*pi*t/24)"));
         let said = |season: &str| {
             let mut drift = DriftSettings { season: Some(vec![season.into()]), ..DriftSettings::default() };
             settle(&mut drift, &Calendar::Numbers).unwrap_err().to_string()

@@ -7,6 +7,7 @@ use crate::parameter::Domain;
 use crate::{Error, Result};
 
 mod double_well;
+mod each;
 mod families;
 mod family;
 mod formula;
@@ -22,6 +23,7 @@ mod part;
 mod tests;
 
 pub use double_well::DoubleWell;
+pub use each::Each;
 pub use families::DRIFT_FAMILIES;
 pub use family::{DriftFamily, Place};
 pub use formula::{Between, Formula, FormulaDrift, Inputs};

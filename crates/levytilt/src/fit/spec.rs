@@ -20,8 +20,8 @@ pub struct Spec {
     pub drift: &'static DriftFamily,
     /// A network in place of a drift that names and numbers can say; `drift` is then `none`.
     pub network: Option<NetworkSize>,
-    /// A formula in place of a drift of the registry, for one dimension; `drift` is then `none`. Bounds, guesses and priors
-    /// of its parameters are its own; their values are `given`, or learned.
+    /// A formula of one state in place of a drift of the registry; `drift` is then `none`. Every dimension has parameters of
+    /// its own, with the bounds, guesses and priors of the formula; their values are `given`, or learned.
     pub formula: Option<Formula>,
     /// Family of the noise.
     pub noise: &'static Family,
@@ -33,7 +33,7 @@ pub struct Spec {
     pub given: Vec<(String, f64)>,
     /// Whether `brownian` is learned where it is not given: a diffusion beside the jumps.
     pub learn_brownian: bool,
-    /// What increments are multiplied by, as a formula of the state `x`, for one dimension; 1 if left out.
+    /// What increments are multiplied by, as a formula of the state `x` of their dimension; 1 if left out.
     pub size: Option<Formula>,
     /// Priors of parameters that are learned, by name, in place of the usual ones.
     pub priors: Vec<(String, Prior)>,
@@ -105,7 +105,7 @@ impl Spec {
         Self { learn_brownian: true, ..self }
     }
 
-    /// A model of one dimension whose drift is a formula, with nothing given.
+    /// A model whose drift is a formula of one state, with nothing given.
     pub fn with_formula(formula: Formula, noise: &'static Family) -> Self {
         Self { formula: Some(formula), ..Self::new(DriftFamily::none(), noise) }
     }
@@ -273,14 +273,14 @@ impl Spec {
     /// The parameters of the drift.
     fn drift_places(&self) -> Vec<Place> {
         match &self.formula {
-            Some(formula) => formula.places(),
+            Some(formula) => formula.places_in(self.dim()),
             None => self.drift.places(self.dim()),
         }
     }
 
     fn build_drift(&self, values: &[f64]) -> Result<Box<dyn Drift>> {
         match &self.formula {
-            Some(formula) => Ok(Box::new(formula.drift(values)?)),
+            Some(formula) => formula.drift_in(self.dim(), values),
             None => self.drift.build_in(self.dim(), values),
         }
     }
@@ -297,30 +297,27 @@ impl Spec {
         self.entries().find(|entry| entry.name == plain)
     }
 
-    /// A formula is the only drift, of the only dimension, and its names are its own.
+    /// A formula is the only drift, of one state, and its names are its own.
     fn check_formula(&self) -> Result<()> {
         let Some(formula) = &self.formula else { return Ok(()) };
         let wrong = |what, got: String, expected: &str| Err(Error::Shape { what, got, expected: expected.into() });
         if self.network.is_some() || self.drift.name != DriftFamily::none().name {
             return wrong("drift", "a formula and another drift".into(), "only one of them");
         }
-        if self.dim() != 1 || formula.states().len() != 1 {
-            let got = format!("{} formulas for {} dimensions", formula.states().len(), self.dim());
-            return wrong("drift", got, "one formula for one dimension; choose one column");
+        if formula.states().len() != 1 {
+            let got = format!("formulas of {} states", formula.states().len());
+            return wrong("drift", got, "a formula of one state, which every dimension follows");
         }
         formula.parameters().iter().try_for_each(|parameter| check_free(&parameter.name))
     }
 
-    /// A size is for one dimension, and its names are its own.
+    /// A size is a formula of one state, and its names are its own.
     fn check_size(&self) -> Result<()> {
         let Some(size) = &self.size else { return Ok(()) };
-        if self.dim() != 1 || size.states().len() != 1 || self.network.is_some() {
-            let got = format!(
-                "{} dimensions{}",
-                self.dim(),
-                if self.network.is_some() { " and a drift network" } else { "" }
-            );
-            let expected = "one dimension and another drift; choose one column".into();
+        if size.states().len() != 1 || self.network.is_some() {
+            let network = if self.network.is_some() { " and a drift network" } else { "" };
+            let got = format!("a formula of {} states{network}", size.states().len());
+            let expected = "a formula of one state, and another drift".into();
             return Err(Error::Shape { what: "size of the noise", got, expected });
         }
         let of_drift: Vec<String> = self.drift_places().iter().map(|place| place.entry.name().to_string()).collect();

@@ -38,19 +38,16 @@ pub(super) fn begin(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], priors: bo
             false => Ok(None),
         })
         .collect::<Result<Vec<_>>>()?;
-    let guessed = match (&spec.formula, &scales[..]) {
-        (Some(formula), [Some(scales)]) => {
-            guess_formula(formula, &|name| spec.given(name), (&rows, columns[0]), scales)?
-        }
-        _ => Vec::new(),
-    };
-    let mut guessed = guessed;
-    if let (Some(size), [Some(scales)]) = (&spec.size, &scales[..]) {
-        guessed.extend(guess_size(size, &|name| spec.given(name), (&rows, columns[0]), scales)?);
-    }
+    let guessed = (0..spec.dim())
+        .map(|i| match &scales[i] {
+            Some(scales) => guess_named(&alone[i], (&rows, columns[i]), scales),
+            None => Ok(Vec::new()),
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let find_guess = |place: &Place, name: &str| guessed[place.dimension].iter().find(|guessed| guessed.name == name);
     let guess = |place: &Place, scales: &Scales| match &place.entry {
         Known::Listed(entry) => entry.guess(scales, &|name| alone[place.dimension].given(name)),
-        Known::Named(named) => find_guess(&guessed, &named.name).map_or(f64::NAN, |guessed| guessed.value),
+        Known::Named(named) => find_guess(place, &named.name).map_or(f64::NAN, |guessed| guessed.value),
     };
     let value = |place: &Place| match (spec.held(place), &scales[place.dimension]) {
         (Some(value), _) => value,
@@ -73,7 +70,7 @@ pub(super) fn begin(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], priors: bo
             parameter.prior = match &place.entry {
                 Known::Listed(entry) => Some(Prior { mean, std: entry.prior_std(own, by) }),
                 Known::Named(named) => {
-                    let wide = find_guess(&guessed, &named.name).map(|guessed| Prior { mean, std: guessed.prior_std });
+                    let wide = find_guess(place, &named.name).map(|guessed| Prior { mean, std: guessed.prior_std });
                     named.prior.or(wide)
                 }
             };
@@ -84,8 +81,17 @@ pub(super) fn begin(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], priors: bo
     Ok(Beginning { model, parameters })
 }
 
-fn find_guess<'a>(guessed: &'a [Guessed], name: &str) -> Option<&'a Guessed> {
-    guessed.iter().find(|guessed| guessed.name == name)
+/// First guesses of the parameters that formulas name, for the model of one dimension.
+fn guess_named(alone: &Spec, data: (&[f64], &[f64]), scales: &Scales) -> Result<Vec<Guessed>> {
+    let given = |name: &str| alone.given(name);
+    let mut guessed = Vec::new();
+    if let Some(formula) = &alone.formula {
+        guessed.extend(guess_formula(formula, &given, data, scales)?);
+    }
+    if let Some(size) = &alone.size {
+        guessed.extend(guess_size(size, &given, data, scales)?);
+    }
+    Ok(guessed)
 }
 
 /// Times with a row of observations.

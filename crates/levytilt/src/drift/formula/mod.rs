@@ -28,7 +28,7 @@ mod typeset;
 pub use inputs::{Between, Inputs};
 pub use motion::FormulaDrift;
 
-use super::{DriftFamily, FormulaParameter, Known, Place};
+use super::{Drift, DriftFamily, Each, FormulaParameter, Known, Place};
 use crate::error::expect_length;
 use crate::parameter::Prior;
 use crate::{Error, Result};
@@ -209,6 +209,28 @@ impl Formula {
         expect_length("parameters of the formula", values.len(), self.parameters.len())?;
         self.parameters.iter().zip(values).try_for_each(|(parameter, value)| parameter.check(*value))?;
         FormulaDrift::new(self.clone(), values.to_vec())
+    }
+
+    /// The drift of `dim` dimensions that do not act on each other, each by this formula of one state with values of its own,
+    /// in the order of [`Formula::places_in`].
+    ///
+    /// # Errors
+    /// As for [`Formula::drift`]; also a formula of several states.
+    pub fn drift_in(&self, dim: usize, values: &[f64]) -> Result<Box<dyn Drift>> {
+        if dim == 1 {
+            return Ok(Box::new(self.drift(values)?));
+        }
+        let count = self.parameters.len();
+        expect_length("parameters of the formula", values.len(), dim * count)?;
+        let part = |i: usize| Ok(Box::new(self.drift(&values[i * count..][..count])?) as Box<dyn Drift>);
+        Ok(Box::new(Each::new((0..dim).map(part).collect::<Result<_>>()?)?))
+    }
+
+    /// The parameters of `dim` dimensions that each have this drift: those of the first, then those of the second, …
+    pub fn places_in(&self, dim: usize) -> Vec<Place> {
+        (0..dim)
+            .flat_map(|dimension| self.places().into_iter().map(move |place| Place { dimension, ..place }))
+            .collect()
     }
 
     /// The parameters as those of a model.
