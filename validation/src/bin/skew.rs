@@ -120,7 +120,12 @@ fn recover(family: &str, values: &[f64], count: u64, rows: u32) -> Result<()> {
                 let own = Family::named(family).expect("a family").parameters.iter().zip(values);
                 let held = own.fold(spec(family), |spec, (entry, value)| spec.fix(entry.name, *value));
                 let held = held.fix("theta", 0.5).fix("mu", 1.0).fix("observation_std", 0.1);
-                let there = fit(&held, &grid, &[&column], &options)?;
+                // The start is as wide as that of the fit, which depends on the error that it guessed.
+                let (x0, x0_std) = match learned.model.dimensions[0].start {
+                    Start::Fixed(x0) => (Some(x0), None),
+                    Start::Gaussian { mean, std } => (Some(mean), Some(std)),
+                };
+                let there = fit(&Spec { x0, x0_std, ..held }, &grid, &[&column], &options)?;
                 gains.push(2.0 * (learned.evidence.log_evidence - there.evidence.log_evidence));
             }
             Err(_) => found.failed += 1,
