@@ -170,7 +170,7 @@ def _directed(found: tuple[Record, Any], direction: str | None) -> Record:
         table = record.table
         order = slice(None, None, -1)
         columns = [np.ascontiguousarray(column[order]) for column in table.columns]
-        record.table = Table("data", table.names, np.ascontiguousarray(-table.times[order]), columns)
+        record.table = Table("data", table.names, np.ascontiguousarray(-table.times[order]), columns, table.others)
     elif direction is None and numbers and len(times) > 2 and bool(np.all(np.diff(times) < 0)):
         raise InputError(
             'times decrease from row to row; give direction="backward" if they are ages, so that the last row is the newest, or '
@@ -242,7 +242,8 @@ def _from_pandas(data: Any, only: Any, source: str = "data", time_column: Any = 
     if data.ndim == 1 and data.name is None:
         frame.columns = ["value"]
     frame = _indexed(frame, source, time_column)
-    names, places = _choose(source, [str(name) for name in frame.columns], list(range(frame.shape[1])), only)
+    every = [str(name) for name in frame.columns]
+    names, places = _choose(source, every, list(range(frame.shape[1])), only)
     # Convert column by column, so that missing values of extension types become NaN.
     columns = [_floats(frame.iloc[:, k], source) for k in places]
     times, zone = _times(frame.index)
@@ -250,7 +251,7 @@ def _from_pandas(data: Any, only: Any, source: str = "data", time_column: Any = 
     clock.spans = frame.index.dtype.kind == "m"
     if frame.index.dtype.kind == "M" or zone is not None:
         clock.last, clock.freq = frame.index.max(), _calendar_freq(frame.index)
-    return Record(Table(source, names, times, columns), clock), times
+    return Record(Table(source, names, times, columns, _others(every, names)), clock), times
 
 
 def _indexed(frame: Any, source: str, time_column: Any) -> Any:
@@ -311,7 +312,8 @@ def _from_polars(frame: Any, only: Any, source: str = "data") -> tuple[Record, A
         first = first.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
     times, _ = _times(first.to_numpy(), utc=zone is not None)
     names, columns = _choose(source, list(names), columns, only)
-    return Record(Table(source, names, times, columns), Clock("polars", zone, frame.columns[0])), times
+    table = Table(source, names, times, columns, _others(frame.columns[1:], names))
+    return Record(table, Clock("polars", zone, frame.columns[0])), times
 
 
 def _polars_floats(column: Any, source: str) -> np.ndarray:
@@ -341,9 +343,10 @@ def _from_arrays(times: Any, values: Any, only: Any, given: list[str] | None) ->
     elif names is None:
         names = ["value"] if table.shape[1] == 1 else [f"x{k + 1}" for k in range(table.shape[1])]
     texts, clock.zone = _times(times)
-    names, columns = _choose("values", names, [table[:, k] for k in range(len(names))], only)
+    every = names
+    names, columns = _choose("values", every, [table[:, k] for k in range(len(every))], only)
     clock.spans = np.asarray(times).dtype.kind == "m"
-    return Record(Table("values", names, texts, columns), clock), texts
+    return Record(Table("values", names, texts, columns, _others(every, names)), clock), texts
 
 
 def _choose(source: str, names: list[str], columns: list[Any], only: Any) -> tuple[list[str], list[Any]]:
@@ -354,6 +357,11 @@ def _choose(source: str, names: list[str], columns: list[Any], only: Any) -> tup
         if name not in names:
             raise InputError(f'{source}: has no value column "{name}"; it has: {", ".join(names)}')
     return wanted, [columns[names.index(name)] for name in wanted]
+
+
+def _others(every: list[str], names: list[str]) -> list[str]:
+    """The columns that were not chosen."""
+    return [name for name in every if name not in names]
 
 
 def _times(times: Any, utc: bool = False) -> tuple[Any, Any]:

@@ -210,6 +210,28 @@ def test_a_diffusion_beside_the_jumps_is_learned():
         lt.Model(brownian="much")
 
 
+def test_a_column_is_not_learned_as_a_parameter():
+    pandas = pytest.importorskip("pandas")
+    rows = np.arange(60)
+    frame = pandas.DataFrame({"level": np.sin(rows), "wind": np.cos(rows)}, index=0.1 * rows)
+    drift = lt.Model(drift="theta*(mu - x) + k*wind", alpha=1.8)
+    with pytest.raises(ValueError, match='"wind" is a column.*give inputs wind'):
+        drift.fit(frame, column="level", paths=2)
+    with pytest.raises(ValueError, match='"wind" is a column.*give inputs wind'):
+        drift.fit(frame.index, frame, column="level", paths=2)
+    with pytest.raises(ValueError, match='"level" is a column.*write x'):
+        lt.Model(drift="-theta*level").fit(frame["level"], paths=2)
+    with pytest.raises(ValueError, match='"wind" is a column'):
+        lt.Model(size="1 + wind*x^2").fit(frame, column="level", paths=2)
+    # A parameter that is declared is one, whatever columns are called.
+    assert lt.Model(drift="theta*(mu - x) + wind", wind=0.5).fit(frame, column="level", paths=2).names == ["level"]
+    written = lt.Model(
+        states={"x": "-theta*x + wind"}, noise={"n": {"family": "gaussian", "on": "x"}}, observe={"level": {"of": "x"}}
+    )
+    with pytest.raises(ValueError, match=r'"wind" is a column.*\[inputs\] wind'):
+        written.fit(frame, paths=2)
+
+
 def test_inputs_drive_the_drift(tmp_path):
     pandas = pytest.importorskip("pandas")
     rng, rows = np.random.default_rng(3), np.arange(300)

@@ -69,6 +69,37 @@ fn evidence(said: &common::Said) -> f64 {
 }
 
 #[test]
+fn a_column_is_not_learned_as_a_parameter() {
+    let at = driven();
+    let column = "is a column, and a formula would learn it as a parameter";
+    let fit = "fit sim/data.csv --column value --paths 2";
+    at.refused(&format!("{fit} --drift theta*(mu-x)+0.7*wind"), &["\"wind\"", column, "give --inputs wind"]);
+    at.refused("fit sim/data.csv --paths 2 --drift theta*(mu-x)+wind", &["\"wind\"", "give --inputs wind"]);
+    at.refused(&format!("{fit} --size 1+wind*abs(x)"), &["\"wind\"", "give --inputs wind"]);
+    at.refused(&format!("{fit} --drift theta*(mu-value)"), &["\"value\"", "write x for the state"]);
+    at.refused(&format!("{fit} --drift theta*(mu-x)+time"), &["\"time\"", "write t for the time"]);
+    at.write("model.toml", "[model]\ndrift = \"theta*(mu - x) + k*wind\"\n[data]\ncolumn = \"value\"\n");
+    at.refused("fit sim/data.csv --config model.toml", &["\"wind\"", "give --inputs wind"]);
+    at.refused("compare sim/data.csv --models model.toml --noise gaussian", &["\"wind\"", "give --inputs wind"]);
+    at.refused(
+        "backtest sim/data.csv --column value --models model.toml --train 40 --horizon 2 --out back",
+        &["\"wind\"", "give --inputs wind"],
+    );
+    let states = "[states]\nx = \"-theta*x + k*wind\"\n[noise.n]\nfamily = \"gaussian\"\non = \"x\"\n[observe.value]\nof = \"x\"\n";
+    at.write("states.toml", states);
+    at.refused("fit sim/data.csv --config states.toml", &["\"wind\"", "write [inputs] wind = {}"]);
+    at.write("states.toml", states.replace("wind", "value"));
+    at.refused("fit sim/data.csv --config states.toml", &["\"value\"", "write x for the state"]);
+    // A parameter that is declared is one, whatever columns are called; so is that of a drift by name.
+    let declared = "[model]\ndrift = \"theta*(mu - x) + wind\"\n[parameters]\nwind = {}\n";
+    at.write("model.toml", declared);
+    let found = at.ok(&format!("{fit} --theta 1 --alpha 1.7 --config model.toml --set mu=0 --json")).json();
+    assert_eq!(found["parameters"]["wind"]["fixed"], false, "{found}");
+    at.write("data.csv", at.read("sim/data.csv").replacen("wind", "mu", 1));
+    at.ok("fit data.csv --column value --paths 2 --noise gaussian");
+}
+
+#[test]
 fn an_input_drives_the_drift() {
     let at = driven();
     assert!(at.read("sim/data.csv").starts_with("time,value,wind\n0,"), "{}", at.read("sim/data.csv"));

@@ -75,7 +75,7 @@ impl Size {
         let given: Vec<String> = self.parameters().iter().map(|(name, value)| format!("{name} = {value}")).collect();
         let with = if given.is_empty() { String::new() } else { format!(" with {}", given.join(", ")) };
         Error::Series {
-            place: format!("size {}", self.formula.formula().text(0)),
+            place: format!("size {}", self.formula.formula().brief(0)),
             problem: format!(
                 "is {size} at state x = {state:.6}{with}; the size of the noise must be a positive number for every state: \
                  change the formula, or give bounds to its parameters"

@@ -3,7 +3,7 @@
 use levytilt::drift::DriftFamily;
 use levytilt::internals::exact;
 use levytilt::internals::exact::kalman::{self, Step};
-use levytilt::internals::fit::{Fit, FitOptions, PosteriorKind, Spec, fit, parameter_posterior};
+use levytilt::internals::fit::{Fit, FitOptions, IntervalSource, PosteriorKind, Spec, fit, parameter_posterior};
 use levytilt::internals::forecast::{ForecastOptions, Target, forecast};
 use levytilt::internals::series::TimeGrid;
 use levytilt::noise::Family;
@@ -55,6 +55,27 @@ fn statistics_ou_stable_is_recovered() {
     assert!(exact - elbo.elbo < 3.0, "{elbo:?} {exact}");
     assert!((particles.log_evidence - exact).abs() < 4.0 * particles.std_error + 1e-3, "{particles:?} {exact}");
     assert_eq!(fit.posterior, PosteriorKind::Exact);
+}
+
+/// At the ends of an interval by profile likelihood the evidence, maximised over the other parameters, lies half of the 90%
+/// quantile of χ² below its maximum: 1.35, but for the priors of the others and an interpolation, together below 0.3.
+#[test]
+fn identity_a_short_record_has_profile_intervals() {
+    let times = even_times(300, 0.01);
+    let grid = TimeGrid::new(&times, None).unwrap();
+    let y = ou_data("stable", &[1.5, 2.0], &times, 4);
+    let options = FitOptions { paths: 2, ..FitOptions::default() };
+    let found = fit(&spec("ou", "stable"), &grid, &[&y], &options).unwrap();
+    for name in ["theta", "mu"] {
+        let interval = found.parameter(name).unwrap().interval.unwrap();
+        assert_eq!(interval.source, IntervalSource::Profile);
+        for end in [interval.low, interval.high] {
+            let held = fit(&spec("ou", "stable").fix(name, end), &grid, &[&y], &options).unwrap();
+            let fall = found.evidence.log_evidence - held.evidence.log_evidence;
+            assert!((fall - 1.353).abs() < 0.3, "{name} {end}: {fall}");
+        }
+    }
+    assert_eq!(found.parameter("alpha").unwrap().interval.unwrap().source, IntervalSource::Gaussian);
 }
 
 /// ln p(y) of a fitted OU process with Gaussian noise and x0 = 0, from the flow μ + (x − μ)e^{−θΔ} and variance scale²Δ.

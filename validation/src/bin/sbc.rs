@@ -1,4 +1,5 @@
-//! Simulation-based calibration of `--bayes`: `scripts/validate sbc REPLICATES [DRAWS [SETTING]]`.
+//! Simulation-based calibration of `--bayes`: `scripts/validate sbc REPLICATES [DRAWS [SETTING [FILE]]]`; a SETTING of 6 is all
+//! of them, and FILE keeps the replicates that are done.
 //!
 //! Parameters are drawn from a prior (standard deviation 0.3 on the free scale), a record of 200 steps of 0.02, each observed
 //! with standard deviation 0.1, from the parameters, and draws from the posterior with that prior. The rank of the truth
@@ -14,6 +15,8 @@ use levytilt::noise::Family;
 use levytilt::{simulate, stream};
 use rand_distr::{Distribution, StandardNormal};
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
 
 /// Drift, noise, middles of the priors in their order, columns.
 type Setting = (&'static str, &'static str, &'static [f64], usize);
@@ -30,39 +33,75 @@ const PRIOR_STD: f64 = 0.3;
 const STEPS: usize = 200;
 
 fn main() -> Result<()> {
-    let words: Vec<usize> = std::env::args().skip(1).map(|w| w.parse()).collect::<std::result::Result<_, _>>()?;
-    let replicates = *words.first().ok_or_else(|| anyhow!("expected REPLICATES [DRAWS [SETTING]]"))?;
-    let draws = words.get(1).copied().unwrap_or(200);
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let number = |k: usize| words.get(k).map(|word| word.parse::<usize>()).transpose();
+    let replicates = number(0)?.ok_or_else(|| anyhow!("expected REPLICATES [DRAWS [SETTING [FILE]]]"))?;
+    let (draws, only) = (number(1)?.unwrap_or(200), number(2)?.filter(|k| *k < SETTINGS.len()));
+    let mut journal = Journal::open(words.get(3).map(String::as_str))?;
     println!(
         "| drift | noise | columns | parameter | ranks | mean / its standard error | sd | KS distance / 99% band |"
     );
     println!("|---|---|---|---|---|---|---|---|");
-    for (k, setting) in SETTINGS.iter().enumerate().filter(|(k, _)| words.get(2).is_none_or(|only| only == k)) {
-        let mut ranks: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-        let (mut failed, mut doubtful) = (0, 0);
+    for (k, setting) in SETTINGS.iter().enumerate().filter(|(k, _)| only.is_none_or(|only| only == *k)) {
         for seed in 1..=replicates as u64 {
-            match replicate(setting, 1000 * k as u64 + seed, draws) {
-                Ok((found, k_hat)) => {
-                    doubtful += usize::from(k_hat > 0.7);
-                    found.into_iter().for_each(|(name, rank)| ranks.entry(name).or_default().push(rank));
-                }
-                Err(error) => {
-                    failed += 1;
-                    println!("<!-- {error} -->");
-                }
+            if !journal.rows.contains_key(&(k, seed)) {
+                journal.add((k, seed), replicate(setting, 1000 * k as u64 + seed, draws))?;
             }
         }
-        for (name, ranks) in ranks {
-            let (mean, sd, distance) = judged(ranks.clone());
-            let (drift, noise, _, columns) = setting;
-            println!(
-                "| {drift} | {noise} | {columns} | {name} | {} | {mean:+.1} | {sd:.3} | {distance:.2} |",
-                ranks.len()
-            );
-        }
-        println!("<!-- {failed} failed, {doubtful} with k̂ above 0.7 -->");
+        table(k, &journal);
     }
     Ok(())
+}
+
+/// Ranks by parameter and k̂ of one replicate, or nothing where it failed.
+type Row = Option<(Vec<(String, f64)>, f64)>;
+
+/// What was found for each setting and seed, kept in a file if there is one, so that a run goes on where another ended.
+struct Journal {
+    rows: BTreeMap<(usize, u64), Row>,
+    file: Option<File>,
+}
+
+impl Journal {
+    fn open(path: Option<&str>) -> Result<Self> {
+        let mut rows = BTreeMap::new();
+        let Some(path) = path else { return Ok(Self { rows, file: None }) };
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        // A line that was cut short by the end of a run is done again.
+        for (place, row) in text.lines().filter_map(|line| serde_json::from_str::<((usize, u64), Row)>(line).ok()) {
+            rows.insert(place, row);
+        }
+        Ok(Self { rows, file: Some(File::options().create(true).append(true).open(path)?) })
+    }
+
+    fn add(&mut self, place: (usize, u64), found: Result<(Vec<(String, f64)>, f64)>) -> Result<()> {
+        let row = found.inspect_err(|error| println!("<!-- {place:?}: {error} -->")).ok();
+        if let Some(file) = &mut self.file {
+            writeln!(file, "\n{}", serde_json::to_string(&(place, &row))?)?;
+        }
+        self.rows.insert(place, row);
+        Ok(())
+    }
+}
+
+fn table(k: usize, journal: &Journal) {
+    let mut ranks: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    let (mut failed, mut doubtful) = (0, 0);
+    for (_, row) in journal.rows.iter().filter(|((setting, _), _)| *setting == k) {
+        let Some((found, k_hat)) = row else {
+            failed += 1;
+            continue;
+        };
+        doubtful += usize::from(*k_hat > 0.7);
+        found.iter().for_each(|(name, rank)| ranks.entry(name).or_default().push(*rank));
+    }
+    let (drift, noise, _, columns) = SETTINGS[k];
+    for (name, ranks) in ranks {
+        let count = ranks.len();
+        let (mean, sd, distance) = judged(ranks);
+        println!("| {drift} | {noise} | {columns} | {name} | {count} | {mean:+.1} | {sd:.3} | {distance:.2} |");
+    }
+    println!("<!-- {failed} failed, {doubtful} with k̂ above 0.7 -->");
 }
 
 /// Names of the parameters with the ranks of their true values in (0, 1), and k̂.
@@ -111,14 +150,14 @@ fn replicate(
             let below = drawn.draws.iter().zip(&drawn.weights).filter(|(draw, _)| draw[i] < *truth);
             Ok((name.clone(), below.map(|(_, w)| w).sum()))
         };
-        return Ok((truths.iter().map(rank).collect::<Result<_>>()?, drawn.k_hat));
+        return Ok((truths.iter().map(rank).collect::<Result<_>>()?, drawn.k_hat.clamp(-9.0, 9.0)));
     }
     let drawn = found.draw_parameters(draws, seed).ok_or_else(|| anyhow!("no law of the parameters"))?;
     let rank = |(name, truth): &(String, f64)| {
         let i = found.parameters.iter().position(|p| p.name == *name).ok_or_else(|| anyhow!("{name} is not there"))?;
         Ok((name.clone(), drawn.iter().filter(|draw| draw[i] < *truth).count() as f64 / draws as f64))
     };
-    Ok((truths.iter().map(rank).collect::<Result<_>>()?, f64::NEG_INFINITY))
+    Ok((truths.iter().map(rank).collect::<Result<_>>()?, 0.0))
 }
 
 /// Mean of uniform ranks in standard errors, their standard deviation relative to that of uniform ones, and Kolmogorov's

@@ -1,8 +1,8 @@
 //! Measure skewed noise: nodes of skewed stable laws against the law, recovery of the skew from simulated records, and the
 //! gain over the symmetric family on a real one.
 //!
-//! `skew` prints the nodes, `skew recover [FAMILY] COUNT` fits COUNT records per family, `skew FILE.csv COLUMN ROWS` compares families on
-//! the first rows of a column.
+//! `skew` prints the nodes, `skew recover [FAMILY] COUNT [ROWS]` fits COUNT records of ROWS values (500) per family, `skew FILE.csv
+//! COLUMN ROWS` compares families on the first rows of a column.
 
 use levytilt::drift::{DriftFamily, Ou};
 use levytilt::internals::fit::{FitOptions, Spec, fit};
@@ -18,13 +18,16 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => nodes()?,
-        ["recover", count] => recover_all(&TRUTHS, count.parse()?)?,
-        ["recover", family, count] => match TRUTHS.iter().find(|truth| truth.0 == family) {
-            Some(truth) => recover_all(std::slice::from_ref(truth), count.parse()?)?,
-            None => return Err(format!("{family} is not among the families").into()),
-        },
+        ["recover", count] => recover_all(&TRUTHS, count.parse()?, ROWS)?,
+        ["recover", family, count, ref rows @ ..] if rows.len() < 2 => {
+            let rows = rows.first().map_or(Ok(ROWS), |rows| rows.parse())?;
+            match TRUTHS.iter().find(|truth| truth.0 == family) {
+                Some(truth) => recover_all(std::slice::from_ref(truth), count.parse()?, rows)?,
+                None => return Err(format!("{family} is not among the families").into()),
+            }
+        }
         [file, column, rows] => compare(file, column, rows.parse()?)?,
-        _ => return Err("usage: skew | skew recover [FAMILY] COUNT | skew FILE.csv COLUMN ROWS".into()),
+        _ => return Err("usage: skew | skew recover [FAMILY] COUNT [ROWS] | skew FILE.csv COLUMN ROWS".into()),
     }
     Ok(())
 }
@@ -88,18 +91,23 @@ fn spec(family: &str) -> Spec {
     Spec::new(DriftFamily::named("ou").expect("a drift"), Family::named(family).expect("a family"))
 }
 
-fn recover_all(truths: &[(&str, &[f64])], count: u64) -> Result<()> {
+/// Values of a record.
+const ROWS: u32 = 500;
+
+fn recover_all(truths: &[(&str, &[f64])], count: u64, rows: u32) -> Result<()> {
     println!("{}", Recovered::HEAD);
-    truths.iter().try_for_each(|(family, values)| recover(family, values, count))
+    truths.iter().try_for_each(|(family, values)| recover(family, values, count, rows))
 }
 
-/// Records of 500 values of dx = (1 − x)/2 dt + dL, seen every half unit with error 0.1.
-fn recover(family: &str, values: &[f64], count: u64) -> Result<()> {
+/// Records of values of dx = (1 − x)/2 dt + dL, seen every half unit with error 0.1. Twice the gain of the log evidence from the
+/// truth to the estimate has on average the number of parameters, if the evidence is right, its maximum is found and the record
+/// is long; where it is so and estimates are biased, the maximum itself is.
+fn recover(family: &str, values: &[f64], count: u64, rows: u32) -> Result<()> {
     let truth = values[values.len() - 1];
     let name = if family == "skewed-compound-poisson" { "jump_mean" } else { "skew" };
-    let times: Vec<f64> = (0..500).map(|j| 0.5 * f64::from(j)).collect();
+    let times: Vec<f64> = (0..rows).map(|j| 0.5 * f64::from(j)).collect();
     let grid = TimeGrid::new(&times, None)?;
-    let mut found = Recovered::default();
+    let (mut found, mut gains) = (Recovered::default(), Vec::new());
     let begin = Instant::now();
     for seed in 0..count {
         let noise = Family::named(family).expect("a family").build(values)?;
@@ -107,12 +115,32 @@ fn recover(family: &str, values: &[f64], count: u64) -> Result<()> {
         let column = simulate(&model, &times, seed)?.column(0);
         let options = FitOptions { paths: 50, seed, ..FitOptions::default() };
         match fit(&spec(family), &grid, &[&column], &options) {
-            Ok(fit) => found.add(&fit, name, truth),
+            Ok(learned) => {
+                found.add(&learned, name, truth);
+                let own = Family::named(family).expect("a family").parameters.iter().zip(values);
+                let held = own.fold(spec(family), |spec, (entry, value)| spec.fix(entry.name, *value));
+                let held = held.fix("theta", 0.5).fix("mu", 1.0).fix("observation_std", 0.1);
+                // The start is as wide as that of the fit, which depends on the error that it guessed.
+                let (x0, x0_std) = match learned.model.dimensions[0].start {
+                    Start::Fixed(x0) => (Some(x0), None),
+                    Start::Gaussian { mean, std } => (Some(mean), Some(std)),
+                };
+                let there = fit(&Spec { x0, x0_std, ..held }, &grid, &[&column], &options)?;
+                gains.push(2.0 * (learned.evidence.log_evidence - there.evidence.log_evidence));
+            }
             Err(_) => found.failed += 1,
         }
     }
     found.seconds = begin.elapsed().as_secs_f64();
     println!("{}", found.row(&format!("{name} of `{family}`"), truth));
+    let n = gains.len() as f64;
+    let mean = gains.iter().sum::<f64>() / n;
+    let error = (gains.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / (n * (n - 1.0))).sqrt();
+    let least = gains.iter().copied().fold(f64::INFINITY, f64::min);
+    println!(
+        "<!-- {rows} rows: 2·gain {mean:.2} ± {error:.2} for {} parameters, least {least:.2} -->",
+        values.len() + 3
+    );
     Ok(())
 }
 

@@ -4,6 +4,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod formulas;
 mod make;
 mod results;
 mod tables;

@@ -23,19 +23,26 @@ pub enum Times<'py> {
 }
 
 /// How a table is sent: what makes it again.
-type Parts<'py> = (String, Vec<String>, Bound<'py, PyAny>, Vec<Bound<'py, PyArray1<f64>>>);
+type Parts<'py> = (String, Vec<String>, Bound<'py, PyAny>, Vec<Bound<'py, PyArray1<f64>>>, Vec<String>);
 
 #[pymethods]
 impl Table {
-    /// A table of columns called `names`; `source` names it in messages.
+    /// A table of columns called `names`; `source` names it in messages, and `others` are columns there that were not chosen.
     #[new]
-    fn new(source: &str, names: Vec<String>, times: Times, columns: Vec<PyReadonlyArray1<f64>>) -> PyResult<Self> {
+    #[pyo3(signature = (source, names, times, columns, others = Vec::new()))]
+    fn new(
+        source: &str,
+        names: Vec<String>,
+        times: Times,
+        columns: Vec<PyReadonlyArray1<f64>>,
+        others: Vec<String>,
+    ) -> PyResult<Self> {
         let columns: Vec<Vec<f64>> = columns.iter().map(|column| column.as_array().to_vec()).collect();
         let table = match times {
             Times::Texts(texts) => from_columns(source, names, &texts, &columns),
             Times::Numbers(times) => from_numbers(source, names, &times.as_array().to_vec(), &columns),
         };
-        Ok(Self(Arc::new(table.map_err(raised)?)))
+        Ok(Self(Arc::new(table::Table { others, ..table.map_err(raised)? })))
     }
 
     /// Read a CSV file; keywords say which columns.
@@ -50,6 +57,12 @@ impl Table {
     #[getter]
     fn names(&self) -> Vec<String> {
         self.0.names.clone()
+    }
+
+    /// Names of the columns that were not chosen.
+    #[getter]
+    fn others(&self) -> Vec<String> {
+        self.0.others.clone()
     }
 
     /// Times as the computation sees them: numbers, or days since the first timestamp.
@@ -79,6 +92,6 @@ impl Table {
             Calendar::Numbers => self.times(py).into_any(),
             Calendar::Days(_) => self.0.time_texts().into_pyobject(py)?.into_any(),
         };
-        Ok((py.get_type::<Self>(), (self.0.source.clone(), self.names(), times, self.columns(py))))
+        Ok((py.get_type::<Self>(), (self.0.source.clone(), self.names(), times, self.columns(py), self.others())))
     }
 }

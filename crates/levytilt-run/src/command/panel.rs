@@ -73,6 +73,9 @@ pub fn run(request: Request) -> Result<PanelSummary> {
     let with_errors = |one: Series| Series { table: one.table.and_then(|table| table.with_errors(errors)), ..one };
     let series = read_panel(&source, &column, &settings.data.chosen(), &settings.data.format())?;
     let series: Vec<Series> = series.into_iter().map(with_errors).collect();
+    if let Some(table) = series.iter().find_map(|one| one.table.as_ref().ok()) {
+        settings.refuse_columns(table)?;
+    }
     let threads = settings.solve.threads.take();
     let panel = Panel { directories: directories(&series), series, settings, out };
     let (rows, shared) = with_threads(threads, || panel.fit_all(quiet))??;

@@ -44,7 +44,9 @@ fn intervals(parameters: &[Estimate]) -> String {
     };
     match from(IntervalSource::Profile).join(", ") {
         none if none.is_empty() => most.into(),
-        profiled => format!("{most} The interval of {profiled} is by profile likelihood."),
+        profiled => {
+            format!("{most} The interval of {profiled} is by profile likelihood, open where the data set no limit.")
+        }
     }
 }
 
@@ -110,10 +112,18 @@ fn row(p: &Estimate, about: &str) -> Vec<Cell> {
         Cell::text(&p.name),
         Cell::number(p.value),
         p.std_error.map_or_else(|| Cell::text("–"), Cell::number),
-        Cell::text(p.interval.map_or("–".into(), |i| format!("{} to {}", readable(i.low), readable(i.high)))),
+        Cell::text(p.interval.map_or("–".into(), |i| format!("{} to {}", end(i.low), end(i.high)))),
         Cell::text(from),
         Cell::text(about),
     ]
+}
+
+/// An end of an interval, which may be open.
+fn end(value: f64) -> String {
+    match value.is_infinite() {
+        true => if value < 0.0 { "−∞" } else { "∞" }.into(),
+        false => readable(value),
+    }
 }
 
 /// What a parameter is, from the entry of its family.

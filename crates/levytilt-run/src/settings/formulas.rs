@@ -5,6 +5,7 @@ use levytilt::drift::Formula;
 
 use super::{DriftName, Settings, inputs, season};
 use crate::failure::bad;
+use crate::table::Table;
 
 impl Settings {
     /// The formula of the drift, if it is one, with what is known of its parameters.
@@ -77,6 +78,22 @@ impl Settings {
             formula = formula.with_inputs(values)?;
         }
         Ok(Some(formula))
+    }
+
+    /// Refuse a parameter of what was typed as a formula that has the name of a column of `table` and is declared nowhere.
+    ///
+    /// # Errors
+    /// Such a parameter.
+    pub fn refuse_columns(&self, table: &Table) -> Result<()> {
+        let drift = match self.drift() {
+            DriftName::Formula(_) => self.formula_names(),
+            DriftName::Listed(_) => Vec::new(),
+        };
+        let declared = |name: &str| self.parameters.contains_key(name) || self.drift.values.get(name).is_some();
+        let all = [drift, self.size_names()].concat();
+        let learned = all.iter().map(String::as_str).filter(|name| !declared(name));
+        let state = |_: &str| (table.names.len() == 1).then(|| "x".into());
+        inputs::refuse_names(table, learned, |name| format!("give --inputs {name}"), state)
     }
 
     /// Names of the parameters of the size of the noise.

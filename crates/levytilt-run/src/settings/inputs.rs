@@ -123,7 +123,8 @@ pub fn split(mut table: Table, inputs: &InputColumns) -> Result<(Table, Option<A
     let known = gather(&table, inputs, table.times.clone(), 0, None)?;
     for (name, input) in inputs {
         if let Some(place) = table.names.iter().position(|known| known == column(name, input)) {
-            table.names.remove(place);
+            let taken = table.names.remove(place);
+            table.others.push(taken);
             table.columns.remove(place);
         }
     }
@@ -216,6 +217,41 @@ pub fn from_start(table: &Table, inputs: &InputColumns, span: f64) -> Result<Inp
         )));
     }
     gather(table, inputs, table.times.clone(), 0, None)
+}
+
+/// Refuse a formula's parameter that has the name of a column of `table`: the column was meant, and would not be used.
+/// `parameters` are those that nobody declared, `input` says how a column becomes an input, and `state` what a formula calls
+/// the state that a value column sees.
+///
+/// # Errors
+/// A parameter with such a name.
+pub fn refuse_names<'a>(
+    table: &Table,
+    parameters: impl IntoIterator<Item = &'a str>,
+    input: impl Fn(&str) -> String,
+    state: impl Fn(&str) -> Option<String>,
+) -> Result<()> {
+    for name in parameters {
+        let is = |known: &String| known == name;
+        let remedy = if table.names.iter().any(is)
+            && let Some(state) = state(name)
+        {
+            format!("write {state} for the state that it sees")
+        } else if table.names.iter().chain(&table.others).any(is) {
+            format!("{} to use the column", input(name))
+        } else if is(&table.time_name) {
+            "write t for the time".into()
+        } else {
+            continue;
+        };
+        return Err(bad(format!(
+            "{}: {} is a column, and a formula would learn it as a parameter without looking at the column; {remedy}, rename the \
+             parameter, or declare it: [parameters] {name} = {{}}",
+            table.source,
+            quoted(name)
+        )));
+    }
+    Ok(())
 }
 
 /// Refuse inputs on behalf of a command that cannot have their values.

@@ -22,6 +22,8 @@ pub struct Table {
     pub time_name: String,
     /// Names of the value columns.
     pub names: Vec<String>,
+    /// Names of the columns of the source that are no value columns.
+    pub others: Vec<String>,
     /// Strictly increasing times.
     pub times: Vec<f64>,
     /// One vector per value column; NaN where nothing was seen.
@@ -69,6 +71,7 @@ pub fn from_numbers(source: &str, names: Vec<String>, times: &[f64], columns: &[
         source: source.into(),
         time_name: column_name(&header, 0),
         names,
+        others: Vec::new(),
         times: order.iter().map(|&row| times[row]).collect(),
         columns: columns.iter().map(|column| order.iter().map(|&row| column[row]).collect()).collect(),
         lines: order.iter().map(|row| row + 1).collect(),
@@ -120,7 +123,8 @@ pub fn from_sparse_columns(
     let columns = columns.iter().map(|column| lines.iter().map(|line| column[line - 1]).collect()).collect();
     let time_name = column_name(&header, 0);
     let notes = note.into_iter().collect();
-    Ok(Table { source: source.into(), time_name, names, times, columns, lines, calendar, errors: None, notes })
+    let (source, others) = (source.into(), Vec::new());
+    Ok(Table { source, time_name, names, others, times, columns, lines, calendar, errors: None, notes })
 }
 
 /// Read a table from its text as it is, also columns that hold too little to learn from.
@@ -151,6 +155,7 @@ pub fn from_layout(mut layout: layout::Layout, name: &str, only: &[String], form
         source: name.into(),
         time_name: column_name(&header, 0),
         names: chosen.iter().map(|&column| column_name(&header, column)).collect(),
+        others: (1..header.len()).filter(|k| !chosen.contains(k)).map(|k| column_name(&header, k)).collect(),
         times,
         columns: chosen.iter().map(read).collect::<Result<Vec<_>>>()?,
         lines: rows.iter().map(|row| row.line).collect(),
@@ -188,7 +193,8 @@ impl Table {
                 columns()
             )));
         }
-        self.names.remove(place);
+        let name_of_errors = self.names.remove(place);
+        self.others.push(name_of_errors);
         let errors = self.columns.remove(place);
         let given = |row: usize| !self.columns[0][row].is_nan();
         if let Some(row) = (0..errors.len()).find(|&row| given(row) && !(errors[row] > 0.0 && errors[row].is_finite()))

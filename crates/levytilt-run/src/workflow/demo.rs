@@ -70,6 +70,7 @@ pub fn record() -> Result<Table> {
         lines: table.lines.split_off(glacial).into_iter().rev().collect(),
         calendar: Calendar::Numbers,
         errors: None,
+        others: Vec::new(),
         notes: Vec::new(),
     })
 }

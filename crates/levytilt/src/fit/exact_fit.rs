@@ -12,7 +12,7 @@ use crate::exact::sample::sample;
 use crate::noise::BROWNIAN;
 use crate::posterior::{Evidence, Marginal, Paths, WeightSummary, marginals};
 use crate::series::TimeGrid;
-use crate::solve::{Choice, ExactLearned, Method, Parameter, ParameterPosterior, learn_exact, profile_interval};
+use crate::solve::{Choice, ExactLearned, Method, Parameter, ParameterPosterior, learn_exact, profile_intervals};
 use crate::{Chain, Context, Result};
 
 /// Most cells over all times that a pass of learning may have. A slope takes some 0.1 µs per cell and three numbers of memory,
@@ -136,33 +136,56 @@ fn fit_one(
     }))
 }
 
-/// Intervals of the parameters whose law may be far from Gaussian: a diffusion, which may be 0, and those of the size.
+/// Distance from the mode of a drift's parameter to its mean, in standard errors, from which the law of the drift is not taken
+/// to be Gaussian.
+const BENT: f64 = 0.2;
+
+/// Intervals of the parameters whose law may be far from Gaussian: a diffusion, which may be 0, those of the size, and those of
+/// a drift that a short record leaves open, such as a level to which the state hardly returns.
 fn follow_profiles(
     learned: &mut ExactLearned,
     spec: &Spec,
     data: (&TimeGrid, &[f64]),
     most: usize,
 ) -> Vec<(usize, [f64; 2])> {
-    let sizes = spec.size.iter().flat_map(|size| size.parameters());
-    let names: Vec<&str> = sizes.map(|p| p.name.as_str()).chain([BROWNIAN.name]).collect();
+    let places = bent_places(learned, spec);
+    let all = profile_intervals(learned, &places, data, most);
     let mut found = Vec::new();
-    for place in 0..learned.optimum.parameters.len() {
-        let p = &learned.optimum.parameters[place];
-        if p.fixed || !names.contains(&p.name.as_str()) {
-            continue;
-        }
-        match profile_interval(learned, place, data, most) {
-            Ok(interval) => found.extend(interval.map(|ends| (place, ends))),
-            Err(error) => {
-                let name = &learned.optimum.parameters[place].name;
-                let note = format!(
-                    "the interval of {name} is that of a Gaussian, as its profile could not be followed: {error}"
-                );
-                learned.optimum.warnings.push(note);
+    for (place, interval) in places.into_iter().zip(all) {
+        let name = &learned.optimum.parameters[place].name;
+        let open = |ends: &[f64; 2]| ends.iter().any(|end| end.is_infinite());
+        let note = match interval {
+            Ok(interval) => {
+                found.extend(interval.map(|ends| (place, ends)));
+                interval.filter(open).map(|[low, _]| {
+                    let side = if low.is_infinite() { "below" } else { "above" };
+                    format!("the data set no limit to {name} from {side}: its 90% interval is open there")
+                })
             }
-        }
+            Err(error) => Some(format!(
+                "the interval of {name} is that of a Gaussian, as its profile could not be followed: {error}"
+            )),
+        };
+        learned.optimum.warnings.extend(note);
     }
     found
+}
+
+/// Places of the parameters whose profiles are followed.
+fn bent_places(learned: &ExactLearned, spec: &Spec) -> Vec<usize> {
+    let sizes = spec.size.iter().flat_map(|size| size.parameters());
+    let names: Vec<&str> = sizes.map(|p| p.name.as_str()).chain([BROWNIAN.name]).collect();
+    let free: Vec<usize> =
+        (0..learned.optimum.parameters.len()).filter(|&i| !learned.optimum.parameters[i].fixed).collect();
+    let of_drift = |place: usize| place < learned.optimum.model.drift.parameter_count();
+    let is_bent = free.iter().zip(&learned.optimum.shift).enumerate().any(|(k, (&place, shift))| {
+        let variance = learned.optimum.covariance.get(k * free.len() + k).copied().unwrap_or(f64::INFINITY);
+        of_drift(place) && shift.abs() > BENT * variance.sqrt()
+    });
+    let wanted = |place: &usize| {
+        names.contains(&learned.optimum.parameters[*place].name.as_str()) || (is_bent && of_drift(*place))
+    };
+    free.iter().copied().filter(wanted).collect()
 }
 
 /// Marginals and paths at the parameters found.

@@ -194,7 +194,7 @@ impl Search<'_> {
     fn nowhere(&self) -> Error {
         let names: Vec<&str> = self.free.iter().map(|&l| self.formula.parameters()[l].name.as_str()).collect();
         Error::Series {
-            place: format!("formula {}", self.formula.text(0)),
+            place: format!("formula {}", self.formula.brief(0)),
             problem: format!(
                 "no start was found at which it has finite values at all observations; {}",
                 remedy(&names, self.formula)

@@ -40,7 +40,7 @@ pub(super) fn guess_size(
     let names: Vec<&str> =
         size.parameters().iter().map(|p| p.name.as_str()).filter(|name| given(name).is_none()).collect();
     Err(Error::Series {
-        place: format!("size {}", size.text(0)),
+        place: format!("size {}", size.brief(0)),
         problem: format!("no start was found at which it is positive at all observations; {}", remedy(&names, size)),
     })
 }

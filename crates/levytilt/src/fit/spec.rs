@@ -232,10 +232,21 @@ impl Spec {
                 .chain(entries.chain(const { &[OBSERVATION_STD, BROWNIAN] }).map(Known::from))
                 .filter_map(own)
                 .collect(),
+            priors: self.priors.iter().filter_map(|(name, prior)| Some((self.own_name(name, i)?, *prior))).collect(),
             known_errors: self.known_errors.get(i).cloned().into_iter().collect(),
             x0: self.of(X0.name, i),
             x0_std: self.of(X0_STD.name, i),
             ..self.clone()
+        }
+    }
+
+    /// What dimension `i` by itself calls the parameter `name`; none if it is another dimension's.
+    fn own_name(&self, name: &str, i: usize) -> Option<String> {
+        let label = format!("[{}]", self.names.get(i).map_or("", String::as_str));
+        match name.strip_suffix(&label) {
+            Some(plain) if self.dim() > 1 => Some(plain.into()),
+            None if self.dim() > 1 && name.ends_with(']') => None,
+            _ => Some(name.into()),
         }
     }
 
@@ -420,6 +431,11 @@ mod tests {
         assert!(two("ou").fix("alpha[C]", 1.5).check_names().is_err());
         assert!(two("ou").fix("slope", 1.5).check_names().is_err());
         assert!(two("ou").named(&["A", "A"]).check_names().is_err());
+        // Each dimension by itself has its own priors, under plain names.
+        let prior = |mean| Prior { mean, std: 1.0 };
+        let only = two("ou").with_prior("theta[A]", prior(1.0)).with_prior("theta[B]", prior(2.0)).only(1);
+        assert_eq!(only.priors, [("theta".to_string(), prior(2.0))]);
+        assert!(only.check_names().is_ok());
     }
 
     /// Names and parameters of the model keep step, whatever is given.

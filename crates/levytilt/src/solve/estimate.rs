@@ -25,9 +25,9 @@ pub struct Estimate {
 /// A 90% interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// Lower end.
+    /// Lower end; −∞ where the data set none.
     pub low: f64,
-    /// Upper end.
+    /// Upper end; ∞ where the data set none.
     pub high: f64,
     /// Where it comes from.
     pub source: IntervalSource,

@@ -50,6 +50,6 @@ pub(crate) use panel::{Member, learn_panel};
 pub use panel::{Share, Shared};
 pub use parameter_law::ParameterLaw;
 pub use parameters::{Parameter, Prior, Transform, parameters, rebuild};
-pub(crate) use profile::profile_interval;
+pub(crate) use profile::profile_intervals;
 pub use robust::{from_natural, interpolate, robust_start};
 pub use sweep::{SweepOptions, Swept, sweep};

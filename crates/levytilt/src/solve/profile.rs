@@ -2,7 +2,7 @@
 //! parameters, lies at most 1.35 below its maximum. Unlike a Gaussian interval it does not depend on the scale of the
 //! parameter, leans as the evidence does, and may end at a limit of the domain.
 
-use super::climb::{Climber, Surface};
+use super::climb::{Climber, Surface, definite};
 use super::context::SILENT;
 use super::exact_learn::{ExactLearned, LONGEST, Posterior};
 use super::parameters::{Parameter, Transform};
@@ -10,16 +10,21 @@ use crate::Result;
 use crate::exact::follow::Memory;
 use crate::series::TimeGrid;
 use nalgebra::{DMatrix, DVector};
+use rayon::prelude::*;
 
 /// Half of the 0.9 quantile of χ² with one degree of freedom.
 const DROP: f64 = 1.3528;
 /// The first step outwards, in standard errors: where a Gaussian interval ends.
 const START: f64 = 1.645;
-/// Steps outwards, and then towards an end, before the search for it ends.
+/// Steps outwards, and then towards an end, before the search for it ends; steps after which a level profile has no end.
 const OUTWARDS: usize = 8;
 const INWARDS: usize = 6;
-/// Error of an end in log evidence.
-const EXACT: f64 = 0.02;
+const LEVEL: usize = 3;
+/// Fall that an end may miss before it is interpolated, and change of the profile that counts as level.
+const EXACT: f64 = 0.15;
+const FLAT: f64 = 0.02;
+/// Way to go of the others, in standard errors, at which their search ends; what a Newton step would gain from there is added.
+const CLOSE: f64 = 0.3;
 
 /// A point of the profile: the parameter on its free scale, and the best of the others beside it.
 #[derive(Clone)]
@@ -39,22 +44,42 @@ struct Profile<'a> {
     transform: Transform,
     /// Standard error on the free scale.
     error: f64,
+    /// How the best of the others move with the parameter, near the top.
+    along: DVector<f64>,
     top: Spot,
 }
 
-/// The 90% interval of the parameter number `place` of what was learned from the data; its own prior does not count.
+/// The 90% intervals of the parameters at `places` of what was learned from the data, each without its own prior; an end is
+/// infinite, or that of the domain, where the profile never falls enough. None for a parameter that was not learned, and for
+/// those of a long record, whose law is as good as Gaussian and whose profile would take minutes.
 ///
 /// # Errors
-/// A parameter without a covariance, or evidence that cannot be computed.
-pub(crate) fn profile_interval(
+/// Evidence that cannot be computed.
+pub(crate) fn profile_intervals(
     learned: &ExactLearned,
-    place: usize,
+    places: &[usize],
     (grid, values): (&TimeGrid, &[f64]),
     most: usize,
-) -> Result<Option<[f64; 2]>> {
-    let Some(profile) = Profile::new(learned, place, (grid, values), most)? else { return Ok(None) };
-    let ends = [profile.end(-1.0)?, profile.end(1.0)?];
-    Ok(Some(ends.map(|end| profile.transform.backward(end))))
+) -> Vec<Result<Option<[f64; 2]>>> {
+    let profiles: Vec<Result<Option<Profile>>> =
+        places.par_iter().map(|&place| Profile::new(learned, place, (grid, values), most)).collect();
+    let sides: Vec<(usize, f64)> = (0..places.len()).flat_map(|k| [(k, -1.0), (k, 1.0)]).collect();
+    let end = |&(k, side): &(usize, f64)| match &profiles[k] {
+        Ok(Some(profile)) => profile.end(side).map(|end| profile.transform.backward(end)),
+        _ => Ok(f64::NAN),
+    };
+    let ends: Vec<Result<f64>> = sides.par_iter().map(end).collect();
+    let mut ends = ends.into_iter();
+    let mut both = || Some((ends.next()?, ends.next()?));
+    let mut all = Vec::with_capacity(places.len());
+    for profile in &profiles {
+        all.push(match (profile, both()) {
+            (Err(error), _) => Err(error.clone()),
+            (Ok(Some(_)), Some((low, high))) => low.and_then(|low| Ok(Some([low, high?]))),
+            _ => Ok(None),
+        });
+    }
+    all
 }
 
 impl<'a> Profile<'a> {
@@ -83,12 +108,12 @@ impl<'a> Profile<'a> {
             memory: learned.memory.clone(),
         };
         let posterior = Posterior::new(&learned.optimum.model, &learned.optimum.parameters, data, most, &SILENT)?;
-        // The law of a parameter of a long record is as good as Gaussian, and a profile would take minutes.
         if posterior.is_parabolic() {
             return Ok(None);
         }
         let (transform, error) = (learned.optimum.parameters[place].transform, covariance[(k, k)].sqrt());
-        let mut profile = Self { posterior, place, transform, error, top: start.clone() };
+        let along = covariance.column(k).remove_row(k) / covariance[(k, k)];
+        let mut profile = Self { posterior, place, transform, error, along, top: start.clone() };
         profile.top = profile.best(start.at, &start)?;
         Ok(Some(profile))
     }
@@ -106,9 +131,24 @@ impl<'a> Profile<'a> {
             let value = surface.at(near.others.clone(), &mut memory)?.value;
             return Ok(Spot { at, value, memory, ..near.clone() });
         }
-        let mut search = Climber { memory: near.memory.clone(), ..Climber::new(surface, self.posterior.most()) };
-        let (top, information) = search.climb(near.others.clone(), Some(near.information.clone()))?;
-        Ok(Spot { at, value: top.value, others: top.free, information, memory: search.memory })
+        let known = Climber::new(surface, self.posterior.most());
+        let mut search = Climber { memory: near.memory.clone(), close: CLOSE, ..known };
+        let (top, information) = search.climb(self.ahead(at, near), Some(near.information.clone()))?;
+        let step = definite(&information).cholesky().map_or_else(|| top.slope.clone() * 0.0, |c| c.solve(&top.slope));
+        let gain = 0.5 * step.dot(&top.slope);
+        // What is left to gain is small, unless the search ended for want of a step.
+        let value = top.value + gain.min(CLOSE * CLOSE);
+        Ok(Spot { at, value, others: top.free + step, information, memory: search.memory })
+    }
+
+    /// Where the best of the others lie beside `at`: on the line through what is known.
+    fn ahead(&self, at: f64, near: &Spot) -> DVector<f64> {
+        let gone = near.at - self.top.at;
+        let along = match gone.abs() > 0.1 * self.error {
+            true => (&near.others - &self.top.others) / gone,
+            false => self.along.clone(),
+        };
+        &near.others + along * (at - near.at)
     }
 
     /// The end to one side, on the free scale; infinite where the profile never falls enough.
@@ -117,14 +157,14 @@ impl<'a> Profile<'a> {
         let mut step = (START * self.error).min(longest);
         let mut inner = self.top.clone();
         let mut outer = None;
-        for _ in 0..OUTWARDS {
+        for gone in 0..OUTWARDS {
             let next = self.best(inner.at + side * step, &inner)?;
-            let (fall, change) = (self.top.value - next.value, (next.value - inner.value).abs());
-            // A profile that is level over a factor has come to its limit.
-            if fall < DROP && step >= LONGEST && change < EXACT {
+            let (fall, change) = (self.fall(&next), (next.value - inner.value).abs());
+            // A profile that is level over a factor, or far out, has come to its limit.
+            if fall < DROP && (step >= LONGEST || gone >= LEVEL) && change < FLAT {
                 break;
             }
-            if fall >= DROP {
+            if fall >= DROP - EXACT {
                 outer = Some(next);
                 break;
             }
@@ -132,20 +172,30 @@ impl<'a> Profile<'a> {
         }
         let Some(mut outer) = outer else { return Ok(side * f64::INFINITY) };
         for _ in 0..INWARDS {
-            // The root of the fall is a straight line for a Gaussian.
-            let [near, far] = [&inner, &outer].map(|spot| (self.top.value - spot.value).max(0.0).sqrt());
-            let share = ((DROP.sqrt() - near) / (far - near)).clamp(0.1, 0.9);
-            let next = self.best(inner.at + share * (outer.at - inner.at), &inner)?;
-            let fall = self.top.value - next.value;
-            if (fall - DROP).abs() < EXACT {
-                return Ok(next.at);
-            }
-            if fall < DROP {
+            let next = if (self.fall(&outer) - DROP).abs() < EXACT {
+                break;
+            } else {
+                self.best(self.between(&inner, &outer), &inner)?
+            };
+            // Whichever is nearer to the end counts as the outer one.
+            if self.fall(&next) < DROP - EXACT {
                 inner = next;
             } else {
                 outer = next;
             }
         }
-        Ok(outer.at)
+        Ok(self.between(&inner, &outer))
+    }
+
+    /// Where the profile falls enough, by two places: the root of the fall is a straight line for a Gaussian.
+    fn between(&self, inner: &Spot, outer: &Spot) -> f64 {
+        let [near, far] = [inner, outer].map(|spot| self.fall(spot).max(0.0).sqrt());
+        let share = ((DROP.sqrt() - near) / (far - near)).clamp(0.1, 1.1);
+        inner.at + share * (outer.at - inner.at)
+    }
+
+    /// How far the profile has fallen.
+    fn fall(&self, spot: &Spot) -> f64 {
+        self.top.value - spot.value
     }
 }

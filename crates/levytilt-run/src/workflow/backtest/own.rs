@@ -69,6 +69,7 @@ impl Own {
         let mut checked = || {
             // Windows have numbers for times: periods are said in their unit.
             season::resolve(&mut settings.drift, &table.calendar)?;
+            settings.refuse_columns(table)?;
             open_model(&settings, &table.names, "fit")
         };
         checked().map_err(|error| bad(format!("--models {name}: {error:#}")))?;

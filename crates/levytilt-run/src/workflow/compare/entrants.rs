@@ -98,9 +98,10 @@ impl Entrant {
             Kind::Plain(settings) => {
                 let mut settings = settings.clone();
                 crate::settings::season::resolve(&mut settings.drift, &table.calendar)?;
+                settings.refuse_columns(table)?;
                 open_model(&settings, &table.names, "fit").map(drop)
             }
-            Kind::Written(model) => model.spec(&table.names).map(drop),
+            Kind::Written(model) => model.refuse_columns(table).and_then(|()| model.spec(&table.names).map(drop)),
         };
         checked.map_err(|error| bad(format!("{}: {error:#}", self.name)))
     }

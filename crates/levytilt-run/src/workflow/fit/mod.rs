@@ -78,6 +78,7 @@ pub fn analyse(mut settings: Settings, table: &Table, context: &Context) -> Resu
     resolve_defaults(&mut settings)?;
     season::resolve(&mut settings.drift, &table.calendar)?;
     refuse_early(&settings, &table.names)?;
+    settings.refuse_columns(table)?;
     let mut spec = open_model(&settings, &table.names, "fit")?;
     spec.known_errors.extend(table.errors.iter().map(|errors| errors.as_slice().into()));
     let solve = &settings.solve;

@@ -106,7 +106,7 @@ pub struct ParameterRow {
     pub held_by_prior: bool,
     /// Standard error; null where there is none.
     pub std_error: Option<f64>,
-    /// Lower end of the 90% interval; null where there is none.
+    /// Lower end of the 90% interval; null where there is none, and where the data set no limit.
     pub q05: Option<f64>,
     /// Its upper end.
     pub q95: Option<f64>,
@@ -227,8 +227,8 @@ pub fn parameters(estimates: &[Estimate]) -> BTreeMap<String, ParameterRow> {
         fixed: p.fixed,
         held_by_prior: p.held_by_prior,
         std_error: p.std_error,
-        q05: p.interval.map(|interval| interval.low),
-        q95: p.interval.map(|interval| interval.high),
+        q05: p.interval.map(|interval| interval.low).filter(|low| low.is_finite()),
+        q95: p.interval.map(|interval| interval.high).filter(|high| high.is_finite()),
     };
     estimates.iter().map(|p| (p.name.clone(), row(p))).collect()
 }

@@ -84,6 +84,7 @@ pub fn analyse(
     options: &GeneralOptions,
     context: &Context,
 ) -> Result<GeneralFit> {
+    model.refuse_columns(table)?;
     let spec = model.spec(&table.names)?;
     let compute = || {
         let series = Observations::new(table.times.clone(), table.columns.clone(), table.names.clone())?;

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use crate::failure::{bad, brief};
 use crate::settings::inputs::{self, InputColumns};
 use crate::settings::{DataSettings, GridSettings, Named, SimulateSettings, SolveSettings, is_empty};
+use crate::table::Table;
 use crate::table::bytes::read_settings;
 
 /// A settings file that writes its model out.
@@ -182,9 +183,7 @@ impl GeneralSettings {
     /// # Errors
     /// A name that is no state, family or parameter; a formula that cannot be read.
     pub fn spec(&self, columns: &[String]) -> Result<GeneralSpec> {
-        let formulas: Vec<(&str, &str)> =
-            self.states.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
-        let mut drift = self.driven(&formulas)?;
+        let mut drift = self.driven()?;
         let mut held = Vec::new();
         let of_drift: Vec<String> = drift.parameters().iter().map(|entry| entry.name.clone()).collect();
         for (name, value) in &self.parameters {
@@ -213,16 +212,38 @@ impl GeneralSettings {
         Ok(GeneralSpec { drift, sources, rows, starts: self.states.keys().map(start).collect(), held })
     }
 
-    /// The drift, with the values of its inputs.
-    fn driven(&self, formulas: &[(&str, &str)]) -> Result<Formula> {
+    /// Refuse a parameter of the formulas that has the name of a column of `table` and is not in `[parameters]`.
+    ///
+    /// # Errors
+    /// Such a parameter; a formula that cannot be read.
+    pub fn refuse_columns(&self, table: &Table) -> Result<()> {
+        let drift = self.formulas()?;
+        let names = drift.parameters().iter().map(|parameter| parameter.name.as_str());
+        let learned = names.filter(|name| !self.parameters.contains_key(*name));
+        let input = |name: &str| format!("write [inputs] {name} = {{}}");
+        inputs::refuse_names(table, learned, input, |column| match &self.observe.get(column)?.of {
+            Of::State(state) => Some(state.clone()),
+            Of::Weights(weights) => Some(weights.keys().cloned().collect::<Vec<_>>().join(" or ")),
+        })
+    }
+
+    /// The drift.
+    fn formulas(&self) -> Result<Formula> {
+        let formulas: Vec<(&str, &str)> =
+            self.states.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
         let names: Vec<&str> = self.inputs.keys().map(String::as_str).collect();
-        let drift = Formula::system(formulas, &names)?;
+        Ok(Formula::system(&formulas, &names)?)
+    }
+
+    /// The drift, with the values of its inputs.
+    fn driven(&self) -> Result<Formula> {
+        let drift = self.formulas()?;
         if let Some(unused) = drift.unused_inputs().first() {
             return Err(bad(format!("[inputs] {unused}: no formula uses it; name it in one, or leave it out")));
         }
         match &self.known_inputs {
             Some(known) => Ok(drift.with_inputs(known)?),
-            None if names.is_empty() => Ok(drift),
+            None if self.inputs.is_empty() => Ok(drift),
             None => Err(bad("[inputs]: with [states] only `levytilt fit` and `levytilt forecast` take them")),
         }
     }

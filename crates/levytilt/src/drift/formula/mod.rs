@@ -169,6 +169,11 @@ impl Formula {
         self.program.sources[i].text.iter().collect()
     }
 
+    /// The beginning of that, for messages.
+    pub(crate) fn brief(&self, i: usize) -> String {
+        self.program.sources[i].brief()
+    }
+
     /// The equation of state number `i` in Unicode text.
     ///
     /// # Panics
@@ -257,7 +262,13 @@ impl Formula {
 fn check_names(names: &Names) -> Result<()> {
     let all: Vec<&String> = names.states.iter().chain(&names.inputs).collect();
     for (k, name) in all.iter().enumerate() {
-        let fail = |problem: &str| Err(Error::Series { place: format!("name {name:?}"), problem: problem.into() });
+        let short: String = name.chars().take(token::LONGEST_NAME).collect();
+        let dots = if short.len() < name.len() { "…" } else { "" };
+        let fail =
+            |problem: &str| Err(Error::Series { place: format!("name {short:?}{dots}"), problem: problem.into() });
+        if !dots.is_empty() {
+            return fail("is too long; at most 100 characters are allowed");
+        }
         let mut letters = name.chars();
         let is_name = letters.next().is_some_and(|c| c.is_alphabetic() || c == '_')
             && letters.all(|c| c.is_alphanumeric() || c == '_');

@@ -60,6 +60,9 @@ struct Failure {
 #[derive(Debug)]
 struct Store<K, V>(RwLock<HashMap<K, Arc<V>>>);
 
+/// Most parameters that a message shows.
+const SHOWN: usize = 10;
+
 /// Steps kept before the store is emptied.
 const KEPT: usize = 1 << 14;
 
@@ -98,6 +101,7 @@ impl FormulaDrift {
                 .parameters
                 .iter()
                 .zip(&bound.parameters)
+                .take(SHOWN)
                 .map(|(parameter, value)| format!("{} = {value}", parameter.name))
                 .collect();
             let problem = format!("{} has no finite value at {}", program.piece(o), given.join(", "));
@@ -206,7 +210,7 @@ impl FormulaDrift {
         }
         let named = program.names.states.iter().zip(&stop.x).map(|(name, x)| format!("{name} = {x}"));
         let place = format!("{}, t = {}", named.collect::<Vec<_>>().join(", "), stop.t);
-        let equation = |i: usize| format!("d{}/dt = {}", program.names.states[i], self.formula.text(i));
+        let equation = |i: usize| format!("d{}/dt = {}", program.names.states[i], self.formula.brief(i));
         let why = match culprit {
             Some(o) => format!(
                 "{}: {} has no finite value at or just after {place}; keep the states where the formula is defined, \

@@ -6,6 +6,9 @@ use super::token::Source;
 use crate::Result;
 use std::collections::HashMap;
 
+/// Most parameters of the formulas of a model; their derivatives take memory like the square.
+const MOST_PARAMETERS: usize = 400;
+
 /// A derivative of an instruction in one direction, and where those of its operands are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Link {
@@ -101,7 +104,16 @@ impl Builder<'_> {
                 Form::Call(function, a) => Op::Call(*function, places[*a]),
                 Form::Pair(operator, a, b) => self.pair(*operator, places[*a], places[*b]),
             };
+            if matches!(op, Op::Parameter(l) if l >= MOST_PARAMETERS) {
+                let problem = format!("this is one parameter too many; at most {MOST_PARAMETERS} are allowed");
+                return Err(source.error(expression.span.0, problem));
+            }
             let place = self.push(op, (formula, expression.span));
+            if let Op::Pair(Binary::Divide, _, b) = self.ops[place]
+                && self.constant(b) == Some(0.0)
+            {
+                return Err(source.error(expression.span.0, format!("{} divides by 0", source.piece(expression.span))));
+            }
             if self.constant(place).is_some_and(|value| !value.is_finite()) {
                 let problem = format!("{} has no finite value", source.piece(expression.span));
                 return Err(source.error(expression.span.0, problem));

@@ -4,6 +4,10 @@ use crate::{Error, Result};
 
 /// Longest formula, in characters.
 pub(super) const LONGEST: usize = 10_000;
+/// Longest name, in characters.
+pub(super) const LONGEST_NAME: usize = 100;
+/// Characters of a formula or of a part of it that a message shows.
+const SHOWN: usize = 60;
 
 /// What a piece of text is.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,9 +41,16 @@ impl Source {
         Self { state: state.into(), text: text.chars().collect() }
     }
 
-    /// The characters from `start` to `end`.
+    /// The characters from `start` to `end`, for a message.
     pub fn piece(&self, (start, end): (usize, usize)) -> String {
-        self.text[start..end].iter().collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
+        let cut = end.min(start + SHOWN);
+        let text = self.text[start..cut].iter().collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ");
+        if cut < end { text + "…" } else { text }
+    }
+
+    /// All of it, for a message.
+    pub fn brief(&self) -> String {
+        self.piece((0, self.text.len()))
     }
 
     /// The error `problem` at character `at`, counted from 0.
@@ -80,6 +91,10 @@ pub(super) fn tokens(source: &Source) -> Result<Vec<Token>> {
                     Some(end) => at += end + 1,
                     None => return Err(source.error(at, "a label in brackets does not end; expected ]")),
                 }
+            }
+            if at - start > LONGEST_NAME {
+                let problem = format!("this name has {} characters; at most {LONGEST_NAME} are allowed", at - start);
+                return Err(source.error(start, problem));
             }
             Kind::Name(text[start..at].iter().collect())
         } else if c == '*' && text.get(at + 1) == Some(&'*') {

@@ -38,18 +38,20 @@ pub(super) fn mathml(list: &[Expression]) -> String {
 fn write(list: &[Expression], style: &dyn Style) -> String {
     let mut pieces: Vec<(String, Bond)> = Vec::with_capacity(list.len());
     for expression in list {
-        let held = |place: usize, least: Bond| {
-            let (text, bond) = &pieces[place];
-            if *bond < least { style.parentheses(text) } else { text.clone() }
+        // Every piece is part of one other, which takes its place.
+        let mut take = |place: usize| std::mem::replace(&mut pieces[place], (String::new(), Bond::Atom));
+        let mut held = |place: usize, least: Bond| {
+            let (text, bond) = take(place);
+            if bond < least { style.parentheses(&text) } else { text }
         };
         let piece = match &expression.form {
             Form::Number(value) => (style.number(*value), Bond::Atom),
             Form::Name(name) => (style.name(name), Bond::Atom),
             Form::Negate(a) => (style.negative(&held(*a, Bond::Power)), Bond::Sign),
-            Form::Call(function, a) => (style.call(name_of(*function), &[&pieces[*a].0]), Bond::Atom),
+            Form::Call(function, a) => (style.call(name_of(*function), &[&held(*a, Bond::Sum)]), Bond::Atom),
             Form::Pair(operator @ (Binary::Min | Binary::Max), a, b) => {
                 let name = PAIRS.iter().find(|(_, known)| known == operator).map_or("", |(name, _)| name);
-                (style.call(name, &[&pieces[*a].0, &pieces[*b].0]), Bond::Atom)
+                (style.call(name, &[&held(*a, Bond::Sum), &held(*b, Bond::Sum)]), Bond::Atom)
             }
             Form::Pair(operator, a, b) => {
                 let stacked = style.stacks();
