@@ -289,6 +289,7 @@ fn identity_every_flag_of_backtest_does_something() {
         "--to 50",
         "--reference student-walk",
         "--seed 2",
+        "--windows student-walk=2",
     ];
     for (k, flag) in changed.iter().enumerate() {
         assert_ne!(run(k + 1, &format!("{base} {flag}")), plain, "{flag} changes nothing");
@@ -335,7 +336,7 @@ fn identity_flags_of_the_other_commands_are_those_that_are_tested() {
         ("update", "--alarm --follow --json --jump-above --lag --quiet --refit --threads"),
         (
             "reproduce",
-            "--data --json --models --networks --observation-std --out --plots --quick --quiet --realisations --seed --threads --training-steps",
+            "--data --json --models --networks --observation-std --out --paper --plots --quick --quiet --realisations --seed --threads --training-steps --windows",
         ),
         (
             "compare",

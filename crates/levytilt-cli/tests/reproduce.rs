@@ -25,7 +25,7 @@ fn trained_networks_join_with_few_steps() {
     sandbox.write("prices.csv", two_prices());
     let run = "reproduce univariate --quick --data prices.csv --training-steps 2 --models";
     sandbox.refused(&format!("{run} random-walk --out no"), &["--training-steps", "network"]);
-    sandbox.ok(&format!("{run} random-walk,deepar,nj-sde --out yes"));
+    sandbox.ok(&format!("{run} random-walk,deepar,nj-sde --windows nj-sde=2 --out yes"));
     let table = sandbox.read("yes/table.md");
     assert!(["deepar", "nj-sde"].iter().all(|name| table.contains(name)), "{table}");
 }
@@ -36,6 +36,7 @@ fn missing_and_bad_settings_are_named() {
     sandbox.refused("reproduce univariate --out x", &["--data is missing"]);
     sandbox.refused("reproduce synthetic --realisations 0 --out x", &["--realisations 0"]);
     sandbox.refused("reproduce synthetic --observation-std 0.1,-1 --out x", &["--observation-std -1"]);
+    sandbox.refused("reproduce synthetic --paper 0 --out x", &["--paper 0", "at least 1"]);
     sandbox.refused("reproduce synthetic --training-steps 5 --out x", &["--training-steps", "no forecasting networks"]);
     sandbox.write("prices.csv", two_prices().replace("GOOGL", "MSFT"));
     sandbox.refused(

@@ -52,18 +52,20 @@ fn jump(model: &ModelScores, percentile: f64) -> f64 {
 
 fn table(part: &Beside) -> Table {
     let several = part.scores.dimensions.len() > 1;
-    let mut head: Vec<String> = ["model", "whose", "CRPS", "sd", "windows"].map(String::from).to_vec();
+    let mut head: Vec<String> = ["model", "whose", "CRPS", "sd"].map(String::from).to_vec();
+    let uneven = part.scores.uneven();
+    head.extend(uneven.then(|| "windows".to_string()));
     head.extend(several.then(|| "energy score".to_string()));
-    head.extend(PERCENTILES.map(|percentile| format!("jump CRPS {percentile}%")));
+    head.extend(PERCENTILES.map(|percentile| format!("jump {percentile}%")));
     let levels = part.scores.models.first().map_or(&[][..], |model| &model.coverage);
-    head.extend(levels.iter().map(|share| format!("coverage {:.0}%", 100.0 * share.level)));
-    head.push("min/window".into());
+    head.extend(levels.iter().map(|share| format!("in {:.0}%", 100.0 * share.level)));
+    head.push("min".into());
     let percent = |share: f64| Cell::written(share, format!("{:.1}%", 100.0 * share));
     let or_dash = |number: Option<f64>, cell: &dyn Fn(f64) -> Cell| number.map_or_else(|| Cell::text("–"), cell);
     let ours = |model: &ModelScores| {
         let mut row =
             vec![Cell::text(&model.name), Cell::text("ours"), Cell::number(model.crps), Cell::number(model.crps_std)];
-        row.push(Cell::written(model.windows as f64, model.windows.to_string()));
+        row.extend(uneven.then(|| Cell::written(model.windows as f64, model.windows.to_string())));
         row.extend(several.then(|| Cell::number(model.energy_score.unwrap_or(f64::NAN))));
         row.extend(PERCENTILES.map(|percentile| Cell::number(jump(model, percentile))));
         row.extend(model.coverage.iter().map(|share| percent(share.observed)));
@@ -73,7 +75,7 @@ fn table(part: &Beside) -> Table {
     let papers = |model: &PublishedForecast| {
         let mut row =
             vec![Cell::text(model.model), Cell::text("paper"), Cell::number(model.crps), Cell::number(model.std)];
-        row.push(Cell::text("–"));
+        row.extend(uneven.then(|| Cell::text("–")));
         row.extend(several.then(|| Cell::number(model.energy.unwrap_or(f64::NAN))));
         row.extend(model.jump.map(Cell::number));
         let known = |level: f64| [0.5, 0.9].iter().position(|known| *known == level).and_then(|k| model.coverage[k]);
@@ -85,7 +87,8 @@ fn table(part: &Beside) -> Table {
     Table {
         caption: format!(
             "Ours: {} windows, {} skipped, {} excluded because a model failed. Smaller is better, except for the coverage of \
-             central intervals. sd: standard deviation over windows. Jump CRPS selects by outcome and is not a proper score. Minutes are \
+             central intervals. sd: standard deviation over windows; jump: CRPS after the largest moves, which selects by outcome and is not a proper score; in: \
+             observations within the central interval. Minutes are \
              those of one window: ours of wall-clock time on this machine, the paper's on one GPU.",
             scores.windows.len(),
             scores.skipped.len(),
