@@ -24,5 +24,5 @@ pub fn share(
     let found = patiently(py, threads, progress, move |context| {
         learn(&settings, &tables.iter().map(AsRef::as_ref).collect::<Vec<_>>(), context)
     })?;
-    finite::json(&found).map_err(raised)
+    finite::json(&found.summary).map_err(raised)
 }

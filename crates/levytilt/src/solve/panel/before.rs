@@ -5,9 +5,10 @@ use super::super::parameters::{Parameter, rebuild};
 use crate::exact::follow::Memory;
 use crate::{Error, Result, StateSpace};
 use nalgebra::DMatrix;
+use serde::{Deserialize, Serialize};
 
 /// Parameters of a series that were learned together with those of others.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LearnedBefore {
     /// Values of all parameters of its model, those that are held included.
     pub values: Vec<f64>,
