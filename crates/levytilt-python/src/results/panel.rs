@@ -10,7 +10,8 @@ use crate::given::keywords::settings;
 use crate::given::table::Table;
 use crate::work::patiently;
 
-/// Learn the parameters that the keyword `share` names from all tables together; JSON of what was found.
+/// Learn the parameters that the keyword `share` names from all tables together; JSON of what was found,
+/// with the own parameters of each table under `own`.
 #[pyfunction]
 pub fn share(
     py: Python<'_>,
@@ -24,5 +25,5 @@ pub fn share(
     let found = patiently(py, threads, progress, move |context| {
         learn(&settings, &tables.iter().map(AsRef::as_ref).collect::<Vec<_>>(), context)
     })?;
-    finite::json(&found.summary).map_err(raised)
+    finite::json(&found).map_err(raised)
 }
