@@ -6,10 +6,9 @@
 
 use super::super::climb::{Climber, Point, definite, updated};
 use super::Panel;
-use super::series::{Series, Stand};
+use super::series::Stand;
 use crate::{Error, Result};
 use nalgebra::{DMatrix, DVector};
-use rayon::prelude::*;
 
 /// Series per shared number from which products of their slopes tell the information well enough for steps, and for errors.
 const MANY: usize = 10;
@@ -47,9 +46,6 @@ impl<'a> Panel<'a> {
     pub(super) fn search(mut self, free: DVector<f64>, failures: &mut Vec<(usize, Error)>) -> Result<Ended<'a>> {
         let (numbers, count, most) = (free.len(), self.series.len(), self.most);
         let few = (PILOT * numbers).max(count / PART);
-        if count >= MANY * numbers {
-            self.recentre(&free, few);
-        }
         let mut rest = match count >= WORTH * few {
             true => self.set_apart(few),
             false => Vec::new(),
@@ -80,25 +76,8 @@ impl<'a> Panel<'a> {
         Ok((search, top, information))
     }
 
-    /// Centre the priors of the series' own parameters where `few` of the series have them on average. A guess that is wrong in
-    /// the same direction in every series would pull what they share away from the truth, however many there are.
-    fn recentre(&mut self, free: &DVector<f64>, few: usize) {
-        let every = (self.series.len() / few).max(1);
-        let miss = |(_, one): &(usize, Series<'a>)| {
-            one.reach(free, &self.places).ok().map(|stand| one.misses(&stand, free, &self.places))
-        };
-        let found: Vec<Vec<Option<f64>>> = self.series.par_iter().step_by(every).filter_map(miss).collect();
-        for i in 0..found.first().map_or(0, Vec::len) {
-            let known: Vec<f64> = found.iter().filter_map(|misses| misses.get(i).copied().flatten()).collect();
-            if known.len() >= MANY {
-                let mean = known.iter().sum::<f64>() / known.len() as f64;
-                self.series.iter_mut().for_each(|(_, one)| one.recentre(i, mean));
-            }
-        }
-    }
-
     /// Keep `few` series, evenly spread over all, and return the others.
-    fn set_apart(&mut self, few: usize) -> Vec<(usize, Series<'a>)> {
+    fn set_apart(&mut self, few: usize) -> Vec<(usize, super::Series<'a>)> {
         let count = self.series.len();
         let chosen = |k: usize| (k * few) / count != ((k + 1) * few) / count;
         let all = self.series.drain(..).enumerate();
@@ -111,7 +90,7 @@ impl<'a> Panel<'a> {
 impl<'a> Climber<Panel<'a>> {
     /// Let the other series in where the first ones stand. Their slopes are plain, and what third derivatives add to them is the
     /// mean of what they add to the first ones'.
-    fn join(&mut self, rest: Vec<(usize, Series<'a>)>, free: &DVector<f64>, failures: &mut Vec<(usize, Error)>) {
+    fn join(&mut self, rest: Vec<(usize, super::Series<'a>)>, free: &DVector<f64>, failures: &mut Vec<(usize, Error)>) {
         let first = self.memory.len();
         let added = self.memory.iter().map(|stand| &stand.slope - &stand.plain);
         let added = added.fold(DVector::zeros(free.len()), |sum, one| sum + one) / first as f64;

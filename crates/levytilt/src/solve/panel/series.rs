@@ -77,28 +77,6 @@ impl<'a> Series<'a> {
         parameters
     }
 
-    /// How far each parameter is from the guess that its wide prior is centred on, in standard deviations of that prior, where the
-    /// series stands; nothing for parameters that are held or shared or have another prior.
-    pub fn misses(&self, stand: &Stand, free: &DVector<f64>, places: &[Place]) -> Vec<Option<f64>> {
-        let posterior = self.posterior.with(self.parameters(free, places));
-        let mut misses = vec![None; posterior.parameters().len()];
-        for (&i, own) in posterior.moving().iter().zip(stand.own.iter()) {
-            let p = &self.posterior.parameters()[i];
-            let guessed = p.prior.filter(|prior| prior.mean == p.transform.forward(p.value));
-            misses[i] = guessed.filter(|_| !self.shared.contains(&i)).map(|prior| (own - prior.mean) / prior.std);
-        }
-        misses
-    }
-
-    /// Centre the prior of parameter `i` by `miss` standard deviations elsewhere.
-    pub fn recentre(&mut self, i: usize, miss: f64) {
-        let mut parameters = self.posterior.parameters().to_vec();
-        if let Some(prior) = &mut parameters[i].prior {
-            prior.mean += miss * prior.std;
-        }
-        self.posterior = self.posterior.with(parameters);
-    }
-
     /// The first evaluation.
     pub fn begin(&self, free: &DVector<f64>, places: &[Place]) -> Result<Stand> {
         let posterior = self.posterior.with(self.parameters(free, places));
