@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use levytilt::Context;
-use levytilt::solve::LearnedBefore;
+use levytilt::internals::solve::LearnedBefore;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};

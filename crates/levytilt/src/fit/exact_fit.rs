@@ -2,10 +2,10 @@
 //! marginals and paths from it.
 
 use super::brownian::{BrownianEvidence, learn_beside};
-use super::found::{Found, join};
+use super::found::{found_at, join};
 use super::judge::Judgement;
 use super::start::{Beginning, begin};
-use super::{Estimate, Fit, FitOptions, Interval, Solved, Spec};
+use super::{Fit, FitOptions, Interval, Solved, Spec};
 use crate::exact::follow::{Answer, Follower, answer};
 use crate::exact::problem::Problem;
 use crate::exact::sample::sample;
@@ -147,19 +147,19 @@ fn follow_profiles(
     let sizes = spec.size.iter().flat_map(|size| size.parameters());
     let names: Vec<&str> = sizes.map(|p| p.name.as_str()).chain([BROWNIAN.name]).collect();
     let mut found = Vec::new();
-    for place in 0..learned.parameters.len() {
-        let p = &learned.parameters[place];
+    for place in 0..learned.optimum.parameters.len() {
+        let p = &learned.optimum.parameters[place];
         if p.fixed || !names.contains(&p.name.as_str()) {
             continue;
         }
         match profile_interval(learned, place, data, most) {
             Ok(interval) => found.extend(interval.map(|ends| (place, ends))),
             Err(error) => {
-                let name = &learned.parameters[place].name;
+                let name = &learned.optimum.parameters[place].name;
                 let note = format!(
                     "the interval of {name} is that of a Gaussian, as its profile could not be followed: {error}"
                 );
-                learned.warnings.push(note);
+                learned.optimum.warnings.push(note);
             }
         }
     }
@@ -174,12 +174,12 @@ fn solve(
     seed: u64,
 ) -> Result<Attempt> {
     let memory = std::mem::take(&mut learned.memory);
-    let problem = Problem::new(&learned.model, grid, values)?;
+    let problem = Problem::new(&learned.optimum.model, grid, values)?;
     let solved = match answer(&problem, &options.quantiles, memory) {
         Ok(solved) => solved,
         Err(error) => return Ok(Err(Some(error.to_string()))),
     };
-    let chain = Chain::new(&learned.model, grid, &[values])?;
+    let chain = Chain::new(&learned.optimum.model, grid, &[values])?;
     let paths = sample((&problem, &chain), (&solved.layout, solved.rounding), usize::MAX, options.paths, seed)?;
     let summary = WeightSummary::new(&paths.log_weights());
     let evidence = Evidence { log_evidence: solved.run.log_evidence, std_error: solved.error, resamplings: 0.0 };
@@ -194,7 +194,7 @@ fn solve(
         solved.error.max(1e-6)
     );
     let judgement = Judgement { paths, summary, evidence, notes: Vec::new() };
-    let found = as_found(learned, why);
+    let found = found_at(learned.optimum, Choice { method: Method::Grid, why }, vec![Vec::new()]);
     let wrong = if solved.run.wrong.is_empty() { Vec::new() } else { vec![solved.run.wrong] };
     Ok(Ok(Solved { found, judgement, marginals: Some(vec![marginals]), wrong, brownian: Vec::new() }))
 }
@@ -211,31 +211,6 @@ fn exact_marginals(drawn: Vec<Marginal>, solved: &Answer) -> Vec<Marginal> {
         jump_probability: drawn.jump_probability,
     };
     drawn.into_iter().enumerate().map(one).collect()
-}
-
-fn as_found(learned: ExactLearned, why: String) -> Found {
-    let ExactLearned { model, parameters, std_errors, data_shares, covariance, shift, iterations, warnings, .. } =
-        learned;
-    let judged = std_errors.iter().zip(&data_shares);
-    let estimate = |(p, (&error, &share)): (&Parameter, (&f64, &f64))| Estimate {
-        name: p.name.clone(),
-        value: p.value,
-        std_error: (!p.fixed && error.is_finite()).then_some(error),
-        fixed: p.fixed,
-        held_by_prior: !p.fixed && p.prior.is_some() && share < 0.5,
-        interval: None,
-    };
-    Found {
-        estimates: parameters.iter().zip(judged).map(estimate).collect(),
-        model,
-        covariance,
-        shift,
-        choices: vec![Choice { method: Method::Grid, why }],
-        potentials: vec![Vec::new()],
-        iterations,
-        noted: warnings,
-        network: None,
-    }
 }
 
 /// Draw from the posterior of the parameters that `fit` learned: see [`ParameterPosterior`]. `spec`, `grid`, `values` and

@@ -3,7 +3,7 @@
 use super::FitOptions;
 use super::finder::OwnPaths;
 use crate::posterior::{Evidence, Gap, Paths, Potentials, WeightSummary, log_evidence, walk};
-use crate::solve::{Choice, GridPosterior, Method, grid_of};
+use crate::solve::{Choice, ExactPosterior, Method, exact_paths_of};
 use crate::{Chain, Result, exact};
 
 /// Fresh paths and what they say.
@@ -74,7 +74,8 @@ pub(super) fn judge_own(
 }
 
 fn by_grid(chain: &Chain, count: usize, seed: u64) -> Result<Judgement> {
-    let GridPosterior { paths, log_evidence, notes, .. } = grid_of(chain, &exact::Options::default(), count, seed)?;
+    let ExactPosterior { paths, log_evidence, notes, .. } =
+        exact_paths_of(chain, &exact::Options::default(), count, seed)?;
     let summary = WeightSummary::new(&paths.log_weights());
     Ok(Judgement { paths, summary, evidence: Evidence { log_evidence, std_error: 0.0, resamplings: 0.0 }, notes })
 }

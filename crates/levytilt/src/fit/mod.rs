@@ -6,7 +6,7 @@ mod draws;
 mod exact_fit;
 mod fill_value;
 mod find;
-mod find_network;
+mod find_neural;
 mod finder;
 mod found;
 mod guess;
@@ -27,7 +27,7 @@ pub use finder::{OwnPaths, PotentialFinder};
 pub use interval::{Interval, IntervalSource, NINETY, use_draws};
 pub use kind::PosteriorKind;
 pub use panel::{Panel, Record, SharedFit, fit_panel, learn_shared, learn_shared_with};
-pub use spec::{NetworkSize, Spec};
+pub use spec::{NeuralSize, Spec};
 
 use crate::chain::only_exact;
 use crate::drift::Neural;
@@ -41,9 +41,11 @@ use finder::find_for;
 use found::Found;
 use judge::{Judgement, judge, judge_own};
 use rand::Rng;
+use serde::{Deserialize, Serialize};
 
 /// How to fit.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct FitOptions {
     /// Posterior paths, at least 2.
     pub paths: usize,
@@ -95,7 +97,7 @@ pub struct Estimate {
 
 /// A drift network and how it was held back.
 #[derive(Debug, Clone, PartialEq)]
-pub struct FittedNetwork {
+pub struct FittedNeural {
     /// The network, which is the drift of the model.
     pub drift: Neural,
     /// Its penalty, and the evidence for it; nothing where it was learned jointly with the potentials.
@@ -131,7 +133,7 @@ pub struct Fit {
     /// What the paths and marginals are.
     pub posterior: PosteriorKind,
     /// The drift network, if the drift is one.
-    pub network: Option<FittedNetwork>,
+    pub network: Option<FittedNeural>,
     /// Per dimension and time: the posterior law of the state.
     pub marginals: Vec<Vec<Marginal>>,
     /// Per dimension and time up to the last observation: probability that the value observed there is wrong

@@ -172,7 +172,7 @@ fn warnings(learned: &Learned, parameters: &[Estimate], smoothed: &Smoothed) -> 
             learned.iterations
         ));
     } else if !learned.converged {
-        all.push("learning stopped before the parameters settled; give guesses, or fix some parameters".into());
+        all.push("learning stopped before the parameters converged; give guesses, or fix some parameters".into());
     }
     for p in parameters.iter().filter(|p| !p.fixed && p.std_error.is_none() && !learned.stopped) {
         all.push(format!(
@@ -189,7 +189,10 @@ fn warnings(learned: &Learned, parameters: &[Estimate], smoothed: &Smoothed) -> 
     }
     if smoothed.evidence.std_error > 1.0 {
         let error = smoothed.evidence.std_error;
-        all.push(format!("the log evidence is uncertain by {error:.1} nats; the paths may miss some explanations"));
+        all.push(format!(
+            "the log evidence is uncertain by {error:.1} nats; the paths may miss modes of the \
+         posterior"
+        ));
     }
     all
 }
@@ -200,8 +203,8 @@ fn path_warnings(model: &GeneralModel, smoothed: &Smoothed) -> Vec<String> {
     let (different, paths) = (smoothed.effective_paths, smoothed.paths.len());
     if different < FEW * paths as f64 {
         all.push(format!(
-            "only {different:.0} of the {paths} paths differ at the time where the fewest do: take bands there with \
-             caution, or ask for more paths"
+            "at one time only {different:.0} of the {paths} paths are distinct: credible bands there are \
+             unreliable; use more paths"
         ));
     }
     if smoothed.lost > 0.0 {

@@ -2,7 +2,6 @@
 
 use super::super::exact_learn::ExactLearned;
 use super::super::parameters::{Parameter, rebuild};
-use crate::exact::follow::Memory;
 use crate::{Error, Result, StateSpace};
 use nalgebra::DMatrix;
 use serde::{Deserialize, Serialize};
@@ -35,15 +34,15 @@ impl LearnedBefore {
         }
         let covariance = DMatrix::from_column_slice(n, n, &self.covariance);
         let mut learned = ExactLearned::given(rebuild(model, &self.values)?, parameters.to_vec());
-        for (p, &value) in learned.parameters.iter_mut().zip(&self.values) {
+        for (p, &value) in learned.optimum.parameters.iter_mut().zip(&self.values) {
             p.value = value;
         }
         for (k, &i) in moving.iter().enumerate() {
-            let (p, variance) = (&learned.parameters[i], covariance[(k, k)]);
-            learned.std_errors[i] = variance.sqrt() * p.transform.slope(p.value);
-            learned.data_shares[i] = 1.0 - p.prior.map_or(0.0, |prior| variance * prior.std.powi(-2));
+            let (p, variance) = (&learned.optimum.parameters[i], covariance[(k, k)]);
+            learned.optimum.std_errors[i] = variance.sqrt() * p.transform.slope(p.value);
+            learned.optimum.data_shares[i] = 1.0 - p.prior.map_or(0.0, |prior| variance * prior.std.powi(-2));
         }
-        let (covariance, shift) = (self.covariance.clone(), self.shift.clone());
-        Ok(ExactLearned { covariance, shift, memory: Memory::default(), ..learned })
+        (learned.optimum.covariance, learned.optimum.shift) = (self.covariance.clone(), self.shift.clone());
+        Ok(learned)
     }
 }

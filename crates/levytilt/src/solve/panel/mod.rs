@@ -13,12 +13,12 @@
 //! usual prior, which keeps τ from 0 (Chung and others 2013).
 
 mod before;
-mod place;
 mod scores;
 mod series;
+mod share;
 
 pub use before::LearnedBefore;
-pub use place::{Share, Shared};
+pub use share::{Share, Shared};
 
 use super::climb::{Point, Surface, definite};
 use super::exact_learn::{LONGEST, information_at, unfinished};
@@ -27,10 +27,10 @@ use crate::context::{Context, Progress};
 use crate::series::TimeGrid;
 use crate::{Error, Result, StateSpace};
 use nalgebra::{DMatrix, DVector};
-use place::{Place, first, places, watched};
 use rayon::prelude::*;
 use scores::{product, sure};
 use series::{Series, Stand};
+use share::{SharedParameter, first, shared_parameters, watched};
 
 /// One of several series, with a model to start from.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ pub(crate) struct PanelLearned {
 struct Panel<'a> {
     /// With their numbers among all.
     series: Vec<(usize, Series<'a>)>,
-    places: Vec<Place>,
+    common: Vec<SharedParameter>,
     /// As watchers see them.
     parameters: Vec<Parameter>,
     most: usize,
@@ -76,18 +76,18 @@ pub(crate) fn learn_panel(
     most: usize,
     context: &Context,
 ) -> Result<PanelLearned> {
-    let places = places(members, shares)?;
-    let first = first(members, &places);
+    let common = shared_parameters(members, shares)?;
+    let first = first(members, &common);
     let mut failures = Vec::new();
-    let series = members.iter().enumerate().filter_map(|(i, member)| match Series::new(member, &places) {
+    let series = members.iter().enumerate().filter_map(|(i, member)| match Series::new(member, &common) {
         Ok(one) => Some((i, one)),
         Err(error) => {
             failures.push((i, error));
             None
         }
     });
-    let (series, parameters) = (series.collect(), watched(&places, &first));
-    let panel = Panel { series, parameters, places, most, context };
+    let (series, parameters) = (series.collect(), watched(&common, &first));
+    let panel = Panel { series, parameters, common, most, context };
     let (search, top, rough) = panel.search(first, &mut failures)?;
     failures.sort_by_key(|(i, _)| *i);
     let mut warnings: Vec<String> = unfinished(&search).into_iter().collect();
@@ -101,12 +101,12 @@ pub(crate) fn learn_panel(
     if last.dot(&top.slope) < 0.25 {
         free += last;
     }
-    let Panel { series, places, .. } = &search.surface;
+    let Panel { series, common, .. } = &search.surface;
     let mut own: Vec<Option<LearnedBefore>> = members.iter().map(|_| None).collect();
     for ((i, one), stand) in series.iter().zip(&search.memory) {
-        own[*i] = Some(one.learned(stand, &free, places));
+        own[*i] = Some(one.learned(stand, &free, common));
     }
-    let shared = places.iter().map(|place| place.shared(&free, &covariance)).collect();
+    let shared = common.iter().map(|shared| shared.shared(&free, &covariance)).collect();
     let (log_evidence, iterations) = (top.log_evidence, search.iterations);
     Ok(PanelLearned { shared, own, log_evidence, failures, iterations, warnings })
 }
@@ -116,9 +116,9 @@ impl<'a> Panel<'a> {
     fn begin(
         &mut self,
         failures: &mut Vec<(usize, Error)>,
-        begin: impl Fn(usize, &Series<'a>, &[Place]) -> Result<Stand> + Sync,
+        begin: impl Fn(usize, &Series<'a>, &[SharedParameter]) -> Result<Stand> + Sync,
     ) -> Vec<Stand> {
-        let one = |(k, (_, one)): (usize, &(usize, Series<'a>))| begin(k, one, &self.places);
+        let one = |(k, (_, one)): (usize, &(usize, Series<'a>))| begin(k, one, &self.common);
         let tried: Vec<Result<Stand>> = self.series.par_iter().enumerate().map(one).collect();
         let (mut series, mut stands) = (Vec::new(), Vec::new());
         for (one, tried) in self.series.drain(..).zip(tried) {
@@ -138,7 +138,7 @@ impl<'a> Panel<'a> {
     fn evaluate(&self, free: &DVector<f64>, stands: &[Stand]) -> Result<Vec<Stand>> {
         let one = |((_, series), stand): (&(usize, Series), &Stand)| match stand.is_at(free) {
             true => Ok(stand.clone()),
-            false => series.evaluate(free, &self.places, stand),
+            false => series.evaluate(free, &self.common, stand),
         };
         self.series.par_iter().zip(stands.par_iter()).map(one).collect()
     }
@@ -151,7 +151,7 @@ impl<'a> Panel<'a> {
             slope += &stand.slope;
         }
         let mut value = log_evidence;
-        self.places.iter().for_each(|place| place.add_prior(&free, &mut value, &mut slope));
+        self.common.iter().for_each(|shared| shared.add_prior(&free, &mut value, &mut slope));
         if !(value.is_finite() && slope.iter().all(|s| s.is_finite())) {
             return Err(Error::Numerical {
                 what: "learning",
@@ -173,15 +173,15 @@ impl Surface for Panel<'_> {
     }
 
     fn small(&self, k: usize) -> f64 {
-        match self.places.iter().find(|place| place.first == k) {
-            Some(Place { transform: Transform::Identity, wide, .. }) => 1e-2 * wide,
+        match self.common.iter().find(|shared| shared.first == k) {
+            Some(SharedParameter { transform: Transform::Identity, wide, .. }) => 1e-2 * wide,
             _ => 0.03,
         }
     }
 
     fn longest(&self, k: usize) -> f64 {
-        match self.places.iter().find(|place| place.first == k) {
-            Some(Place { transform: Transform::Identity, wide, .. }) => *wide,
+        match self.common.iter().find(|shared| shared.first == k) {
+            Some(SharedParameter { transform: Transform::Identity, wide, .. }) => *wide,
             _ => LONGEST,
         }
     }
@@ -238,11 +238,11 @@ mod tests {
         let grid: &'static TimeGrid = Box::leak(Box::new(grid));
         let members: Vec<Member> = seen.into_iter().map(|values| member(values.leak(), grid)).collect();
         for (pooled, free) in [(false, vec![1.2]), (true, vec![1.2, -0.7])] {
-            let places = places(&members, &[Share { name: "alpha".into(), pooled }]).unwrap();
-            let series: Vec<_> = members.iter().map(|m| Series::new(m, &places).unwrap()).enumerate().collect();
-            let begin = |one: &(usize, Series)| one.1.begin(&DVector::from_vec(free.clone()), &places).unwrap();
+            let common = shared_parameters(&members, &[Share { name: "alpha".into(), pooled }]).unwrap();
+            let series: Vec<_> = members.iter().map(|m| Series::new(m, &common).unwrap()).enumerate().collect();
+            let begin = |one: &(usize, Series)| one.1.begin(&DVector::from_vec(free.clone()), &common).unwrap();
             let stands: Vec<_> = series.iter().map(begin).collect();
-            let panel = Panel { series, parameters: Vec::new(), places, most: 30, context: &SILENT };
+            let panel = Panel { series, parameters: Vec::new(), common, most: 30, context: &SILENT };
             for k in 0..free.len() {
                 let at = |step: f64| {
                     let mut free = DVector::from_vec(free.clone());

@@ -50,13 +50,13 @@ impl<'a> Panel<'a> {
             true => self.set_apart(few),
             false => Vec::new(),
         };
-        let mut stands = self.begin(failures, |_, one, places| one.begin(&free, places));
+        let mut stands = self.begin(failures, |_, one, common| one.begin(&free, common));
         let many = stands.len() >= MANY * numbers;
         if !many {
             self.series.extend(rest.drain(..));
-            stands = self.begin(failures, |k, one, places| match stands.get(k) {
+            stands = self.begin(failures, |k, one, common| match stands.get(k) {
                 Some(stand) => Ok(stand.clone()),
-                None => one.begin(&free, places),
+                None => one.begin(&free, common),
             });
         }
         if let (true, false) = (stands.is_empty(), failures.is_empty()) {
@@ -96,9 +96,9 @@ impl<'a> Climber<Panel<'a>> {
         let added = added.fold(DVector::zeros(free.len()), |sum, one| sum + one) / first as f64;
         self.surface.series.extend(rest);
         let known = std::mem::take(&mut self.memory);
-        self.memory = self.surface.begin(failures, |k, one, places| match known.get(k) {
+        self.memory = self.surface.begin(failures, |k, one, common| match known.get(k) {
             Some(stand) => Ok(stand.clone()),
-            None => one.reach(free, places),
+            None => one.reach(free, common),
         });
         self.memory.iter_mut().skip(first).for_each(|stand| stand.slope += &added);
     }

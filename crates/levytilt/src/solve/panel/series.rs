@@ -5,7 +5,7 @@ use super::super::exact_learn::{Posterior, ascend};
 use super::super::parameters::{Parameter, Prior};
 use super::Member;
 use super::before::LearnedBefore;
-use super::place::Place;
+use super::share::SharedParameter;
 use crate::context::SILENT;
 use crate::exact::follow::Memory;
 use crate::series::TimeGrid;
@@ -22,7 +22,7 @@ const OWN_STEPS: usize = 30;
 pub(super) struct Series<'a> {
     posterior: Posterior<'a>,
     data: (&'a TimeGrid, &'a [f64]),
-    /// Place of each shared parameter among those of the series.
+    /// SharedParameter of each shared parameter among those of the series.
     shared: Vec<usize>,
 }
 
@@ -51,26 +51,26 @@ impl Stand {
 }
 
 impl<'a> Series<'a> {
-    pub fn new(member: &'a Member<'a>, places: &[Place]) -> Result<Self> {
+    pub fn new(member: &'a Member<'a>, common: &[SharedParameter]) -> Result<Self> {
         let data = (member.grid, member.values);
         let posterior = Posterior::new(&member.model, &member.parameters, data, OWN_STEPS, &SILENT)?;
-        let find = |place: &Place| member.parameters.iter().position(|p| p.name == place.name && !p.fixed);
-        let missing = |place: &Place| Error::Series {
-            place: format!("shared parameter {}", place.name),
+        let find = |shared: &SharedParameter| member.parameters.iter().position(|p| p.name == shared.name && !p.fixed);
+        let missing = |shared: &SharedParameter| Error::Series {
+            place: format!("shared parameter {}", shared.name),
             problem: "this series does not learn it".into(),
         };
-        let shared = places.iter().map(|p| find(p).ok_or_else(|| missing(p))).collect::<Result<_>>()?;
+        let shared = common.iter().map(|p| find(p).ok_or_else(|| missing(p))).collect::<Result<_>>()?;
         Ok(Self { posterior, data, shared })
     }
 
     /// The parameters of the series if the shared numbers are `free`.
-    fn parameters(&self, free: &DVector<f64>, places: &[Place]) -> Vec<Parameter> {
+    fn parameters(&self, free: &DVector<f64>, common: &[SharedParameter]) -> Vec<Parameter> {
         let mut parameters = self.posterior.parameters().to_vec();
-        for (place, &i) in places.iter().zip(&self.shared) {
-            match place.law(free) {
+        for (shared, &i) in common.iter().zip(&self.shared) {
+            match shared.law(free) {
                 Some(law) => parameters[i].prior = Some(law),
                 None => {
-                    (parameters[i].value, parameters[i].fixed) = (place.transform.backward(free[place.first]), true)
+                    (parameters[i].value, parameters[i].fixed) = (shared.transform.backward(free[shared.first]), true)
                 }
             }
         }
@@ -78,32 +78,32 @@ impl<'a> Series<'a> {
     }
 
     /// The first evaluation.
-    pub fn begin(&self, free: &DVector<f64>, places: &[Place]) -> Result<Stand> {
-        let posterior = self.posterior.with(self.parameters(free, places));
+    pub fn begin(&self, free: &DVector<f64>, common: &[SharedParameter]) -> Result<Stand> {
+        let posterior = self.posterior.with(self.parameters(free, common));
         if posterior.moving().is_empty() {
-            return self.given(posterior, free, places, Memory::default());
+            return self.given(posterior, free, common, Memory::default());
         }
         let (search, top, rough) = ascend(posterior, self.data)?;
-        self.stand(&search, (top, rough), free, places)
+        self.stand(&search, (top, rough), free, common)
     }
 
     /// The first evaluation with plain slopes only, and an information that is that of the search: to begin from.
-    pub fn reach(&self, free: &DVector<f64>, places: &[Place]) -> Result<Stand> {
-        let posterior = self.posterior.with(self.parameters(free, places));
+    pub fn reach(&self, free: &DVector<f64>, common: &[SharedParameter]) -> Result<Stand> {
+        let posterior = self.posterior.with(self.parameters(free, common));
         if posterior.moving().is_empty() {
-            return self.given(posterior, free, places, Memory::default());
+            return self.given(posterior, free, common, Memory::default());
         }
         let (search, top, rough) = ascend(posterior, self.data)?;
         let (n, information) = (top.free.len(), definite(&rough));
         let covariance = information.clone().try_inverse().ok_or_else(singular)?;
         let mut slope = DVector::zeros(free.len());
-        for (place, &i) in places.iter().zip(&self.shared) {
-            match place.law(free) {
-                None => slope[place.first] = top.by_all[i],
+        for (shared, &i) in common.iter().zip(&self.shared) {
+            match shared.law(free) {
+                None => slope[shared.first] = top.by_all[i],
                 Some(law) => {
-                    let k = own_place(&search.surface, i);
+                    let k = own_index(&search.surface, i);
                     let slopes = by_law(law, top.free[k] - law.mean, 0.0, covariance[(k, k)]);
-                    slope.rows_mut(place.first, 2).copy_from_slice(&slopes);
+                    slope.rows_mut(shared.first, 2).copy_from_slice(&slopes);
                 }
             }
         }
@@ -121,16 +121,16 @@ impl<'a> Series<'a> {
     }
 
     /// An evaluation near an earlier one.
-    pub fn evaluate(&self, free: &DVector<f64>, places: &[Place], stand: &Stand) -> Result<Stand> {
-        let posterior = self.posterior.with(self.parameters(free, places));
+    pub fn evaluate(&self, free: &DVector<f64>, common: &[SharedParameter], stand: &Stand) -> Result<Stand> {
+        let posterior = self.posterior.with(self.parameters(free, common));
         if posterior.moving().is_empty() {
-            return self.given(posterior, free, places, stand.windows.clone());
+            return self.given(posterior, free, common, stand.windows.clone());
         }
         let begin = &stand.own + &stand.drag * (free - &stand.shared);
         let mut information = stand.information.clone();
-        for (place, &i) in places.iter().zip(&self.shared) {
-            if let (Some(now), Some(before)) = (place.law(free), place.law(&stand.shared)) {
-                let k = own_place(&posterior, i);
+        for (shared, &i) in common.iter().zip(&self.shared) {
+            if let (Some(now), Some(before)) = (shared.law(free), shared.law(&stand.shared)) {
+                let k = own_index(&posterior, i);
                 information[(k, k)] += now.std.powi(-2) - before.std.powi(-2);
             }
         }
@@ -138,14 +138,20 @@ impl<'a> Series<'a> {
         search.memory = stand.windows.clone();
         search.close = OWN_CLOSE;
         let found = search.climb(begin, Some(information))?;
-        self.stand(&search, found, free, places)
+        self.stand(&search, found, free, common)
     }
 
     /// The evaluation of a series that has no parameters of its own.
-    fn given(&self, posterior: Posterior, free: &DVector<f64>, places: &[Place], mut windows: Memory) -> Result<Stand> {
+    fn given(
+        &self,
+        posterior: Posterior,
+        free: &DVector<f64>,
+        common: &[SharedParameter],
+        mut windows: Memory,
+    ) -> Result<Stand> {
         let point = posterior.at(DVector::zeros(0), &mut windows)?;
         let mut slope = DVector::zeros(free.len());
-        places.iter().zip(&self.shared).for_each(|(place, &i)| slope[place.first] = point.by_all[i]);
+        common.iter().zip(&self.shared).for_each(|(shared, &i)| slope[shared.first] = point.by_all[i]);
         let (own, shift, information) = (DVector::zeros(0), DVector::zeros(0), DMatrix::zeros(0, 0));
         let (drag, plain) = (DMatrix::zeros(0, free.len()), slope.clone());
         Ok(Stand { windows, own, information, drag, shift, shared: free.clone(), value: point.value, slope, plain })
@@ -157,7 +163,7 @@ impl<'a> Series<'a> {
         search: &Climber<Posterior>,
         (top, rough): (Point, DMatrix<f64>),
         free: &DVector<f64>,
-        places: &[Place],
+        common: &[SharedParameter],
     ) -> Result<Stand> {
         let posterior = &search.surface;
         let n = top.free.len();
@@ -180,22 +186,22 @@ impl<'a> Series<'a> {
         let own = &top.free + &last;
         let (mut slope, mut plain) = (DVector::zeros(free.len()), DVector::zeros(free.len()));
         let mut drag = DMatrix::zeros(n, free.len());
-        for (j, (place, &i)) in places.iter().zip(&self.shared).enumerate() {
-            match place.law(free) {
+        for (j, (shared, &i)) in common.iter().zip(&self.shared).enumerate() {
+            match shared.law(free) {
                 None => {
                     let cross = cross.row(j).transpose();
-                    plain[place.first] = top.by_all[i] - cross.dot(&last);
-                    slope[place.first] = plain[place.first] + 0.5 * bend_shared[j] - cross.dot(&shift);
-                    drag.set_column(place.first, &(-(&covariance * cross)));
+                    plain[shared.first] = top.by_all[i] - cross.dot(&last);
+                    slope[shared.first] = plain[shared.first] + 0.5 * bend_shared[j] - cross.dot(&shift);
+                    drag.set_column(shared.first, &(-(&covariance * cross)));
                 }
                 Some(law) => {
-                    let k = own_place(posterior, i);
+                    let k = own_index(posterior, i);
                     let (away, precision) = (own[k] - law.mean, law.std.powi(-2));
                     let slopes = |lean: f64| by_law(law, away, lean, covariance[(k, k)]);
-                    plain.rows_mut(place.first, 2).copy_from_slice(&slopes(0.0));
-                    slope.rows_mut(place.first, 2).copy_from_slice(&slopes(shift[k]));
-                    drag.set_column(place.first, &(covariance.column(k) * precision));
-                    drag.set_column(place.first + 1, &(covariance.column(k) * (2.0 * away * precision)));
+                    plain.rows_mut(shared.first, 2).copy_from_slice(&slopes(0.0));
+                    slope.rows_mut(shared.first, 2).copy_from_slice(&slopes(shift[k]));
+                    drag.set_column(shared.first, &(covariance.column(k) * precision));
+                    drag.set_column(shared.first + 1, &(covariance.column(k) * (2.0 * away * precision)));
                 }
             }
         }
@@ -204,8 +210,8 @@ impl<'a> Series<'a> {
     }
 
     /// What is known of its own parameters where the shared numbers are `free`, close to where it stands.
-    pub fn learned(&self, stand: &Stand, free: &DVector<f64>, places: &[Place]) -> LearnedBefore {
-        let posterior = self.posterior.with(self.parameters(free, places));
+    pub fn learned(&self, stand: &Stand, free: &DVector<f64>, common: &[SharedParameter]) -> LearnedBefore {
+        let posterior = self.posterior.with(self.parameters(free, common));
         let own = &stand.own + &stand.drag * (free - &stand.shared);
         let n = own.len();
         let covariance = match n {
@@ -220,8 +226,8 @@ impl<'a> Series<'a> {
     }
 }
 
-/// Place among the parameters that move of parameter `i`, which does.
-fn own_place(posterior: &Posterior, i: usize) -> usize {
+/// SharedParameter among the parameters that move of parameter `i`, which does.
+fn own_index(posterior: &Posterior, i: usize) -> usize {
     posterior.moving().iter().filter(|&&k| k < i).count()
 }
 
