@@ -117,6 +117,7 @@ def fit_panel(
     shares = [share] if isinstance(share, str) else list(share or [])
     common = {"seed": seed, "paths": paths, "steps": steps, **options}
     shared: dict[str, dict[str, Any]] = {}
+    own: list[Any] = [None] * len(records)
     if shares:
         tell, bar = learning(progress)
         try:
@@ -126,19 +127,20 @@ def fit_panel(
         finally:
             bar.close()
         shared = {row["name"]: {key: item for key, item in row.items() if key != "name"} for row in answer["shared"]}
+        own = answer["own"]
     keywords = packed(**_given(model, shared), **common, threads=1)
     bar = Bar(progress, len(records), "series")
 
-    def one(found: Record) -> Fit | str:
+    def one(found: Record, learned: Any) -> Fit | str:
         try:
-            return Fit(_levytilt.fit(found.table, keywords, None), found.clock)
+            return Fit(_levytilt.fit(found.table, keywords, None, learned and json.dumps(learned)), found.clock)
         except (InputError, ComputationError) as error:
             return str(error)
 
     try:
         with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
             done: dict[Any, Fit | str] = {}
-            for key, fit in zip(records, pool.map(one, records.values())):
+            for key, fit in zip(records, pool.map(one, records.values(), own)):
                 done[key] = fit
                 bar.step()
     finally:

@@ -1,5 +1,6 @@
 //! What the validation programs share; each program in `src/bin` prints one page of `docs/validation`.
 
+pub mod cpu;
 pub mod memory;
 pub mod plain_filter;
 pub mod prices;

@@ -1,6 +1,6 @@
 //! Sum up how well a parameter is recovered from simulated records: bias, spread, and coverage of the intervals that a fit gives.
 
-use levytilt::internals::fit::{Fit, Interval};
+use levytilt::internals::fit::{Estimate, Fit, Interval};
 
 /// Estimates of one parameter over records.
 #[derive(Debug, Default)]
@@ -22,7 +22,15 @@ impl Recovered {
 
     /// Add the estimate of `name` in a fit.
     pub fn add(&mut self, fit: &Fit, name: &str, truth: f64) {
-        let found = fit.parameter(name).and_then(|p| p.interval.map(|interval| (p, interval)));
+        self.add_estimate(fit.parameter(name), truth);
+        if let (Some(p), true) = (fit.parameter(name), std::env::var_os("RECOVERED").is_some()) {
+            eprintln!("{name} {:.4} {:?} evidence {:.3}", p.value, p.interval, fit.evidence.log_evidence);
+        }
+    }
+
+    /// Add an estimate; one without an interval counts as failed.
+    pub fn add_estimate(&mut self, estimate: Option<&Estimate>, truth: f64) {
+        let found = estimate.and_then(|p| p.interval.map(|interval| (p, interval)));
         let Some((p, Interval { low, high, .. })) = found else {
             self.failed += 1;
             return;
@@ -31,9 +39,6 @@ impl Recovered {
         self.below += usize::from(truth < low);
         self.estimates.push(p.value);
         self.errors.push(p.std_error.unwrap_or(f64::NAN));
-        if std::env::var_os("RECOVERED").is_some() {
-            eprintln!("{name} {:.4} [{low:.4}, {high:.4}] evidence {:.3}", p.value, fit.evidence.log_evidence);
-        }
     }
 
     /// A row of a table.

@@ -62,9 +62,10 @@ fn identity_what_is_shared_is_held_in_every_series_and_a_panel_resumes() {
     let one = at.json("panel/series/pump_1/summary.json");
     assert_eq!(one["parameters"]["alpha"]["estimate"], shared[0]["estimate"]);
     assert!(one["parameters"]["alpha"]["fixed"] == true && one["parameters"]["scale"]["fixed"] == false);
-    // The settings of a series repeat its fit.
+    // The settings of a series repeat its fit, whose parameters were learned together with those of the others.
     at.ok("fit made1/data.csv --config panel/series/pump_1/settings.toml --time-column time --quiet --out again");
-    assert_eq!(at.json("again/summary.json")["log_evidence"], one["log_evidence"]);
+    let again = at.json("again/summary.json")["log_evidence"].as_f64().unwrap();
+    assert!((again - one["log_evidence"].as_f64().unwrap()).abs() < 0.01, "{again}");
     // As if killed after two lines, the second of them cut off.
     let (whole, table) = (journal(&at, "panel"), at.read("panel/panel.csv"));
     let text = at.read("panel/panel.jsonl");

@@ -5,14 +5,16 @@
 
 use levytilt::drift::{Formula, Linear};
 use levytilt::internals::general::{
-    FilterOptions, GeneralChain, GeneralFit, GeneralModel, GeneralOptions, GeneralSpec, Guide, Loading, Row, RowSpec,
-    Source, SourceSpec, StartSpec, fit_general, simulate_general, smooth,
+    FilterOptions, GeneralChain, GeneralModel, GeneralOptions, GeneralSpec, Guide, Loading, Row, RowSpec, Source,
+    SourceSpec, StartSpec, fit_general, simulate_general, smooth,
 };
 use levytilt::internals::series::TimeGrid;
 use levytilt::noise::{Family, Stable};
 use levytilt::{Error, Result, StreamRng, stream};
 use levytilt_validation::combine;
+use levytilt_validation::cpu::cpu_seconds;
 use levytilt_validation::plain_filter::plain_filter;
+use levytilt_validation::recovered::Recovered;
 use nalgebra::{DMatrix, DVector};
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
@@ -140,58 +142,38 @@ fn velocity_spec() -> Result<GeneralSpec> {
     })
 }
 
-/// Estimate, error and truth of the parameters of `fit` that have a truth.
-fn against<'a>(fit: &GeneralFit, truth: &'a [(String, f64)]) -> Vec<(&'a str, f64, Option<f64>)> {
-    let of = |(name, value): &'a (String, f64)| {
-        let found = fit.parameters.iter().find(|p| p.name == *name)?;
-        Some((name.as_str(), found.value - value, found.std_error))
-    };
-    truth.iter().filter_map(of).collect()
-}
-
 /// Parameters of simulated records with hidden velocity.
 fn velocity(records: usize) -> Result<()> {
     let truth = [("c", 1.0), ("alpha[kick]", 1.5), ("scale[kick]", 1.0), ("observation_std[position]", 0.05)];
     let truth: Vec<(String, f64)> = truth.map(|(name, value)| (name.to_string(), value)).into();
     let spec = velocity_spec()?;
     let model = GeneralSpec { held: truth.clone(), ..spec.clone() }.closed()?;
-    let (times, started) = (times(300, 0.05), Instant::now());
+    let times = times(300, 0.05);
     let grid = TimeGrid::new(&times, None)?;
-    let mut all: Vec<Vec<(f64, Option<f64>)>> = vec![Vec::new(); truth.len()];
+    let mut all: Vec<Recovered> = truth.iter().map(|_| Recovered::default()).collect();
     for seed in 0..records as u64 {
         let columns = simulate_general(&model, &times, 100 + seed)?.columns;
+        let started = cpu_seconds();
         let fit =
             fit_general(&spec, &grid, &[&columns[0]], &GeneralOptions { paths: 100, seed, ..Default::default() })?;
-        for (place, (_, away, error)) in against(&fit, &truth).into_iter().enumerate() {
-            all[place].push((away, error));
+        let seconds = cpu_seconds() - started;
+        for (recovered, (name, value)) in all.iter_mut().zip(&truth) {
+            let found = fit.parameters.iter().find(|p| p.name == *name);
+            recovered.add_estimate(found, *value);
+            recovered.seconds += seconds;
+            if let Some(p) = found {
+                eprintln!("{seed} {name} {:.4} {:?} {:?}", p.value, p.std_error, p.interval);
+            }
         }
     }
-    let seconds = started.elapsed().as_secs_f64() / records as f64;
-    println!("\n## Hidden velocity\n\n{records} records of 301 positions, {seconds:.1} s each.\n");
     println!(
-        "| parameter | truth | mean error | in its standard errors | within 1.645 standard errors | no standard error |"
+        "\n## Hidden velocity\n\n{records} records of 301 positions; seconds are CPU time.\n\n{}",
+        Recovered::HEAD
     );
-    println!("|---|---|---|---|---|---|");
     for ((name, value), found) in truth.iter().zip(&all) {
-        let aways: Vec<f64> = found.iter().map(|(away, _)| *away).collect();
-        let (mean, spread) = mean_and_error(&aways);
-        let known: Vec<bool> = found.iter().filter_map(|(away, error)| Some(away.abs() < 1.645 * (*error)?)).collect();
-        let inside = known.iter().filter(|inside| **inside).count();
-        println!(
-            "| {name} | {value} | {mean:+.4} | {:+.1} | {inside} of {} | {} |",
-            mean / spread,
-            known.len(),
-            found.len() - known.len()
-        );
+        println!("{}", found.row(name, *value));
     }
     Ok(())
-}
-
-fn mean_and_error(values: &[f64]) -> (f64, f64) {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let square = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
-    (mean, (square / (count * (count - 1.0))).sqrt())
 }
 
 /// OU columns with noise of their own and a common one, all of it learned, and the truth.
@@ -259,11 +241,11 @@ fn shock(steps: usize) -> Result<()> {
     let times = times(steps, 0.1);
     let (columns, jumps) = record(&model, &times, 11);
     let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
-    let started = Instant::now();
+    let started = cpu_seconds();
     let fit = fit_general(&spec, &TimeGrid::new(&times, None)?, &slices, &GeneralOptions::default())?;
-    let seconds = started.elapsed().as_secs_f64();
+    let seconds = cpu_seconds() - started;
     println!(
-        "\n## Common shock\n\n5 columns, {} rows, {seconds:.0} s with {} iterations.\n",
+        "\n## Common shock\n\n5 columns, {} rows, {seconds:.0} s of CPU time with {} iterations.\n",
         steps + 1,
         fit.iterations
     );
@@ -303,13 +285,13 @@ fn cost(steps: usize) -> Result<()> {
     let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
     let grid = TimeGrid::new(&times, None)?;
     println!("\n## Cost\n\n10 columns, {steps} steps, one common and ten own sources, 500 paths.\n");
-    println!("| what | seconds | log evidence | learned parameters | iterations |\n|---|---|---|---|---|");
+    println!("| what | CPU seconds | log evidence | learned parameters | iterations |\n|---|---|---|---|---|");
     for (what, spec) in [("all given", held), ("all learned", spec)] {
-        let started = Instant::now();
+        let started = cpu_seconds();
         let fit = fit_general(&spec, &grid, &slices, &GeneralOptions::default())?;
         println!(
             "| {what} | {:.1} | {:.1} ± {:.2} | {} | {} |",
-            started.elapsed().as_secs_f64(),
+            cpu_seconds() - started,
             fit.smoothed.evidence.log_evidence,
             fit.smoothed.evidence.std_error,
             fit.parameters.iter().filter(|p| !p.fixed).count(),

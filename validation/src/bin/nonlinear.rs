@@ -1,8 +1,8 @@
 //! Print tables of models whose drift is nonlinear in several states: evidence against a plain filter and against the affine
 //! filter, and recovery of parameters.
 //!
-//! `scripts/validate nonlinear` (`agreement`, `affine` or `recovery` as an argument prints one table; a number after it says how
-//! many particles the plain filter has, or how many records; a name after that says which model).
+//! `scripts/validate nonlinear` (`agreement`, `affine`, `recovery` or `profile` as an argument prints one table; a number after it
+//! says how many particles the plain filter has, or how many records; a name after that says which model).
 
 use levytilt::drift::Formula;
 use levytilt::internals::general::{
@@ -13,6 +13,7 @@ use levytilt::internals::series::TimeGrid;
 use levytilt::noise::Family;
 use levytilt::{Error, Result, stream};
 use levytilt_validation::combine;
+use levytilt_validation::cpu::cpu_seconds;
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
@@ -32,6 +33,9 @@ fn main() -> Result<()> {
     }
     if wanted("recovery") {
         recovery(&models, count.unwrap_or(10))?;
+    }
+    if wanted("profile") {
+        profile(&models, count.unwrap_or(50_000))?;
     }
     Ok(())
 }
@@ -281,11 +285,45 @@ fn affine() -> Result<()> {
     Ok(())
 }
 
+/// The log evidence along the scale of the first source, from the values that a fit found, by both filters.
+fn profile(models: &[&Written], particles: usize) -> Result<()> {
+    println!("\n## Log evidence along a scale\n");
+    println!("| model | scale / estimate | this filter | plain filter |\n|---|---|---|---|");
+    for written in models {
+        let times = written.times(200);
+        let grid = TimeGrid::new(&times, None)?;
+        let column = simulate_general(&written.model(1.7)?, &times, 100)?.columns.remove(0);
+        let fit =
+            fit_general(&written.spec()?, &grid, &[&column], &GeneralOptions { paths: 100, ..Default::default() })?;
+        let name = format!("scale[on_{}]", written.states[written.kicked[0]].0);
+        for by in [0.6, 0.8, 1.0, 1.25, 1.6] {
+            let held =
+                fit.parameters.iter().map(|p| (p.name.clone(), if p.name == name { by * p.value } else { p.value }));
+            let model = GeneralSpec { held: held.collect(), ..written.spec()? }.closed()?;
+            let own = smooth_nonlinear(
+                &model,
+                &grid,
+                &[&column],
+                2,
+                &FilterOptions { filters: 20, particles: 200, seed: 3 },
+            )?;
+            let runs = (0..PLAIN).into_par_iter().map(|seed| plain_filter(&model, &times, &column, particles, seed));
+            let (plain, error) = combine(&runs.collect::<Result<Vec<_>>>()?);
+            let own = own.evidence;
+            println!(
+                "| {} | {by} | {:.2} ± {:.2} | {plain:.2} ± {error:.2} |",
+                written.name, own.log_evidence, own.std_error
+            );
+        }
+    }
+    Ok(())
+}
+
 /// Parameters of simulated records, all of them learned.
 fn recovery(models: &[&Written], records: usize) -> Result<()> {
     println!("\n## Parameters of simulated records\n");
     println!(
-        "| model | record | parameter | truth | estimate | standard error | seconds |\n|---|---|---|---|---|---|---|"
+        "| model | record | parameter | truth | estimate | standard error | CPU seconds |\n|---|---|---|---|---|---|---|"
     );
     for written in models {
         let (model, truth) = (written.model(1.7)?, written.truth(1.7));
@@ -294,9 +332,9 @@ fn recovery(models: &[&Written], records: usize) -> Result<()> {
         for seed in 0..records as u64 {
             let column = simulate_general(&model, &times, 100 + seed)?.columns.remove(0);
             let options = GeneralOptions { paths: 100, seed, ..Default::default() };
-            let started = Instant::now();
+            let started = cpu_seconds();
             let fit = fit_general(&written.spec()?, &grid, &[&column], &options)?;
-            let seconds = started.elapsed().as_secs_f64();
+            let seconds = cpu_seconds() - started;
             for (name, value) in &truth {
                 let Some(found) = fit.parameters.iter().find(|p| p.name == *name) else { continue };
                 let error = found.std_error.map_or("–".into(), |error| format!("{error:.3}"));

@@ -1,6 +1,6 @@
 //! Learn α from many short series together: its error against pooling all increments, and the states against separate fits.
 //!
-//! Arguments: number of series, number of panels.
+//! Arguments: number of series, number of panels, parameters to share (`alpha` if left out; `alpha,theta~`).
 
 use levytilt::drift::{DriftFamily, Ou};
 use levytilt::internals::fit::{Fit, FitOptions, Record, Spec, fit, fit_panel};
@@ -10,8 +10,8 @@ use levytilt::internals::solve::Share;
 use levytilt::noise::{Family, Stable};
 use levytilt::score::{Estimator, Sample};
 use levytilt::{Result, Start, StateSpace, simulate};
+use levytilt_validation::cpu::cpu_seconds;
 use rayon::prelude::*;
-use std::time::Instant;
 
 const POINTS: usize = 60;
 const STEP: f64 = 0.1;
@@ -19,72 +19,106 @@ const ALPHA: f64 = 1.5;
 const THETA: f64 = 2.0;
 const ERROR: f64 = 0.1;
 
-/// A panel, its true states and the noise of every step in units of its scale.
+/// A panel, its true states at latent times, and the noise between two observations in units of its scale.
 struct Made {
     records: Vec<Record>,
     states: Vec<Vec<f64>>,
     noise: Vec<f64>,
 }
 
+/// What a panel showed.
+struct Found {
+    /// α from the true increments of all series, shared, and on average over separate fits.
+    alphas: [f64; 3],
+    /// CRPS of the states of each series, shared minus separate.
+    differences: Vec<f64>,
+    /// CPU seconds of the panel and of separate fits.
+    seconds: [f64; 2],
+}
+
 fn main() -> Result<()> {
     let argument = |k: usize, usual: u64| std::env::args().nth(k).and_then(|text| text.parse().ok()).unwrap_or(usual);
     let (series, panels) = (argument(1, 500), argument(2, 10));
+    let names = std::env::args().nth(3).unwrap_or_else(|| "alpha".into());
+    let shares = names.split(',').map(str::parse).collect::<Result<Vec<Share>>>()?;
     println!(
-        "| panel | α, all increments | α, shared | standard error | mean α of separate fits | CRPS, shared − separate (95% interval) | time against separate fits |"
+        "| panel | α, all increments | α, shared | standard error | mean α of separate fits | CRPS, shared − separate (95% interval) | CPU time against separate fits |"
     );
     println!("|---|---|---|---|---|---|---|");
-    let (mut pooled, mut shared, mut alone) = (0.0, 0.0, 0.0);
+    let (mut errors, mut biases, mut differences, mut seconds) = ([0.0; 3], [0.0; 3], Vec::new(), [0.0; 2]);
     for panel in 0..panels {
-        let [a, b, c] = one(panel, series)?.map(|alpha| (alpha - ALPHA).powi(2) / panels as f64);
-        (pooled, shared, alone) = (pooled + a, shared + b, alone + c);
+        let found = one(panel, series, &shares)?;
+        for (k, alpha) in found.alphas.iter().enumerate() {
+            errors[k] += (alpha - ALPHA).powi(2) / panels as f64;
+            biases[k] += (alpha - ALPHA) / panels as f64;
+        }
+        differences.extend(found.differences);
+        seconds.iter_mut().zip(found.seconds).for_each(|(sum, seconds)| *sum += seconds);
     }
-    println!();
+    let [pooled, shared, alone] = errors.map(f64::sqrt);
     println!(
-        "root mean square error of α: {:.4} from all increments, {:.4} shared, ratio {:.2}; mean of separate fits {:.4}",
-        pooled.sqrt(),
-        shared.sqrt(),
-        (shared / pooled).sqrt(),
-        alone.sqrt()
+        "\nroot mean square error of α: {pooled:.4} from all increments, {shared:.4} shared, ratio {:.2}; mean of separate fits {alone:.4}",
+        shared / pooled
     );
+    println!("mean error of α: {:+.4}, {:+.4}, {:+.4}", biases[0], biases[1], biases[2]);
+    println!("CRPS of all series: {}; CPU time {:.2}", interval(&differences), seconds[0] / seconds[1]);
     Ok(())
 }
 
-/// α from the true increments of all series, shared, and on average over separate fits.
-fn one(panel: u64, series: u64) -> Result<[f64; 3]> {
+/// Mean with its 95% interval.
+fn interval(values: &[f64]) -> String {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let error = (values.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (n - 1.0) / n).sqrt();
+    format!("{mean:+.5} ({:+.5} to {:+.5})", mean - 1.96 * error, mean + 1.96 * error)
+}
+
+fn one(panel: u64, series: u64, shares: &[Share]) -> Result<Found> {
     let Made { records, states, noise } = make(panel, series)?;
     let spec = Spec::new(DriftFamily::named("ou").expect("a drift"), Family::named("stable").expect("a family"));
     let spec = spec.fix("observation_std", ERROR);
     let options = FitOptions { paths: 200, ..FitOptions::default() };
-    let started = Instant::now();
+    let started = cpu_seconds();
     let alone: Vec<Fit> =
         records.par_iter().map(|r| fit(&spec, &r.grid, &[&r.values], &options)).collect::<Result<_>>()?;
-    let separate = started.elapsed().as_secs_f64();
-    let started = Instant::now();
-    let together = fit_panel(&spec, &records, &[Share { name: "alpha".into(), pooled: false }], &options)?;
-    let ratio = started.elapsed().as_secs_f64() / separate;
+    let separate = cpu_seconds() - started;
+    let started = cpu_seconds();
+    let together = fit_panel(&spec, &records, shares, &options)?;
+    let seconds = [cpu_seconds() - started, separate];
     let alpha = &together.shared.shared[0];
     let found: Vec<Fit> = together.fits.into_iter().collect::<Result<_>>()?;
     let differences: Vec<f64> = (found.iter().zip(&alone).zip(&states))
         .map(|((together, alone), states)| Ok(crps(together, states)? - crps(alone, states)?))
         .collect::<Result<_>>()?;
-    let n = differences.len() as f64;
-    let mean = differences.iter().sum::<f64>() / n;
-    let error = (differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (n - 1.0) / n).sqrt();
-    let of_alone = alone.iter().filter_map(|fit| Some(fit.parameter("alpha")?.value)).sum::<f64>() / n;
+    let of_alone = alone.iter().filter_map(|fit| Some(fit.parameter("alpha")?.value)).sum::<f64>() / alone.len() as f64;
     let pooled = likeliest(&noise)?;
     println!(
-        "| {} | {pooled:.4} | {:.4} | {:.4} | {of_alone:.4} | {mean:.5} ({:.5} to {:.5}) | {ratio:.2} |",
+        "| {} | {pooled:.4} | {:.4} | {:.4} | {of_alone:.4} | {} | {:.2} |",
         panel + 1,
         alpha.value,
         alpha.std_error,
-        mean - 1.96 * error,
-        mean + 1.96 * error
+        interval(&differences),
+        seconds[0] / seconds[1]
     );
-    Ok([pooled, alpha.value, of_alone])
+    if std::env::var_os("PANEL_SERIES").is_some() {
+        for ((together, alone), (difference, states)) in found.iter().zip(&alone).zip(differences.iter().zip(&states)) {
+            let of = |fit: &Fit| fit.parameters.iter().map(|p| format!("{:.3}", p.value)).collect::<Vec<_>>().join(" ");
+            eprintln!("{difference:+.5} {:.5} | {} | {}", crps(alone, states)?, of(together), of(alone));
+        }
+    }
+    Ok(Found { alphas: [pooled, alpha.value, of_alone], differences, seconds })
 }
 
 fn make(panel: u64, series: u64) -> Result<Made> {
     let times: Vec<f64> = (0..POINTS).map(|j| STEP * j as f64).collect();
+    // A fit splits the steps of so short a record; the truth moves on the same latent times.
+    let grid = TimeGrid::new(&times, None)?;
+    let rows: Vec<usize> = (0..grid.len()).filter(|&j| grid.observation(j).is_some()).collect();
+    let (parts, length) = (rows[1], grid.step(0));
+    let decay = (-THETA * length).exp();
+    // Σ decayᵏ ξ_k over the parts of a step has this scale if ξ has 1.
+    let unit = (0..parts as i32).map(|k| decay.powf(ALPHA * f64::from(k))).sum::<f64>() * length;
+    let unit = unit.powf(1.0 / ALPHA);
     let mut made = Made { records: Vec::new(), states: Vec::new(), noise: Vec::new() };
     for i in 0..series {
         // Levels and scales differ from series to series.
@@ -95,16 +129,17 @@ fn make(panel: u64, series: u64) -> Result<Made> {
             ERROR,
             Start::Fixed(mu),
         )?;
-        let found = simulate(&model, &times, 1_000_000 * (panel + 1) + i)?;
-        let (decay, unit) = ((-THETA * STEP).exp(), scale * STEP.powf(1.0 / ALPHA));
-        made.noise.extend(found.path.windows(2).map(|pair| (pair[1] - mu - (pair[0] - mu) * decay) / unit));
-        made.records.push(Record { grid: TimeGrid::new(&times, None)?, values: found.observations });
+        let found = simulate(&model, grid.times(), 1_000_000 * (panel + 1) + i)?;
+        let moved = |pair: &[usize]| found.path[pair[1]] - mu - (found.path[pair[0]] - mu) * decay.powi(parts as i32);
+        made.noise.extend(rows.windows(2).map(|pair| moved(pair) / (unit * scale)));
+        let values = rows.iter().map(|&j| found.observations[j]).collect();
+        made.records.push(Record { grid: grid.clone(), values });
         made.states.push(found.path);
     }
     Ok(made)
 }
 
-/// Mean CRPS of the posterior of the states.
+/// Mean CRPS of the posterior of the states at all latent times.
 fn crps(fit: &Fit, states: &[f64]) -> Result<f64> {
     let one =
         |(j, &x): (usize, &f64)| Sample::new(&fit.paths.column(0, j).collect::<Vec<_>>())?.crps(x, Estimator::Fair);

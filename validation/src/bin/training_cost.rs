@@ -6,11 +6,12 @@
 //! /proc/self/stat, beside 10⁸ `exp` in the same run.
 
 use levytilt_baselines::{ForecasterOptions, Record, forecaster};
+use levytilt_validation::cpu::cpu_seconds;
 use std::hint::black_box;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let steps: usize = std::env::args().nth(1).map_or(Ok(50), |text| text.parse())?;
-    let unit = exp_seconds()?;
+    let unit = exp_seconds();
     println!("10⁸ exp: {unit:.2} s\n\n| network | dimensions | ms of CPU per step | in 10⁸ exp |\n|---|---|---|---|");
     for (name, dim) in [
         ("dlinear", 1),
@@ -25,9 +26,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (record, ahead) = month(dim)?;
         let cost = |steps: usize| -> Result<f64, Box<dyn std::error::Error>> {
             let model = forecaster(name, &ForecasterOptions { steps: Some(steps) })?;
-            let start = cpu_seconds()?;
+            let start = cpu_seconds();
             black_box(model.forecast(&record, &ahead, 10, 1)?);
-            Ok(cpu_seconds()? - start)
+            Ok(cpu_seconds() - start)
         };
         let few = if steps < 100 { 1 } else { steps / 100 };
         let scale = if name == "dlinear" { 20 } else { 1 };
@@ -49,20 +50,12 @@ fn month(dim: usize) -> levytilt::Result<(Record, Vec<f64>)> {
 }
 
 /// CPU time of 10⁸ exponentials.
-fn exp_seconds() -> Result<f64, Box<dyn std::error::Error>> {
-    let start = cpu_seconds()?;
+fn exp_seconds() -> f64 {
+    let start = cpu_seconds();
     let mut sum = 0.0;
     for k in 0..100_000_000u32 {
         sum += black_box(-1e-8 * f64::from(k)).exp();
     }
     black_box(sum);
-    Ok(cpu_seconds()? - start)
-}
-
-/// User and system time of this process so far; a tick is 10 ms.
-fn cpu_seconds() -> Result<f64, Box<dyn std::error::Error>> {
-    let text = std::fs::read_to_string("/proc/self/stat")?;
-    let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-    let ticks: f64 = fields[11].parse::<f64>()? + fields[12].parse::<f64>()?;
-    Ok(ticks / 100.0)
+    cpu_seconds() - start
 }

@@ -1,12 +1,13 @@
 //! Fit a model to a table, and hand out what was found.
 
 use levytilt::internals::posterior::Marginal;
+use levytilt::internals::solve::LearnedBefore;
 use levytilt_run::command::fit::save;
 use levytilt_run::finite;
 use levytilt_run::settings::inputs::take;
 use levytilt_run::table;
 use levytilt_run::workflow::fit::outliers::{Judged, judged};
-use levytilt_run::workflow::fit::{Outcome, analyse};
+use levytilt_run::workflow::fit::{Outcome, analyse_learned};
 use levytilt_run::workflow::forecast::Origin;
 use numpy::ndarray::{Array2, Array3};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3};
@@ -30,16 +31,26 @@ pub struct Run {
     origin: Arc<End>,
 }
 
-/// Fit the model that keywords describe; `progress(iteration, most, bound, error)` is told of steps.
+/// Fit the model that keywords describe; `progress(iteration, most, bound, error)` is told of steps. `learned` is JSON of what
+/// `share` learned of this table, which is then not learned again.
 #[pyfunction]
-pub fn fit(py: Python<'_>, table: &Table, keywords: &str, progress: Option<Py<PyAny>>) -> PyResult<Run> {
+#[pyo3(signature = (table, keywords, progress, learned = None))]
+pub fn fit(
+    py: Python<'_>,
+    table: &Table,
+    keywords: &str,
+    progress: Option<Py<PyAny>>,
+    learned: Option<&str>,
+) -> PyResult<Run> {
     let settings = settings(keywords)?;
+    let learned: Option<LearnedBefore> =
+        learned.map(serde_json::from_str).transpose().map_err(|error| raised(error.into()))?;
     let (table, threads) = (table.0.clone(), settings.solve.threads);
     patiently(py, threads, progress, move |context| {
         let mut settings = settings;
         let table = take(table.as_ref().clone(), &mut settings)?;
         let table = Arc::new(table.with_errors(settings.data.error_column.as_deref())?);
-        let outcome = analyse(settings, &table, context)?;
+        let outcome = analyse_learned(settings, &table, learned, context)?;
         let origin = Arc::new(End::Plain(Box::new(Origin::of(&outcome)?)));
         Ok(Run { outcome: Arc::new(outcome), table, origin })
     })

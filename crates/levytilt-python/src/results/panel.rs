@@ -10,7 +10,8 @@ use crate::given::keywords::settings;
 use crate::given::table::Table;
 use crate::work::patiently;
 
-/// Learn the parameters that the keyword `share` names from all tables together; JSON of what was found.
+/// Learn the parameters that the keyword `share` names from all tables together; JSON of what was found,
+/// with the own parameters of each table under `own`.
 #[pyfunction]
 pub fn share(
     py: Python<'_>,

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use levytilt::Context;
+use levytilt::internals::solve::LearnedBefore;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
@@ -21,9 +22,9 @@ use crate::settings::Settings;
 use crate::table::panel::{Series, read_panel};
 use crate::threads::with_threads;
 use crate::workflow::backtest::score::identity;
-use crate::workflow::fit::{Outcome, analyse};
+use crate::workflow::fit::{Outcome, analyse_learned};
 use crate::workflow::panel::summary::{Failure, PanelSummary, SeriesRow, write_rows};
-use crate::workflow::panel::{SharedSummary, given, learn, shares};
+use crate::workflow::panel::{SharedSummary, Together, given, learn, shares};
 
 /// The files of a panel beside the journal and the series.
 const FILES: [&str; 4] = ["summary.json", "panel.csv", "index.html", "settings.toml"];
@@ -51,7 +52,7 @@ pub struct Request {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Line {
-    Shared(SharedSummary),
+    Shared(Together),
     Series(SeriesRow),
 }
 
@@ -118,12 +119,19 @@ impl Panel {
             journal.append(&Line::Shared(found.clone()))?;
             shared = Some(found);
         }
+        let (shared, own) = match shared {
+            Some(Together { summary, own }) => (Some(summary), own),
+            None => (None, Vec::new()),
+        };
+        let own = self.by_series(own);
         let settings = given(&self.settings, shared.as_ref().map_or(&[][..], |found| &found.shared))?;
         let done: HashSet<&str> = rows.iter().map(|row: &SeriesRow| row.id.as_str()).collect();
         let tasks: Vec<usize> =
             (0..self.series.len()).filter(|&i| !done.contains(self.series[i].id.as_str())).collect();
         let progress = Progress::new("series", self.series.len(), self.series.len() - tasks.len(), quiet);
-        let lines = work_through(&tasks, &journal, &progress, |&i| Ok(Line::Series(self.fit(i, &settings)?)))?;
+        let lines = work_through(&tasks, &journal, &progress, |&i| {
+            Ok(Line::Series(self.fit(i, &settings, own[i].clone())?))
+        })?;
         rows.extend(lines.into_iter().filter_map(|line| match line {
             Line::Series(row) => Some(row),
             Line::Shared(_) => None,
@@ -131,7 +139,13 @@ impl Panel {
         Ok((rows, shared))
     }
 
-    fn learn(&self, quiet: bool) -> Result<SharedSummary> {
+    /// What was learned of each series; the tables that were learned from are those that could be read.
+    fn by_series(&self, own: Vec<Option<LearnedBefore>>) -> Vec<Option<LearnedBefore>> {
+        let mut own = own.into_iter();
+        self.series.iter().map(|series| series.table.as_ref().ok().and_then(|_| own.next().flatten())).collect()
+    }
+
+    fn learn(&self, quiet: bool) -> Result<Together> {
         let tables: Vec<_> = self.series.iter().filter_map(|series| series.table.as_ref().ok()).collect();
         if let (true, Some(Err(error))) = (tables.is_empty(), self.series.first().map(|series| &series.table)) {
             return Err(bad(format!("no series can be read; the first, {}: {error:#}", self.series[0].id)));
@@ -144,7 +158,7 @@ impl Panel {
     }
 
     /// Fit one series and write its directory; a fit that fails is a row with its reason.
-    fn fit(&self, i: usize, settings: &Settings) -> Result<SeriesRow> {
+    fn fit(&self, i: usize, settings: &Settings, learned: Option<LearnedBefore>) -> Result<SeriesRow> {
         let Series { id, table } = &self.series[i];
         let row = SeriesRow {
             id: id.clone(),
@@ -157,7 +171,7 @@ impl Panel {
             Err(error) => return failed(format!("{error:#}")),
         };
         // A fit that was cut short would not be what the same command gives without Ctrl-C: those in hand are finished.
-        match analyse(settings.clone(), table, &Context::silent()) {
+        match analyse_learned(settings.clone(), table, learned, &Context::silent()) {
             Err(error) => failed(format!("{error:#}")),
             Ok(outcome) => {
                 save(&self.out.join(SERIES).join(&self.directories[i]), &outcome, table)?;

@@ -110,12 +110,13 @@ fn fit_one(
         return Ok(Err(Some(format!("that would need {cells} cells"))));
     }
     let most = options.learn.iterations;
-    let learned = match (spec.learns_brownian(0), parameters.iter().all(|p| p.fixed)) {
-        (true, _) => {
+    let learned = match &options.learned {
+        _ if spec.learns_brownian(0) => {
             learn_beside(spec, (grid, values), options.priors, most, context).map(|(found, bare)| (found, Some(bare)))
         }
-        (false, true) => Ok((ExactLearned::given(model, parameters), None)),
-        (false, false) => learn_exact(&model, &parameters, (grid, values), most, context).map(|found| (found, None)),
+        _ if parameters.iter().all(|p| p.fixed) => Ok((ExactLearned::given(model, parameters), None)),
+        Some(before) => Ok((before.learned(&model, &parameters)?, None)),
+        None => learn_exact(&model, &parameters, (grid, values), most, context).map(|found| (found, None)),
     };
     let (mut learned, without) = match learned {
         Ok(found) => found,

@@ -37,7 +37,7 @@ use crate::posterior::{
     Diagnosis, Evidence, Jump, Marginal, Paths, Potentials, WeightSummary, Weighting, jump_table, marginals, normalise,
 };
 use crate::series::{TimeGrid, check_values};
-use crate::solve::{Choice, LearnOptions, Method, Regularisation, SweepOptions, parameters};
+use crate::solve::{Choice, LearnOptions, LearnedBefore, Method, Regularisation, SweepOptions, parameters};
 use crate::{Chain, Context, Dimension, Error, ErrorKind, Result, Start, StateSpace, stream};
 use finder::find_for;
 use found::Found;
@@ -61,6 +61,9 @@ pub struct FitOptions {
     pub quantiles: Vec<f64>,
     /// Size from which a move counts as a jump; the noise model's own definition if it is left out, see [`jump_table`].
     pub jump_above: Option<f64>,
+    /// What [`learn_shared`] learned of the parameters of this series, which is then not learned again where the posterior is
+    /// exact.
+    pub learned: Option<LearnedBefore>,
 }
 
 impl Default for FitOptions {
@@ -72,6 +75,7 @@ impl Default for FitOptions {
             learn: LearnOptions::default(),
             quantiles: vec![0.05, 0.25, 0.5, 0.75, 0.95],
             jump_above: None,
+            learned: None,
         }
     }
 }

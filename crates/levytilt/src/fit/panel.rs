@@ -4,7 +4,7 @@ use super::start::{Beginning, begin};
 use super::{Fit, FitOptions, Spec, check_columns, fit};
 use crate::error::check;
 use crate::series::TimeGrid;
-use crate::solve::{Member, Share, Shared, learn_panel};
+use crate::solve::{LearnedBefore, Member, Share, Shared, learn_panel};
 use crate::{Context, Error, Result};
 use rayon::prelude::*;
 use std::str::FromStr;
@@ -23,6 +23,8 @@ pub struct Record {
 pub struct SharedFit {
     /// The shared parameters, in the order asked for.
     pub shared: Vec<Shared>,
+    /// Per series, its own parameters given these; nothing for one that took no part.
+    pub own: Vec<Option<LearnedBefore>>,
     /// Sum over series of the log evidence at the shared values, with the other parameters integrated out by Laplace's
     /// method.
     pub log_evidence: f64,
@@ -127,8 +129,11 @@ pub fn learn_shared_with(
     let learned = learn_panel(&members, shares, options.learn.iterations, context)?;
     failures.extend(learned.failures.into_iter().map(|(i, error)| (places[i], error)));
     failures.sort_by_key(|(i, _)| *i);
+    let mut own: Vec<Option<LearnedBefore>> = records.iter().map(|_| None).collect();
+    places.iter().zip(learned.own).for_each(|(&i, found)| own[i] = found);
     Ok(SharedFit {
         shared: learned.shared,
+        own,
         log_evidence: learned.log_evidence,
         failures,
         iterations: learned.iterations,
@@ -143,8 +148,11 @@ pub fn learn_shared_with(
 pub fn fit_panel(spec: &Spec, records: &[Record], shares: &[Share], options: &FitOptions) -> Result<Panel> {
     let shared = learn_shared(spec, records, shares, options)?;
     let spec = shared.apply(spec);
-    let one = |record: &Record| fit(&spec, &record.grid, &[&record.values], options);
-    let fits = records.par_iter().map(one).collect();
+    let one = |(record, learned): (&Record, &Option<LearnedBefore>)| {
+        let options = FitOptions { learned: learned.clone(), ..options.clone() };
+        fit(&spec, &record.grid, &[&record.values], &options)
+    };
+    let fits = records.par_iter().zip(&shared.own).map(one).collect();
     Ok(Panel { shared, fits })
 }
 

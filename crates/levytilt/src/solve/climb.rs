@@ -152,7 +152,7 @@ impl<S: Surface> Climber<S> {
     }
 
     /// Cut a step to what can be trusted.
-    fn shorten(&self, step: &mut DVector<f64>) {
+    pub(super) fn shorten(&self, step: &mut DVector<f64>) {
         let over = step.iter().enumerate().map(|(k, step)| step.abs() / self.surface.longest(k));
         *step /= over.fold(1.0, f64::max);
     }
@@ -175,7 +175,7 @@ impl<S: Surface> Climber<S> {
         None
     }
 
-    fn tell(&mut self, point: &Point) {
+    pub(super) fn tell(&mut self, point: &Point) {
         self.stopped |= !self.surface.tell(point, self.iterations);
     }
 
@@ -245,7 +245,7 @@ pub(super) fn definite(information: &DMatrix<f64>) -> DMatrix<f64> {
 
 /// The information after a step by `moved` along which the slope fell by `fell` (Broyden, Fletcher, Goldfarb, Shanno), damped
 /// as Powell does where it did not fall enough.
-fn updated(information: DMatrix<f64>, moved: &DVector<f64>, fell: &DVector<f64>) -> DMatrix<f64> {
+pub(super) fn updated(information: DMatrix<f64>, moved: &DVector<f64>, fell: &DVector<f64>) -> DMatrix<f64> {
     let expected = &information * moved;
     let curvature = moved.dot(&expected);
     let measured = moved.dot(fell);

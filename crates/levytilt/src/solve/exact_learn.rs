@@ -197,7 +197,8 @@ impl<'a> Posterior<'a> {
         DVector::from_iterator(self.moving.len(), self.moving.iter().map(free))
     }
 
-    fn values(&self, free: &DVector<f64>) -> Vec<f64> {
+    /// Values of all parameters from the free scales of those that move.
+    pub(super) fn values(&self, free: &DVector<f64>) -> Vec<f64> {
         let mut values: Vec<f64> = self.parameters.iter().map(|p| p.value).collect();
         for (&i, &u) in self.moving.iter().zip(free.iter()) {
             values[i] = self.parameters[i].transform.backward(u);

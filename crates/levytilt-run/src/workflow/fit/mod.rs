@@ -10,7 +10,7 @@ use levytilt::internals::fit::{
 };
 use levytilt::internals::registry::{OBSERVATION_STD, X0, X0_STD};
 use levytilt::internals::series::Observations;
-use levytilt::internals::solve::{LearnOptions, ParameterPosterior};
+use levytilt::internals::solve::{LearnOptions, LearnedBefore, ParameterPosterior};
 use levytilt::{Context, Start};
 use levytilt_paper::potential::{FrameKind, NeuralPotentialSpec};
 use levytilt_paper::published::{PaperOptions, fit_paper_grid};
@@ -73,7 +73,17 @@ impl Outcome {
 }
 
 /// Fit the columns of `table`; `context` is told how it goes, and may ask for an end.
-pub fn analyse(mut settings: Settings, table: &Table, context: &Context) -> Result<Outcome> {
+pub fn analyse(settings: Settings, table: &Table, context: &Context) -> Result<Outcome> {
+    analyse_learned(settings, table, None, context)
+}
+
+/// [`analyse`] with the parameters that were learned of this series together with those of others.
+pub fn analyse_learned(
+    mut settings: Settings,
+    table: &Table,
+    learned: Option<LearnedBefore>,
+    context: &Context,
+) -> Result<Outcome> {
     refuse_panel(&settings)?;
     resolve_defaults(&mut settings)?;
     season::resolve(&mut settings.drift, &table.calendar)?;
@@ -87,6 +97,7 @@ pub fn analyse(mut settings: Settings, table: &Table, context: &Context) -> Resu
         seed: solve.seed.unwrap_or(1),
         learn: LearnOptions { method: solve.method.unwrap_or_default(), ..LearnOptions::default() },
         jump_above: solve.jump_above,
+        learned,
         // With draws of their own, intervals are taken from those.
         ..FitOptions::default()
     };

@@ -6,7 +6,7 @@ use anyhow::Result;
 use levytilt::Context;
 use levytilt::internals::fit::{FitOptions, Record, learn_shared_with};
 use levytilt::internals::parameter::Prior;
-use levytilt::internals::solve::{LearnOptions, Method, Share, Shared};
+use levytilt::internals::solve::{LearnOptions, LearnedBefore, Method, Share, Shared};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::bad;
@@ -28,6 +28,16 @@ pub struct SharedSummary {
     pub iterations: usize,
     /// What a careful reader should know.
     pub warnings: Vec<String>,
+}
+
+/// What was learned from all series together.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Together {
+    /// What they share.
+    #[serde(flatten)]
+    pub summary: SharedSummary,
+    /// Per table, its own parameters given that; nothing for one that took no part.
+    pub own: Vec<Option<LearnedBefore>>,
 }
 
 /// A shared parameter.
@@ -81,7 +91,7 @@ pub fn shares(settings: &Settings) -> Result<Vec<Share>> {
 ///
 /// # Errors
 /// A parameter that cannot be shared, or a kind of model that cannot share any; no table that can be used.
-pub fn learn(settings: &Settings, tables: &[&Table], context: &Context) -> Result<SharedSummary> {
+pub fn learn(settings: &Settings, tables: &[&Table], context: &Context) -> Result<Together> {
     let shares = shares(settings)?;
     let mut settings = alone(settings);
     let Some(first) = tables.first() else { return Err(bad("there is no series to learn from")) };
@@ -95,13 +105,14 @@ pub fn learn(settings: &Settings, tables: &[&Table], context: &Context) -> Resul
     let records = tables.iter().map(record).collect::<Result<Vec<_>>>()?;
     let options = FitOptions { learn: LearnOptions::default(), ..FitOptions::default() };
     let found = learn_shared_with(&spec, &records, &shares, &options, context)?;
-    Ok(SharedSummary {
+    let summary = SharedSummary {
         shared: found.shared.iter().map(SharedRow::new).collect(),
         log_evidence: found.log_evidence,
         series: tables.len() - found.failures.len(),
         iterations: found.iterations,
         warnings: found.warnings,
-    })
+    };
+    Ok(Together { summary, own: found.own })
 }
 
 /// Parameters are shared on the exact evidence of one column.

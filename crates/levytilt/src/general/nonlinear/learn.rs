@@ -1,8 +1,10 @@
 //! Learn the parameters of a model with a nonlinear drift: climb the log evidence by differences.
 //!
 //! The guide of a point also steers the filters of the points around it, with the same random numbers: any guide gives unbiased
-//! evidence, and what the points have in common cancels. Steps are those of a quasi-Newton method. At the end all second
-//! differences about a standard error away give the curvature, the last step, and the standard errors.
+//! evidence, and what the points have in common cancels. Steps are those of a quasi-Newton method. They end when the slope
+//! promises little more, or when three in a row do not raise the log evidence by more than its Monte Carlo error: there the slope is
+//! noise as well. At the end all second differences about a standard error away give the curvature, the last step, and the
+//! standard errors.
 
 use super::super::chain::GeneralChain;
 use super::super::curvature::{definite, invert, update};
@@ -22,12 +24,15 @@ const COARSE: (usize, usize) = (4, 100);
 const FINE: (usize, usize) = (8, 200);
 /// Nats to gain below which the search ends.
 const ENOUGH: f64 = 0.1;
+/// Steps in a row that may gain no more than the Monte Carlo error.
+const PATIENCE: usize = 3;
 /// First distance of a difference on a free scale of logarithms, or in units of the parameter.
 const FIRST: f64 = 0.1;
 /// Range of the distances, in the same units.
 const RANGE: (f64, f64) = (0.01, 0.5);
 
 /// A point of the search with the differences around it.
+#[derive(Clone)]
 struct Point {
     free: DVector<f64>,
     value: f64,
@@ -59,6 +64,7 @@ pub(in super::super) fn learn(mut search: Search) -> Result<Learned> {
     let mut now = point(&search, &start, &lengths)?;
     let mut curvature = DMatrix::from_diagonal(&first_bends(&search, &now, &lengths));
     let (mut iterations, mut converged, mut stopped) = (0, false, !tell(&search, 0, &now));
+    let (mut best, mut idle) = (now.clone(), 0);
     while iterations < ITERATIONS && !converged && !stopped {
         iterations += 1;
         let mut step = bounded(&search, definite(&curvature).solve(&now.gradient));
@@ -83,9 +89,18 @@ pub(in super::super) fn learn(mut search: Search) -> Result<Learned> {
             }
         }
         now = next;
-        converged = 0.5 * now.gradient.dot(&definite(&curvature).solve(&now.gradient)) < ENOUGH;
         stopped = !tell(&search, iterations, &now);
+        if 0.5 * now.gradient.dot(&definite(&curvature).solve(&now.gradient)) < ENOUGH {
+            (best, converged) = (now, true);
+            break;
+        }
+        idle = if now.value > best.value + best.error.hypot(now.error) { 0 } else { idle + 1 };
+        if now.value > best.value {
+            best = now.clone();
+        }
+        converged = idle >= PATIENCE;
     }
+    let now = best;
     if stopped {
         return Ok(unmeasured(search.at(&now.free), count, (iterations, converged, stopped)));
     }

@@ -12,28 +12,26 @@
 //! slopes E[u − m]/τ² and E[(u − m)²]/τ² − 1. The spread has the prior τ e^{−τ/A}, A the standard deviation of the parameter's
 //! usual prior, which keeps τ from 0 (Chung and others 2013).
 
+mod before;
+mod scores;
+mod series;
 mod share;
 
+pub use before::LearnedBefore;
 pub use share::{Share, Shared};
 
-use super::climb::{Climber, Point, Surface, definite};
-use super::exact_learn::{LONGEST, Posterior, ascend, information_at, unfinished};
+use super::climb::{Point, Surface, definite};
+use super::exact_learn::{LONGEST, information_at, unfinished};
 use super::parameters::{Parameter, Transform};
-use crate::context::{Context, Progress, SILENT};
-use crate::exact::follow::Memory;
+use crate::context::{Context, Progress};
 use crate::series::TimeGrid;
 use crate::{Error, Result, StateSpace};
 use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
+use scores::{product, sure};
+use series::{Series, Stand};
 use share::{SharedParameter, first, shared_parameters, watched};
-use std::f64::consts::TAU;
 
-/// Way to go of a series' own parameters, in standard errors; what is left is corrected for.
-const OWN_CLOSE: f64 = 0.03;
-/// Most steps of a series' own parameters at one place.
-const OWN_STEPS: usize = 30;
-/// Series per shared number from which products of their slopes tell the information.
-const MANY: usize = 10;
 /// One of several series, with a model to start from.
 #[derive(Debug)]
 pub(crate) struct Member<'a> {
@@ -47,6 +45,8 @@ pub(crate) struct Member<'a> {
 #[derive(Debug)]
 pub(crate) struct PanelLearned {
     pub shared: Vec<Shared>,
+    /// Per series, its own parameters given what is shared; nothing for one that could not be used.
+    pub own: Vec<Option<LearnedBefore>>,
     /// Sum over series of the log evidence, own parameters integrated out.
     pub log_evidence: f64,
     /// Series that could not be used, and why.
@@ -57,32 +57,13 @@ pub(crate) struct PanelLearned {
 
 /// The sum over series as a function of what they share.
 struct Panel<'a> {
-    series: Vec<Series<'a>>,
+    /// With their numbers among all.
+    series: Vec<(usize, Series<'a>)>,
     common: Vec<SharedParameter>,
     /// As watchers see them.
     parameters: Vec<Parameter>,
     most: usize,
     context: &'a Context,
-}
-
-struct Series<'a> {
-    posterior: Posterior<'a>,
-    data: (&'a TimeGrid, &'a [f64]),
-    /// Index of each shared parameter among those of the series.
-    shared: Vec<usize>,
-}
-
-/// Where a series stood at the last evaluation.
-#[derive(Clone)]
-struct Stand {
-    windows: Memory,
-    own: DVector<f64>,
-    information: DMatrix<f64>,
-    /// ∂ô/∂shared.
-    drag: DMatrix<f64>,
-    shared: DVector<f64>,
-    value: f64,
-    slope: DVector<f64>,
 }
 
 /// Learn what `members` share, in at most `most` steps.
@@ -98,185 +79,74 @@ pub(crate) fn learn_panel(
     let common = shared_parameters(members, shares)?;
     let first = first(members, &common);
     let mut failures = Vec::new();
-    let tried: Vec<Result<(Series, Stand)>> =
-        members.par_iter().map(|member| Series::new(member, &common).and_then(|s| s.begin(&first, &common))).collect();
-    let (mut series, mut stands) = (Vec::new(), Vec::new());
-    for (i, tried) in tried.into_iter().enumerate() {
-        match tried {
-            Ok((one, stand)) => {
-                series.push(one);
-                stands.push(stand);
-            }
-            Err(error) => failures.push((i, error)),
+    let series = members.iter().enumerate().filter_map(|(i, member)| match Series::new(member, &common) {
+        Ok(one) => Some((i, one)),
+        Err(error) => {
+            failures.push((i, error));
+            None
         }
-    }
-    if series.is_empty() {
-        return Err(failures.swap_remove(0).1);
-    }
-    let panel = Panel { series, parameters: watched(&common, &first), common, most, context };
-    let mut search = Climber { memory: stands, ..Climber::new(panel, most) };
-    let (mut top, rough) = search.climb(first, None)?;
+    });
+    let (series, parameters) = (series.collect(), watched(&common, &first));
+    let panel = Panel { series, parameters, common, most, context };
+    let (search, top, rough) = panel.search(first, &mut failures)?;
+    failures.sort_by_key(|(i, _)| *i);
     let mut warnings: Vec<String> = unfinished(&search).into_iter().collect();
-    let (information, _) = information_at(&search, &top, rough, &mut warnings)?;
+    let information = match sure(&search.memory) {
+        true => rough,
+        false => information_at(&search, &top, rough, &mut warnings)?.0,
+    };
     let n = top.free.len();
     let covariance = definite(&information).try_inverse().unwrap_or_else(|| DMatrix::zeros(n, n));
-    let last = &covariance * &top.slope;
+    let (mut free, last) = (top.free.clone(), &covariance * &top.slope);
     if last.dot(&top.slope) < 0.25 {
-        top.free += last;
+        free += last;
     }
-    let shared = search.surface.common.iter().map(|shared| shared.shared(&top.free, &covariance)).collect();
-    let log_evidence = top.log_evidence;
-    Ok(PanelLearned { shared, log_evidence, failures, iterations: search.iterations, warnings })
+    let Panel { series, common, .. } = &search.surface;
+    let mut own: Vec<Option<LearnedBefore>> = members.iter().map(|_| None).collect();
+    for ((i, one), stand) in series.iter().zip(&search.memory) {
+        own[*i] = Some(one.learned(stand, &free, common));
+    }
+    let shared = common.iter().map(|shared| shared.shared(&free, &covariance)).collect();
+    let (log_evidence, iterations) = (top.log_evidence, search.iterations);
+    Ok(PanelLearned { shared, own, log_evidence, failures, iterations, warnings })
 }
 
-impl<'a> Series<'a> {
-    fn new(member: &'a Member<'a>, common: &[SharedParameter]) -> Result<Self> {
-        let data = (member.grid, member.values);
-        let posterior = Posterior::new(&member.model, &member.parameters, data, OWN_STEPS, &SILENT)?;
-        let find = |shared: &SharedParameter| member.parameters.iter().position(|p| p.name == shared.name && !p.fixed);
-        let missing = |shared: &SharedParameter| Error::Series {
-            place: format!("shared parameter {}", shared.name),
-            problem: "this series does not learn it".into(),
-        };
-        let shared = common.iter().map(|p| find(p).ok_or_else(|| missing(p))).collect::<Result<_>>()?;
-        Ok(Self { posterior, data, shared })
-    }
-
-    /// The parameters of the series if the shared numbers are `free`.
-    fn parameters(&self, free: &DVector<f64>, common: &[SharedParameter]) -> Vec<Parameter> {
-        let mut parameters = self.posterior.parameters().to_vec();
-        for (shared, &i) in common.iter().zip(&self.shared) {
-            match shared.law(free) {
-                Some(law) => parameters[i].prior = Some(law),
-                None => {
-                    (parameters[i].value, parameters[i].fixed) = (shared.transform.backward(free[shared.first]), true)
+impl<'a> Panel<'a> {
+    /// Evaluate all series, numbered from 0, for the first time with `begin`; those that cannot be are listed and left out.
+    fn begin(
+        &mut self,
+        failures: &mut Vec<(usize, Error)>,
+        begin: impl Fn(usize, &Series<'a>, &[SharedParameter]) -> Result<Stand> + Sync,
+    ) -> Vec<Stand> {
+        let one = |(k, (_, one)): (usize, &(usize, Series<'a>))| begin(k, one, &self.common);
+        let tried: Vec<Result<Stand>> = self.series.par_iter().enumerate().map(one).collect();
+        let (mut series, mut stands) = (Vec::new(), Vec::new());
+        for (one, tried) in self.series.drain(..).zip(tried) {
+            match tried {
+                Ok(stand) => {
+                    series.push(one);
+                    stands.push(stand);
                 }
+                Err(error) => failures.push((one.0, error)),
             }
         }
-        parameters
+        self.series = series;
+        stands
     }
 
-    /// The first evaluation.
-    fn begin(self, free: &DVector<f64>, common: &[SharedParameter]) -> Result<(Self, Stand)> {
-        let posterior = self.posterior.with(self.parameters(free, common));
-        let stand = if posterior.moving().is_empty() {
-            self.given(posterior, free, common, Memory::default())?
-        } else {
-            let (search, top, rough) = ascend(posterior, self.data)?;
-            self.stand(&search, (top, rough), free, common)?
-        };
-        Ok((self, stand))
-    }
-
-    /// An evaluation near an earlier one.
-    fn evaluate(&self, free: &DVector<f64>, common: &[SharedParameter], stand: &Stand) -> Result<Stand> {
-        let posterior = self.posterior.with(self.parameters(free, common));
-        if posterior.moving().is_empty() {
-            return self.given(posterior, free, common, stand.windows.clone());
-        }
-        let begin = &stand.own + &stand.drag * (free - &stand.shared);
-        let mut information = stand.information.clone();
-        for (shared, &i) in common.iter().zip(&self.shared) {
-            if let (Some(now), Some(before)) = (shared.law(free), shared.law(&stand.shared)) {
-                let k = own_index(&posterior, i);
-                information[(k, k)] += now.std.powi(-2) - before.std.powi(-2);
-            }
-        }
-        let mut search = Climber::new(posterior, OWN_STEPS);
-        search.memory = stand.windows.clone();
-        search.close = OWN_CLOSE;
-        let found = search.climb(begin, Some(information))?;
-        self.stand(&search, found, free, common)
-    }
-
-    /// The evaluation of a series that has no parameters of its own.
-    fn given(
-        &self,
-        posterior: Posterior,
-        free: &DVector<f64>,
-        common: &[SharedParameter],
-        mut windows: Memory,
-    ) -> Result<Stand> {
-        let point = posterior.at(DVector::zeros(0), &mut windows)?;
-        let mut slope = DVector::zeros(free.len());
-        common.iter().zip(&self.shared).for_each(|(shared, &i)| slope[shared.first] = point.by_all[i]);
-        let (own, information) = (DVector::zeros(0), DMatrix::zeros(0, 0));
-        let drag = DMatrix::zeros(0, free.len());
-        Ok(Stand { windows, own, information, drag, shared: free.clone(), value: point.value, slope })
-    }
-
-    /// Laplace's method at the maximum over the series' own parameters.
-    fn stand(
-        &self,
-        search: &Climber<Posterior>,
-        (top, rough): (Point, DMatrix<f64>),
-        free: &DVector<f64>,
-        common: &[SharedParameter],
-    ) -> Result<Stand> {
-        let posterior = &search.surface;
-        let n = top.free.len();
-        let singular = || Error::Numerical {
-            what: "learning",
-            why: "the information of the series' own parameters is singular; fix some of them".into(),
-        };
-        let sides = search.sides(&top, &rough)?.ok_or_else(singular)?;
-        let information = definite(&sides.information());
-        let factor = information.clone().cholesky().ok_or_else(singular)?;
-        let covariance = factor.inverse();
-        let bend = sides.bend(|point| point.slope.clone());
-        let by_shared =
-            |point: &Point| DVector::from_iterator(self.shared.len(), self.shared.iter().map(|&i| point.by_all[i]));
-        let (cross, bend_shared) = (sides.falls(by_shared), sides.bend(by_shared));
-        let last = &covariance * &top.slope;
-        let shift = 0.5 * &covariance * &bend;
-        let priors = posterior.moving().iter().filter_map(|&i| posterior.parameters()[i].prior);
-        let constants: f64 = priors.map(|prior| -prior.std.ln() - 0.5 * TAU.ln()).sum();
-        let half_determinant: f64 = factor.l().diagonal().iter().map(|d| d.ln()).sum();
-        // The last Newton step is not taken but allowed for.
-        let rest = 0.5 * last.dot(&top.slope) + 0.5 * bend.dot(&last);
-        let value = top.value + constants + 0.5 * n as f64 * TAU.ln() - half_determinant + rest;
-        let own = &top.free + &last;
-        let mut slope = DVector::zeros(free.len());
-        let mut drag = DMatrix::zeros(n, free.len());
-        for (j, (shared, &i)) in common.iter().zip(&self.shared).enumerate() {
-            match shared.law(free) {
-                None => {
-                    let cross = cross.row(j).transpose();
-                    slope[shared.first] = top.by_all[i] + 0.5 * bend_shared[j] - cross.dot(&(&last + &shift));
-                    drag.set_column(shared.first, &(-(&covariance * cross)));
-                }
-                Some(law) => {
-                    let k = own_index(posterior, i);
-                    let (away, precision) = (own[k] - law.mean, law.std.powi(-2));
-                    slope[shared.first] = (away + shift[k]) * precision;
-                    let square = away * away + 2.0 * shift[k] * away + covariance[(k, k)];
-                    slope[shared.first + 1] = square * precision - 1.0;
-                    drag.set_column(shared.first, &(covariance.column(k) * precision));
-                    drag.set_column(shared.first + 1, &(covariance.column(k) * (2.0 * away * precision)));
-                }
-            }
-        }
-        Ok(Stand { windows: search.memory.clone(), own, information, drag, shared: free.clone(), value, slope })
-    }
-}
-
-/// Index of parameter `i`, which moves, among the parameters that move.
-fn own_index(posterior: &Posterior, i: usize) -> usize {
-    posterior.moving().iter().filter(|&&k| k < i).count()
-}
-
-impl Surface for Panel<'_> {
-    type Memory = Vec<Stand>;
-
-    fn at(&self, free: DVector<f64>, stands: &mut Vec<Stand>) -> Result<Point> {
-        let same = |stand: &Stand| stand.shared == free;
-        let one = |(series, stand): (&Series, &Stand)| match same(stand) {
+    /// All series at `free`, each from where it stood.
+    fn evaluate(&self, free: &DVector<f64>, stands: &[Stand]) -> Result<Vec<Stand>> {
+        let one = |((_, series), stand): (&(usize, Series), &Stand)| match stand.is_at(free) {
             true => Ok(stand.clone()),
-            false => series.evaluate(&free, &self.common, stand),
+            false => series.evaluate(free, &self.common, stand),
         };
-        let next = self.series.par_iter().zip(stands.par_iter()).map(one).collect::<Result<Vec<_>>>()?;
+        self.series.par_iter().zip(stands.par_iter()).map(one).collect()
+    }
+
+    /// The sum over `stands`, which are all at `free`, with the prior.
+    fn sum(&self, free: DVector<f64>, stands: &[Stand]) -> Result<Point> {
         let (mut log_evidence, mut slope) = (0.0, DVector::zeros(free.len()));
-        for stand in &next {
+        for stand in stands {
             log_evidence += stand.value;
             slope += &stand.slope;
         }
@@ -288,8 +158,18 @@ impl Surface for Panel<'_> {
                 why: "the sum of log evidences or its gradient is not finite at these shared parameters".into(),
             });
         }
-        *stands = next;
         Ok(Point { free, log_evidence, value, slope, by_all: Vec::new() })
+    }
+}
+
+impl Surface for Panel<'_> {
+    type Memory = Vec<Stand>;
+
+    fn at(&self, free: DVector<f64>, stands: &mut Vec<Stand>) -> Result<Point> {
+        let next = self.evaluate(&free, stands)?;
+        let point = self.sum(free, &next)?;
+        *stands = next;
+        Ok(point)
     }
 
     fn small(&self, k: usize) -> f64 {
@@ -306,15 +186,8 @@ impl Surface for Panel<'_> {
         }
     }
 
-    /// Sum over series of the products of their slopes, from which that of their mean is taken off.
     fn known_information(&self, stands: &Vec<Stand>) -> Option<DMatrix<f64>> {
-        let n = stands.first()?.slope.len();
-        if stands.len() < MANY * n {
-            return None;
-        }
-        let mean = stands.iter().fold(DVector::zeros(n), |sum, stand| sum + &stand.slope) / stands.len() as f64;
-        let product = |stand: &Stand| (&stand.slope - &mean) * (&stand.slope - &mean).transpose();
-        Some(stands.iter().fold(DMatrix::zeros(n, n), |sum, stand| sum + product(stand)))
+        product(stands)
     }
 
     fn tell(&self, point: &Point, iteration: usize) -> bool {
@@ -337,6 +210,7 @@ impl Surface for Panel<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::context::SILENT;
     use crate::drift::Ou;
     use crate::noise::Stable;
     use crate::solve::Prior;
@@ -365,8 +239,9 @@ mod tests {
         let members: Vec<Member> = seen.into_iter().map(|values| member(values.leak(), grid)).collect();
         for (pooled, free) in [(false, vec![1.2]), (true, vec![1.2, -0.7])] {
             let common = shared_parameters(&members, &[Share { name: "alpha".into(), pooled }]).unwrap();
-            let begin = |m| Series::new(m, &common).unwrap().begin(&DVector::from_vec(free.clone()), &common).unwrap();
-            let (series, stands): (Vec<_>, Vec<_>) = members.iter().map(begin).unzip();
+            let series: Vec<_> = members.iter().map(|m| Series::new(m, &common).unwrap()).enumerate().collect();
+            let begin = |one: &(usize, Series)| one.1.begin(&DVector::from_vec(free.clone()), &common).unwrap();
+            let stands: Vec<_> = series.iter().map(begin).collect();
             let panel = Panel { series, parameters: Vec::new(), common, most: 30, context: &SILENT };
             for k in 0..free.len() {
                 let at = |step: f64| {
