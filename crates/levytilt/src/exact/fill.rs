@@ -33,8 +33,15 @@ struct Step {
     /// What is left of a unit at the end of the gap.
     left: f64,
     own: Arc<Nodes>,
-    /// Nodes of the noise of the steps after it; nothing for the last.
-    after: Option<Arc<Nodes>>,
+    /// The noise of the steps after it; nothing for the last.
+    after: Option<After>,
+}
+
+/// The noise of the steps after one, with every pair of a node of the step and one of theirs.
+struct After {
+    nodes: Arc<Nodes>,
+    /// Per pair: ln(w v) − ½ ln V and 1/(2V), where V is the variance of the two at the end of the gap.
+    pairs: Vec<[f64; 2]>,
 }
 
 /// A gap whose inner times were left out: the time of its end among those kept, and its steps.
@@ -72,7 +79,7 @@ fn gaps((model, grid): (&StateSpace, &TimeGrid), gathered: &Gathered, alpha: f64
         }
         let mut after = 0.0;
         for step in steps.iter_mut().rev() {
-            step.after = if after > 0.0 { Some(cache.nodes(after)?) } else { None };
+            step.after = if after > 0.0 { Some(After::new(step.left, &step.own, cache.nodes(after)?)) } else { None };
             after += step.dt * step.left.abs().powf(alpha);
         }
         gaps.push(Gap { end: k + 1, steps });
@@ -114,16 +121,32 @@ fn fill(model: &StateSpace, made: Made, (kept, count): (&[usize], usize), gaps: 
     Ok(Made { rngs, sums, states, jumps })
 }
 
+impl After {
+    fn new(left: f64, own: &Nodes, nodes: Arc<Nodes>) -> Self {
+        let pair = |s: f64, w: f64, t: f64, v: f64| match left * left * s + t {
+            // Two atoms explain nothing but no move at all.
+            variance if variance < f64::MIN_POSITIVE => [f64::NEG_INFINITY, 0.0],
+            variance => [w + v - 0.5 * variance.ln(), 0.5 / variance],
+        };
+        let all = |nodes: &Nodes| -> Vec<(f64, f64)> {
+            nodes.variances().iter().copied().zip(nodes.log_weights().iter().copied()).collect()
+        };
+        let pairs = all(own).into_iter().flat_map(|(s, w)| all(&nodes).into_iter().map(move |(t, v)| pair(s, w, t, v)));
+        Self { pairs: pairs.collect(), nodes }
+    }
+}
+
 impl Step {
     /// The state after this step from `x`, if the gap ends at `end`; and whether it was a jump, and the rest if that is one step.
     fn draw(
         &self,
         model: &StateSpace,
         (x, end): (f64, f64),
-        after: &Nodes,
+        after: &After,
         terms: &mut Vec<f64>,
         rng: &mut StreamRng,
     ) -> (f64, [bool; 2]) {
+        let After { nodes: after, pairs } = after;
         let (mut moved, mut carried) = ([0.0], [0.0]);
         model.drift.flow(self.from, self.dt, &[x], &mut moved);
         model.drift.flow(self.from, self.dt + self.rest, &[x], &mut carried);
@@ -131,16 +154,16 @@ impl Step {
         let mean = |nodes: &Nodes, k: usize| nodes.means().map_or(0.0, |means| means[k]);
         let miss = end - carried[0];
         let square = left * left;
+        let at = |pair: usize| {
+            let (k, l) = (pair / after.len(), pair % after.len());
+            miss - left * mean(&self.own, k) - mean(after, l)
+        };
+        let is_skewed = self.own.means().is_some() || after.means().is_some();
         terms.clear();
-        for (k, (s, w)) in self.own.variances().iter().zip(self.own.log_weights()).enumerate() {
-            let own_mean = left * mean(&self.own, k);
-            for (l, (t, v)) in after.variances().iter().zip(after.log_weights()).enumerate() {
-                let (variance, off) = (square * s + t, miss - own_mean - mean(after, l));
-                let height =
-                    if variance > 0.0 { -0.5 * (variance.ln() + off * off / variance) } else { f64::NEG_INFINITY };
-                terms.push(w + v + height);
-            }
-        }
+        terms.extend(pairs.iter().enumerate().map(|(pair, [height, rate])| {
+            let off = if is_skewed { at(pair) } else { miss };
+            height - off * off * rate
+        }));
         let top = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let mut total = 0.0;
         for term in terms.iter_mut() {
@@ -148,14 +171,18 @@ impl Step {
             *term = total;
         }
         let level = rng.random::<f64>() * total;
-        let pair = terms.partition_point(|sum| *sum <= level).min(terms.len() - 1);
+        let pair = match miss == 0.0 && pairs[0][0] == f64::NEG_INFINITY {
+            // Only noise with an atom at 0 does not move at all: the first node of both.
+            true => 0,
+            false => terms.partition_point(|sum| *sum <= level).min(terms.len() - 1),
+        };
         let (k, l) = (pair / after.len(), pair % after.len());
         let (s, t) = (self.own.variances()[k], after.variances()[l]);
         let variance = square * s + t;
         let share = if variance > 0.0 { square * s / variance } else { 0.0 };
         let normal: f64 = StandardNormal.sample(rng);
         // In units of the step itself; what the end says of it is nothing if nothing is left of it.
-        let pull = if left == 0.0 { 0.0 } else { share * (miss - left * mean(&self.own, k) - mean(after, l)) / left };
+        let pull = if left == 0.0 { 0.0 } else { share * at(pair) / left };
         let increment = mean(&self.own, k) + pull + (s * (1.0 - share)).sqrt() * normal;
         let is_jump = |nodes: &Nodes, k: usize| k >= upper_tail(nodes.weights());
         (moved[0] + increment, [is_jump(&self.own, k), is_jump(after, l)])
