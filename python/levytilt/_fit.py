@@ -124,11 +124,11 @@ class Fit:
         """One-step residuals: every value given the earlier ones, as a standard normal number under the true model.
 
         With the log evidence of the value and the probability of a jump, both without looking ahead; the table of
-        residuals.csv. `summary["residuals"]` says which checks they fail. Columns that act on each other have none.
+        residuals.csv. `summary["residuals"]` says which checks they fail. Not available for interacting columns.
         """
         found = self._run.residuals()
         if found is None:
-            raise InputError("no residuals: the columns act on each other, or the filter failed; see summary['warnings']")
+            raise InputError("no residuals: the columns interact, or the filter failed; see summary['warnings']")
         found = dict(found)
         return self._clock.rows(found.pop("time"), self._origin(), found)
 
@@ -141,16 +141,16 @@ class Fit:
         lag: int = 0,
         jump_above: float | None = None,
     ) -> Any:
-        """Take in new rows without fitting again, and say how surprising each value was given all earlier ones.
+        """Update with new rows, without refitting: how surprising each value is given all earlier ones.
 
         Rows as for `Model.fit`, with the columns of the fit; a DataFrame where it has inputs or known errors, whose columns
         are needed too. Returns value, log_evidence, two-sided p_value, jump_probability, mean and sd of the state, and alarm
         (p_value below `alarm`) per row, in the form of `posterior`. Forecasts then start from the new end; rows that the run
         already has are skipped. A run directory that was loaded is updated there.
-        Models with outliers or Student errors add outlier_probability. With `lag`, the row that has now so many rows after
-        it is looked at again: revised_p_value is that of its value given all others so far, and revised_jump_probability
-        (revised_outlier_probability) has their hindsight; NaN where no row is due. They stand in the row that completes
-        them, so that rows can be sent one by one; what waits is kept between calls. An increment beyond `jump_above` is a
+        Models with outliers or Student errors add outlier_probability. With `lag`, every row is evaluated again that
+        many rows later: revised_p_value is that of its value given all others so far, and revised_jump_probability
+        (revised_outlier_probability) uses the later rows too; NaN where no row is due. They are in the later row, so that
+        rows can be sent one by one; pending rows are kept between calls. An increment beyond `jump_above` is a
         jump; by default as in the fit.
         """
         if lag != int(lag) or lag < 0:

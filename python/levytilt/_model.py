@@ -247,7 +247,7 @@ class Model:
     ) -> Simulation:
         """A record of this model and its true path; every parameter needs a value.
 
-        steps: latent steps, 1000 unless given; span: length of the record, 10 unless given; every: observe each so many steps.
+        steps: latent steps, 1000 unless given; span: length of the record, 10 unless given; every: observe every N-th step.
         For a model with states written out, `values` has a column per observed column and `path` one per state.
         """
         span = None if span is None else float(span)

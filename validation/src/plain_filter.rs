@@ -1,7 +1,7 @@
 //! Filter a model with directions without any look ahead, as an oracle: particles carry Gaussian laws, variances are drawn from
 //! the prior.
 
-use levytilt::general::GeneralModel;
+use levytilt::internals::general::GeneralModel;
 use levytilt::noise::Nodes;
 use levytilt::{Result, stream};
 use nalgebra::{DMatrix, DVector};

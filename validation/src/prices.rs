@@ -1,8 +1,8 @@
 //! Read prices, cut them into windows, score a forecaster on one of them.
 
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
+use levytilt::internals::series::{Rolling, Scaled, Window, cumulative_log_returns};
 use levytilt::score::{Estimator, Sample, pits};
-use levytilt::series::{Rolling, Scaled, Window, cumulative_log_returns};
 use levytilt_baselines::{Forecaster, Record};
 use std::error::Error;
 

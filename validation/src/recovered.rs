@@ -1,6 +1,6 @@
 //! Sum up how well a parameter is recovered from simulated records: bias, spread, and coverage of the intervals that a fit gives.
 
-use levytilt::fit::{Fit, Interval};
+use levytilt::internals::fit::{Fit, Interval};
 
 /// Estimates of one parameter over records.
 #[derive(Debug, Default)]

@@ -21,7 +21,7 @@ impl Basis {
         let units: Vec<f64> =
             columns.iter().map(|column| (column.iter().map(|x| x * x).sum::<f64>() / count as f64).sqrt()).collect();
         if let Some(i) = units.iter().position(|unit| *unit == 0.0) {
-            let problem = "all moves are 0; there is no law to learn".into();
+            let problem = "all moves are 0; there is nothing to learn from".into();
             return Err(Error::Series { place: format!("dimension {}", i + 1), problem });
         }
         let dim = columns.len();

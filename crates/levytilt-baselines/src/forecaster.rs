@@ -1,6 +1,6 @@
 //! Fix what a forecaster is: a training record in, paths at given times out, the same for the same seed.
 
-use levytilt::series::Observations;
+use levytilt::internals::series::Observations;
 use levytilt::{Error, Result, StreamRng, stream};
 use rayon::prelude::*;
 

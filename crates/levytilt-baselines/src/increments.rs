@@ -1,7 +1,7 @@
 //! Learn the law of standardised moves and draw from it.
 
 use crate::minimise::minimise;
-use levytilt::law::StableLaw;
+use levytilt::internals::law::StableLaw;
 use levytilt::{Error, Result, StreamRng};
 use rand::RngExt;
 use rand_distr::{ChiSquared, Distribution, StandardNormal};
@@ -49,7 +49,7 @@ impl Law {
     pub fn learn(kind: Increments, columns: &[Vec<f64>]) -> Result<Self> {
         for (i, column) in columns.iter().enumerate() {
             if deviation(column) == 0.0 {
-                let problem = "all moves are the same; there is no law to learn".into();
+                let problem = "all moves are the same; there is nothing to learn from".into();
                 return Err(Error::Series { place: format!("dimension {}", i + 1), problem });
             }
         }

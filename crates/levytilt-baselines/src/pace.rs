@@ -3,7 +3,9 @@
 
 use crate::forecaster::Record;
 use levytilt::Result;
-use levytilt::series::{Clock, ClockOptions, Memory, Sessions, StepKind, VolatilityOptions, recent_volatility};
+use levytilt::internals::series::{
+    Clock, ClockOptions, Memory, Sessions, StepKind, VolatilityOptions, recent_volatility,
+};
 
 /// How pace is told.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,9 +8,9 @@ use crate::pace::Pace;
 use crate::tilt::Tilt;
 use crate::walk::Walk;
 use levytilt::drift::DriftFamily;
-use levytilt::fit::rival_families;
+use levytilt::internals::fit::rival_families;
+use levytilt::internals::series::ClockOptions;
 use levytilt::noise::Family;
-use levytilt::series::ClockOptions;
 use levytilt::{Error, Result};
 
 /// A kind of forecaster.
@@ -83,7 +83,7 @@ pub fn forecaster(name: &str, options: &ForecasterOptions) -> Result<Box<dyn For
     let additions = (kind.additions)();
     if let Some(odd) = with.iter().find(|part| !additions.contains(part)) {
         let known = if additions.is_empty() { "none".into() } else { additions.join(", ") };
-        return refuse(format!("{} cannot be made \"{odd}\"; what may be added: {known}", kind.name));
+        return refuse(format!("{} has no option \"{odd}\"; its options: {known}", kind.name));
     }
     (kind.build)(&with, options)
 }

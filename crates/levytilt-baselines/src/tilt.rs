@@ -4,11 +4,11 @@ use crate::basis::Basis;
 use crate::forecaster::{Forecaster, Paths, Record};
 use crate::pace::{Pace, Paced, cumulative};
 use levytilt::drift::DriftFamily;
-use levytilt::fit::{Fit, FitOptions, Spec, fit, fit_any_noise, rival_families};
-use levytilt::forecast::{ForecastOptions, Target, forecast};
+use levytilt::internals::fit::{Fit, FitOptions, Spec, fit, fit_any_noise, rival_families};
+use levytilt::internals::forecast::{ForecastOptions, Target, forecast};
+use levytilt::internals::series::{ClockOptions, ClockPrior, Memory, TimeGrid};
+use levytilt::internals::solve::{LearnOptions, Method};
 use levytilt::noise::Family;
-use levytilt::series::{ClockOptions, ClockPrior, Memory, TimeGrid};
-use levytilt::solve::{LearnOptions, Method};
 use levytilt::{Context, Result, stream};
 use rand::Rng;
 

@@ -3,7 +3,7 @@
 use crate::forecaster::{Forecaster, Paths, Record};
 use crate::increments::{Increments, Law};
 use levytilt::Result;
-use levytilt::series::{Clock, ClockOptions, VolatilityOptions, recent_volatility};
+use levytilt::internals::series::{Clock, ClockOptions, VolatilityOptions, recent_volatility};
 
 /// A random walk without drift (the bootstrap keeps the mean move of the record, because its moves are the record's).
 ///

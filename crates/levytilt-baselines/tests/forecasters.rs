@@ -1,7 +1,7 @@
 //! What every forecaster must obey, and what each of them should learn.
 
+use levytilt::internals::series::{ClockOptions, Sessions, StepKind};
 use levytilt::score::{Estimator, Sample};
-use levytilt::series::{ClockOptions, Sessions, StepKind};
 use levytilt::stream;
 use levytilt_baselines::{Forecaster, ForecasterOptions, Garch, Increments, Record, Walk, forecaster};
 use rand_distr::{Distribution, StandardNormal};

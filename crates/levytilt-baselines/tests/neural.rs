@@ -4,8 +4,8 @@
 //! `-- --nocapture` the tests print the CRPS of the network and that of the walk. Seeds are fixed, so that a machine
 //! always gives the same answer; the bounds leave room for another's rounding.
 
+use levytilt::internals::series::{Rolling, cumulative_log_returns};
 use levytilt::score::{Estimator, Sample};
-use levytilt::series::{Rolling, cumulative_log_returns};
 use levytilt::{StreamRng, stream};
 use levytilt_baselines::neural::{DLinear, DeepAr, JumpSde, NHits, NeuralMjd, Output, Spread, Training};
 use levytilt_baselines::{Forecaster, ForecasterOptions, Paths, Record, Walk, forecaster};

@@ -100,11 +100,11 @@ Several value columns (all of the file, or --columns a,b) are fitted jointly: ev
 family with its own parameters, named theta[a], alpha[b] and so on. A flag such as --alpha applies to all columns,
 --set 'alpha[b]=1.7' to one. With --drift linear, columns interact: slope[a,b] is the effect of b on a.
 
---drift 'theta*(mu - x) - k*x^3' is a drift of one column as a formula: x is its state, t the time, every other name a
+--drift 'theta*(mu - x) - k*x^3' is a drift as a formula: x is the state of a column, t the time, every other name a
 parameter, learned unless given: --set k=1, or [parameters] in the settings file, which takes guesses and bounds too.
---season 24h,7d adds Fourier terms of these periods to the drift of one column.
---inputs wind,rain are columns that drive it and are not observed: a formula uses them by name, other drifts gain terms
-gain[wind]*wind. Between rows they keep their value, or are interpolated with --between linear.
+Several columns follow the same formula, each with its own parameters. --season 24h,7d adds Fourier terms of these
+periods. --inputs wind,rain are columns that drive the others and are not observed: a formula uses them by name, other
+drifts gain terms gain[wind]*wind. Between rows they keep their value, or are interpolated with --between linear.
 --size '1 + s*abs(x)' multiplies the noise by a formula of the state and of inputs, taken at the start of every step; its
 names are parameters as in a drift.
 
@@ -131,8 +131,7 @@ With --out writes
   summary.json   estimates, ELBO, log evidence, warnings
   posterior.csv  time,dimension,mean,sd,q05,q25,q50,q75,q95,jump_probability for every latent time
   jumps.csv      time,dimension,probability,size,size_q05,size_q95 for every jump of at least 10% probability
-  residuals.csv  time,dimension,residual,log_evidence,jump_probability of every value given the earlier ones, unless columns
-                 act on each other: residuals are standard normal under the true model, and summary.json says which
+  residuals.csv  time,dimension,residual,log_evidence,jump_probability of every value given the earlier ones, unless the columns interact: residuals are standard normal under the true model, and summary.json says which
                  checks they fail
   paths.npz      NumPy arrays: times, paths (path, time, dimension), weights
   settings.toml  the settings in effect; with --config they repeat this fit
@@ -174,9 +173,9 @@ evidence of the value, its two-sided p-value, the probability that a jump led to
 state, and an alarm if the p-value is below --alarm. The true model raises false alarms at that rate. Where the model has
 outliers or Student errors, also the probability that the value is wrong.
 
---lag K says the same again K rows later, in the answer to that row under \"revised\": the p-value of the earlier value
+--lag K reports each row again K rows later, under \"revised\" in the output of that row: the p-value of the earlier value
 given all others so far, and the probabilities with that hindsight. A value that others confirm was a jump; one that they
-do not was an error. What waits is kept in the run; give the same K in every call.
+do not was an error. Pending rows are kept in the run; give the same K in every call.
 
 The run directory then forecasts from the new end. Rows that the run already has are skipped, so an interrupted
 call can be repeated. --follow saves every second and at the end. Columns are filtered one by one; a drift

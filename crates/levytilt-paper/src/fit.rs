@@ -2,11 +2,12 @@
 
 use crate::potential::NeuralPotentialSpec;
 use crate::training::{TrainOptions, Trained, Trainer, learn_alongside, train};
-use levytilt::fit::{Fit, FitOptions, PotentialFinder, Spec, fit_by};
-use levytilt::posterior::Potentials;
-use levytilt::series::TimeGrid;
-use levytilt::solve::{LearnOptions, Learned, Method, Parameter};
-use levytilt::{Chain, Context, Result, StateSpace};
+use levytilt::internals::Chain;
+use levytilt::internals::fit::{Fit, FitOptions, PotentialFinder, Spec, fit_by};
+use levytilt::internals::posterior::Potentials;
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{LearnOptions, Learned, Method, Parameter};
+use levytilt::{Context, Result, StateSpace};
 
 /// Sizes and training of the networks; paths and seed are those of the fit.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -39,7 +40,7 @@ impl AsRef<Fit> for NeuralFit {
 /// Fit `spec` with potentials from networks ([`Method::Neural`], whatever `options` say).
 ///
 /// # Errors
-/// As for [`levytilt::fit::fit`]; a drift network that is to be learned jointly; networks of another dimension.
+/// As for [`levytilt::internals::fit::fit`]; a drift network that is to be learned jointly; networks of another dimension.
 pub fn fit_neural(
     spec: &Spec,
     data: (&TimeGrid, &[&[f64]]),

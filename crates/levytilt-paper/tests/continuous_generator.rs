@@ -1,6 +1,6 @@
 //! The generator of the tilted process in two ways, and its parts.
 
-use levytilt::potential::Quadratic;
+use levytilt::internals::potential::Quadratic;
 use levytilt_paper::continuous::{Brownian, Generator, JumpMeasure, JumpSize};
 
 fn generators() -> Vec<Generator> {

@@ -5,9 +5,9 @@ mod common;
 
 use common::{ks_p_value, ks_statistic};
 use levytilt::drift::{Drift, NoDrift, Ou};
+use levytilt::internals::potential::Quadratic;
+use levytilt::internals::tilt::TiltedStep;
 use levytilt::noise::{Noise, TruncatedStable};
-use levytilt::potential::Quadratic;
-use levytilt::tilt::TiltedStep;
 use levytilt::{StreamRng, stream};
 use levytilt_paper::continuous::{Brownian, JumpMeasure, JumpSize, TiltedMeasure, TiltedProcess};
 use rand_distr::{Distribution, StandardNormal};

@@ -1,9 +1,9 @@
 //! Rates of the tilted jump measure: constants from elsewhere, the three ways against each other, the limit of a step.
 
+use levytilt::internals::potential::Quadratic;
+use levytilt::internals::tilt::TiltedStep;
 use levytilt::noise::{Noise, TruncatedStable};
-use levytilt::potential::Quadratic;
 use levytilt::stream;
-use levytilt::tilt::TiltedStep;
 use levytilt_paper::continuous::{JumpMeasure, TiltedMeasure};
 
 /// The box of tilts with κ ≤ 5, for both measures.
@@ -63,7 +63,7 @@ fn golden_rates() {
 #[test]
 fn identity_series_agrees_with_quadrature() {
     for tilted in box_of_tilts(0.01) {
-        let series = tilted.series().unwrap();
+        let series = tilted.expansion().unwrap();
         assert!((series.rate / tilted.rate() - 1.0).abs() < 1e-10, "{tilted:?} {series:?} {}", tilted.rate());
         let relative = (series.divergence_rate / tilted.divergence_rate() - 1.0).abs();
         assert!(relative < 1e-8, "{tilted:?} {series:?} {}", tilted.divergence_rate());
@@ -77,7 +77,7 @@ fn identity_series_is_right_or_an_error_everywhere() {
         for make in [JumpMeasure::mixture(1.5, 1.0, tau, 1.0), JumpMeasure::power_law(1.5, 1.0, tau)] {
             for kappa in [0.0, 1e-6, 1e-2, 1.0, 30.0, 300.0, 1e3, 1e6] {
                 let tilted = make.as_ref().unwrap().tilted(Quadratic::new(0.5, (2.0f64 * kappa).sqrt()).unwrap(), 0.0);
-                match tilted.series() {
+                match tilted.expansion() {
                     Ok(series) => {
                         right += 1;
                         assert!((series.rate.ln() - tilted.log_rate()).abs() < 1e-8, "{tilted:?} {series:?}");
@@ -137,7 +137,7 @@ fn identity_no_message_leaves_the_prior() {
     let tilted = measure.tilted(Quadratic::new(0.0, 3.0).unwrap(), 1.0);
     assert_eq!(tilted.rate(), measure.rate().ln().exp());
     assert_eq!(tilted.divergence_rate(), 0.0);
-    assert_eq!(tilted.series().unwrap().divergence_rate, 0.0);
+    assert_eq!(tilted.expansion().unwrap().divergence_rate, 0.0);
 }
 
 /// Jumps per step, then half of them and so on: the error of the discrete step halves with Δ.

@@ -4,11 +4,12 @@
 mod gradient;
 
 use levytilt::drift::{Drift, Linear, Ou};
+use levytilt::internals::Chain;
+use levytilt::internals::posterior::{Potentials, WeightSummary, walk};
+use levytilt::internals::potential::{GaussianSum, Potential, Quadratic};
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::Stable;
-use levytilt::posterior::{Potentials, WeightSummary, walk};
-use levytilt::potential::{GaussianSum, Potential, Quadratic};
-use levytilt::series::TimeGrid;
-use levytilt::{Chain, Dimension, Start, StateSpace};
+use levytilt::{Dimension, Start, StateSpace};
 use levytilt_paper::training::bound_gradient;
 use nalgebra::{DMatrix, DVector};
 
@@ -20,7 +21,7 @@ fn model(drift: Box<dyn Drift>) -> StateSpace {
             noise: Box::new(Stable::new(1.5, 1.0).unwrap()),
             size: None,
             observation_std: 0.3,
-            errors: levytilt::Errors::default(),
+            errors: levytilt::internals::Errors::default(),
             start: Start::Gaussian { mean: 0.2, std: 0.5 },
         })
         .collect();

@@ -1,11 +1,12 @@
 //! Hold training to its promises: stopped and taken up again it is the same training.
 
 use levytilt::drift::{DoubleWell, Ou};
+use levytilt::internals::posterior::{WeightSummary, walk};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{LearnOptions, SweepOptions, learn, parameters, robust_start, sweep};
+use levytilt::internals::{Chain, exact};
 use levytilt::noise::Stable;
-use levytilt::posterior::{WeightSummary, walk};
-use levytilt::series::TimeGrid;
-use levytilt::solve::{LearnOptions, SweepOptions, learn, parameters, robust_start, sweep};
-use levytilt::{Chain, Context, Start, StateSpace, exact, simulate};
+use levytilt::{Context, Start, StateSpace, simulate};
 use levytilt_paper::potential::{FrameKind, NeuralPotentialSpec};
 use levytilt_paper::training::{Checkpoint, Keeper, Rule, TrainOptions, Trained, Trainer, learn_alongside, train};
 use std::ops::ControlFlow;
@@ -164,13 +165,13 @@ fn statistics_parameters_are_learned_along_with_the_networks() {
     let run =
         || learn_alongside(&start(), &free, data, &options, (None, &spec()), &training, &Context::silent()).unwrap();
     let (learned, trained) = run();
-    for (k, p) in learned.parameters.iter().enumerate().filter(|(_, p)| !p.fixed) {
-        let (other, error) = (swept.parameters[k].value, swept.std_errors[k]);
+    for (k, p) in learned.optimum.parameters.iter().enumerate().filter(|(_, p)| !p.fixed) {
+        let (other, error) = (swept.optimum.parameters[k].value, swept.optimum.std_errors[k]);
         assert!((p.value - other).abs() < 0.5 * error, "{p:?}, by sweeps {other} ± {error}");
     }
     assert!((learned.summary.elbo - swept.summary.elbo).abs() < 3.0, "{:?} {:?}", learned.summary, swept.summary);
     let (again, networks) = run();
-    assert!(again.parameters == learned.parameters && networks == trained);
+    assert!(again.optimum.parameters == learned.optimum.parameters && networks == trained);
 }
 
 /// Between distant observations of a double well the message calls from both wells, and from afar by jumps. One bump per

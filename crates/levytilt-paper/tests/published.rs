@@ -2,12 +2,13 @@
 
 use levytilt::drift::DriftFamily;
 use levytilt::drift::{NoDrift, Ou};
-use levytilt::fit::{FitOptions, PosteriorKind, Spec};
+use levytilt::internals::fit::{FitOptions, PosteriorKind, Spec};
+use levytilt::internals::posterior::jump_table;
+use levytilt::internals::potential::Quadratic;
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::{Chain, exact};
 use levytilt::noise::{Family, TruncatedStable};
-use levytilt::posterior::jump_table;
-use levytilt::potential::Quadratic;
-use levytilt::series::TimeGrid;
-use levytilt::{Chain, Start, StateSpace, exact, simulate, stream};
+use levytilt::{Start, StateSpace, simulate, stream};
 use levytilt_paper::continuous::{JumpMeasure, TiltedProcess};
 use levytilt_paper::potential::NeuralPotentialSpec;
 use levytilt_paper::published::{Gradient, Kl, Motion, PaperOptions, RateTable, fit_paper, published_gradient};
@@ -118,7 +119,7 @@ fn identity_quadrature_and_series_agree() {
         let (a, delta) = ((6.0 * rng.random::<f64>() - 3.0).exp(), 4.0 * rng.random::<f64>() - 2.0);
         let found = RateTable::new(&measure, a).at(delta).unwrap();
         let tilted = measure.tilted(Quadratic::new(a, delta).unwrap(), 0.0);
-        if let Ok(series) = tilted.series() {
+        if let Ok(series) = tilted.expansion() {
             compared += 1;
             assert!((found.divergence - series.divergence_rate).abs() < 1e-8 * (series.rate + series.divergence_rate));
         }

@@ -1,11 +1,12 @@
 //! Hold the gradient in the noise, and jumps whose size depends on the state, to differences of the ELBO and the exact evidence.
 
 use levytilt::drift::{DriftFamily, Formula, Ou};
-use levytilt::fit::{FitOptions, Spec};
+use levytilt::internals::fit::{FitOptions, Spec};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{Parameter, parameters, rebuild};
+use levytilt::internals::{Chain, Size, exact};
 use levytilt::noise::{Family, PlusBrownian, TruncatedStable};
-use levytilt::series::TimeGrid;
-use levytilt::solve::{Parameter, parameters, rebuild};
-use levytilt::{Chain, Size, Start, StateSpace, exact, simulate};
+use levytilt::{Start, StateSpace, simulate};
 use levytilt_paper::potential::NeuralPotentialSpec;
 use levytilt_paper::published::{Gradient, PaperOptions, PublishedGradient, fit_paper, noise_gradient};
 

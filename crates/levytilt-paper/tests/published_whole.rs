@@ -2,10 +2,11 @@
 //! a grid of alpha.
 
 use levytilt::drift::{DriftFamily, Linear, NoDrift};
-use levytilt::fit::{FitOptions, NetworkSize, Spec};
+use levytilt::internals::fit::{FitOptions, NeuralSize, Spec};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::{Chain, Errors, exact};
 use levytilt::noise::{Family, Noise, PlusBrownian, TruncatedStable};
-use levytilt::series::TimeGrid;
-use levytilt::{Chain, Context, Dimension, Errors, Start, StateSpace, exact, simulate};
+use levytilt::{Context, Dimension, Start, StateSpace, simulate};
 use levytilt_paper::NeuralFit;
 use levytilt_paper::potential::NeuralPotentialSpec;
 use levytilt_paper::published::{
@@ -178,7 +179,7 @@ fn statistics_a_brownian_part_keeps_the_bound_and_its_gradient() {
 /// A drift network learns jointly: its weights move, the ELBO rises, and the estimates are those of the noise alone.
 #[test]
 fn identity_a_drift_network_learns_jointly() {
-    let spec = Spec { network: Some(NetworkSize { width: 4, depth: 1 }), ..spec("none") };
+    let spec = Spec { network: Some(NeuralSize { width: 4, depth: 1 }), ..spec("none") };
     let (first, found) = (fitted(&spec, 1), fitted(&spec, 25));
     let network = found.fit.network.as_ref().unwrap();
     assert!(network.regularisation.is_none());

@@ -1,7 +1,7 @@
 //! Scores of forecasts, the k̂ of log-weights, and the stable law. Arrays are read where they lie.
 
-use levytilt::law::StableLaw;
-use levytilt::posterior::pareto_k;
+use levytilt::internals::law::StableLaw;
+use levytilt::internals::posterior::pareto_k;
 use levytilt::score::{Cloud, Estimator, Sample, Tail};
 use numpy::ndarray::{ArrayView1, ArrayView2};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};

@@ -21,4 +21,5 @@ pub mod settings;
 pub mod shell;
 pub mod table;
 pub mod threads;
+pub mod units;
 pub mod workflow;

@@ -53,6 +53,16 @@ pub fn with_error(value: f64, error: f64) -> String {
     format!("{value:.decimals$} ± {error:.decimals$}").replace('-', "−")
 }
 
+/// About how long something takes: 0.05 s, 20 s, 10 min, 2.0 h.
+pub fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s > 0.0 && s < 1.0 => format!("{s:.*} s", -s.log10().floor() as usize),
+        s if s < 90.0 => format!("{s:.0} s"),
+        s if s < 5400.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,6 +83,12 @@ mod tests {
                 .map(|(value, error)| with_error(value, error));
         let right = ["−1.77 ± 0.44", "0.0474 ± 0.0044", "336 ± 18", "1e−9 ± 2e−9", "0.5 ± 0", "52000 ± 1234"];
         assert_eq!(texts, right);
+    }
+
+    #[test]
+    fn golden_durations() {
+        let texts = [0.050_44, 0.000_3, 0.0, 0.96, 20.4, 600.0, 7200.0].map(duration);
+        assert_eq!(texts, ["0.05 s", "0.0003 s", "0 s", "1.0 s", "20 s", "10 min", "2.0 h"]);
     }
 
     #[test]

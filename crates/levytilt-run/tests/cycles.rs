@@ -221,3 +221,23 @@ fn identity_few_files_lie_directly_in_src() {
         assert!(files <= 12, "{}: {files} files", dir.display());
     }
 }
+
+/// A file of tests that its `all.rs` does not list would never run.
+#[test]
+fn identity_every_file_of_tests_is_listed() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut programs = 0;
+    for dir in fs::read_dir(crates).unwrap().map(|entry| entry.unwrap().path()) {
+        let Ok(all) = fs::read_to_string(dir.join("tests/all.rs")) else { continue };
+        programs += 1;
+        let listed = all + &fs::read_to_string(dir.join("Cargo.toml")).unwrap();
+        for entry in fs::read_dir(dir.join("tests")).unwrap().map(Result::unwrap) {
+            let name = entry.file_name().into_string().unwrap();
+            if let Some(stem) = name.strip_suffix(".rs").filter(|stem| *stem != "all") {
+                let known = [format!("mod {stem};"), format!("name = \"{stem}\"")];
+                assert!(known.iter().any(|line| listed.contains(line)), "{}: {name} is listed nowhere", dir.display());
+            }
+        }
+    }
+    assert!(programs >= 3, "{programs} programs of tests");
+}

@@ -8,12 +8,13 @@
 //!   jumps and stores every path; its speed-up is from one thread to two, of the same number of paths.
 
 use levytilt::drift::Ou;
+use levytilt::internals::Chain;
+use levytilt::internals::posterior::{Potentials, walk};
+use levytilt::internals::potential::{Potential, Quadratic};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::tilt::{LogSum, TiltTable, TiltedStep};
 use levytilt::noise::Stable;
-use levytilt::posterior::{Potentials, walk};
-use levytilt::potential::{Potential, Quadratic};
-use levytilt::series::TimeGrid;
-use levytilt::tilt::{LogSum, TiltTable, TiltedStep};
-use levytilt::{Chain, Start, StateSpace, StreamRng, simulate, stream};
+use levytilt::{Start, StateSpace, StreamRng, simulate, stream};
 use std::hint::black_box;
 use std::time::Instant;
 

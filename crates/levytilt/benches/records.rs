@@ -4,10 +4,10 @@
 //! system tells it, so that a busy machine changes little. All parameters are learned.
 
 use levytilt::drift::DriftFamily;
-use levytilt::fit::{FitOptions, Spec, fit};
+use levytilt::internals::fit::{FitOptions, Spec, fit};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{LearnOptions, Method};
 use levytilt::noise::Family;
-use levytilt::series::TimeGrid;
-use levytilt::solve::{LearnOptions, Method};
 use levytilt::{Start, StateSpace, simulate};
 use std::hint::black_box;
 use std::time::Instant;

@@ -17,56 +17,41 @@
 //! # Ok::<(), levytilt::Error>(())
 //! ```
 //!
-//! The rest is for those who look inside. A [`StateSpace`] is a model with a value for every parameter:
-//!
 //! | module | what it is for |
 //! |---|---|
-//! | [`noise`], [`drift`] | what a [`StateSpace`] is made of |
-//! | [`series`] | times, missing values, the grid of latent times |
-//! | [`exact`] | evidence and posterior in one dimension, without approximation |
-//! | [`solve`], [`posterior`] | posterior paths in any dimension, parameters learned from them |
-//! | [`residuals`] | whether one-step residuals are those of a right model |
-//! | [`tilt`], [`potential`] | one step of a posterior path, and the message that steers it |
-//! | [`context`] | watching a fit, stopping it, keeping checkpoints |
+//! | [`noise`], [`drift`] | what a [`StateSpace`], a model with a value for every parameter, is made of |
 //! | [`score`] | proper scores of forecasts, calibration, paired tests |
-//! | [`general`] | noise along directions: hidden states, common shocks |
-//! | [`law`] | the stable law, symmetric or skewed, to full accuracy |
+//! | [`context`] | watching a fit, stopping it, keeping checkpoints |
+//! | [`internals`] | kernels and solvers, for research |
 #![deny(missing_docs)]
 
 mod chain;
 pub mod drift;
-pub mod error;
 mod error_law;
-pub mod exact;
-pub mod fit;
-pub mod forecast;
 mod front;
-pub mod general;
-pub mod law;
+pub mod internals;
 mod model;
 pub mod noise;
-pub mod parameter;
-pub mod posterior;
-pub mod potential;
-pub mod registry;
-pub mod residuals;
 mod rng;
 pub mod score;
-pub mod series;
 mod simulate;
 mod size;
-pub mod solve;
-pub mod tilt;
 
-pub use chain::Chain;
 pub use error::{Error, Result};
-pub use error_law::{ErrorKind, ErrorLaw, Errors};
+pub use error_law::ErrorKind;
 pub use front::{Estimate, Fit, Forecast, Horizon, Model, Series};
 pub use model::{Dimension, Start, StateSpace};
 pub use rng::{StreamRng, stream};
 pub use simulate::{Simulated, simulate};
-pub use size::Size;
 pub use solve::context::{self, Context};
+
+// Short paths within the crate.
+use chain::Chain;
+use error_law::{ErrorLaw, Errors};
+use internals::{
+    error, exact, fit, forecast, general, law, parameter, posterior, potential, registry, series, solve, tilt,
+};
+use size::Size;
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

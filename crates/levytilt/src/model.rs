@@ -117,13 +117,6 @@ impl StateSpace {
                 expected: format!("{}, like the noise", dimensions.len()),
             });
         }
-        if dimensions.len() > 1 && dimensions.iter().any(|dimension| dimension.size.is_some()) {
-            return Err(Error::Shape {
-                what: "size of the noise",
-                got: format!("{} dimensions", dimensions.len()),
-                expected: "1 dimension; choose one column".into(),
-            });
-        }
         for dimension in &dimensions {
             OBSERVATION_STD.check(dimension.observation_std)?;
             dimension.errors.law.kind().build(&dimension.errors.law.values())?;
@@ -146,10 +139,9 @@ impl StateSpace {
         Err(Error::Shape {
             what: method,
             got: "observation errors that are not Gaussian, or known for each value".into(),
-            expected:
-                "Gaussian errors of one size; other errors need the exact posterior of dimensions that do not act \
-                       on each other: method auto or grid"
-                    .into(),
+            expected: "Gaussian errors of one size; other errors need the exact posterior of independent dimensions: \
+                 method auto or grid"
+                .into(),
         })
     }
 
@@ -166,7 +158,7 @@ impl StateSpace {
             true => Err(Error::Shape {
                 what: method,
                 got: "noise whose size depends on the state".into(),
-                expected: "noise of one size; other noise needs the exact posterior of one dimension: method auto"
+                expected: "noise of one size; other noise needs the exact posterior of dimensions that do not act on each other: method auto"
                     .into(),
             }),
         }

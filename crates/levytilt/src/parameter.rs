@@ -3,6 +3,7 @@
 use crate::Result;
 use crate::error::check;
 use crate::series::Scales;
+use serde::{Deserialize, Serialize};
 
 /// Everything that is known of a parameter before any data are seen.
 ///
@@ -185,8 +186,10 @@ impl std::fmt::Display for Domain {
     }
 }
 
-/// A Gaussian prior on the free scale.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// A Gaussian prior on the free scale: the logarithm of a parameter that is bounded below by 0, ln(p/(high − p)) of one between
+/// 0 and a bound, else the parameter itself.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Prior {
     /// Mean on the free scale.
     pub mean: f64,

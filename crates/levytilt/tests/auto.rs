@@ -1,9 +1,9 @@
 //! `auto` learns with sweeps where they do, and ends with a Gaussian sum where that is clearly better.
 
 use levytilt::drift::{DoubleWell, Drift, Ou};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{LearnOptions, Learned, Method, SweepOptions, learn, parameters};
 use levytilt::noise::Stable;
-use levytilt::series::TimeGrid;
-use levytilt::solve::{LearnOptions, Learned, Method, SweepOptions, learn, parameters};
 use levytilt::{Start, StateSpace, simulate};
 
 /// Learn the first parameter of the drift from every n-th of 100 steps.

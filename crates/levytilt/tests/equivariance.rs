@@ -1,9 +1,9 @@
 //! Units do not matter: values in other units, or time in others, give the same posterior in those units.
 
 use levytilt::drift::DriftFamily;
-use levytilt::fit::{Fit, FitOptions, Spec, fit};
+use levytilt::internals::fit::{Fit, FitOptions, Spec, fit};
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::Family;
-use levytilt::series::TimeGrid;
 use levytilt::{Result, simulate};
 use proptest::prelude::*;
 

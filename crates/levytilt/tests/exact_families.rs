@@ -1,9 +1,9 @@
 //! Identities: the exact reference is converged for every noise family of the library, dense and sparse.
 
 use levytilt::drift::{DoubleWell, Drift, Ou};
-use levytilt::exact::{Options, log_evidence, smooth};
+use levytilt::internals::exact::{Options, log_evidence, smooth};
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::{Family, Noise, PlusBrownian};
-use levytilt::series::TimeGrid;
 use levytilt::{Start, StateSpace, stream};
 use rand_distr::{Distribution, StandardNormal};
 

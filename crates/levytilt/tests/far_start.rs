@@ -1,9 +1,9 @@
 //! Learn from starts that are far away: a system that runs for a long time to where it rests, with very heavy tails.
 
 use levytilt::drift::Ou;
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{LearnOptions, Learned, SweepOptions, learn, parameters};
 use levytilt::noise::{Gaussian, Noise, Stable};
-use levytilt::series::TimeGrid;
-use levytilt::solve::{LearnOptions, Learned, SweepOptions, learn, parameters};
 use levytilt::{Start, StateSpace, simulate};
 
 fn model(theta: f64, mu: f64, noise: impl Noise + 'static) -> StateSpace {
@@ -31,7 +31,9 @@ fn identity_gaussian_learning_does_not_depend_on_the_start() {
         let gaussian = |scale: f64| Gaussian::new(scale).unwrap();
         let far = learned(model(2.5, 0.0, gaussian(10.0)), seed);
         let near = learned(model(1.5, -12.0, gaussian(4.0)), seed);
-        for ((a, b), error) in far.parameters.iter().zip(&near.parameters).zip(&near.std_errors).take(3) {
+        for ((a, b), error) in
+            far.optimum.parameters.iter().zip(&near.optimum.parameters).zip(&near.optimum.std_errors).take(3)
+        {
             assert!((a.value - b.value).abs() < 0.02 * error, "{seed}: {a:?} {b:?} ± {error}");
         }
     }
@@ -42,7 +44,9 @@ fn identity_gaussian_learning_does_not_depend_on_the_start() {
 fn statistics_stable_learning_finds_its_way_from_afar() {
     for seed in 1..=4 {
         let found = learned(model(2.5, 0.0, stable(4.0)), seed);
-        for ((found, error), truth) in found.parameters.iter().zip(&found.std_errors).zip([1.4, -14.0, 1.2, 1.5]) {
+        for ((found, error), truth) in
+            found.optimum.parameters.iter().zip(&found.optimum.std_errors).zip([1.4, -14.0, 1.2, 1.5])
+        {
             assert!((found.value - truth).abs() < 4.0 * error, "{seed}: {found:?} ± {error}, truth {truth}");
         }
     }

@@ -1,12 +1,12 @@
 //! Fits of whole series: against the exact evidence, the Kalman filter, the truth, and bad input.
 
 use levytilt::drift::DriftFamily;
-use levytilt::exact;
-use levytilt::exact::kalman::{self, Step};
-use levytilt::fit::{Fit, FitOptions, PosteriorKind, Spec, fit, parameter_posterior};
-use levytilt::forecast::{ForecastOptions, Target, forecast};
+use levytilt::internals::exact;
+use levytilt::internals::exact::kalman::{self, Step};
+use levytilt::internals::fit::{Fit, FitOptions, PosteriorKind, Spec, fit, parameter_posterior};
+use levytilt::internals::forecast::{ForecastOptions, Target, forecast};
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::Family;
-use levytilt::series::TimeGrid;
 use levytilt::{Result, Start, StateSpace, simulate};
 
 fn spec(drift: &str, noise: &str) -> Spec {

@@ -1,11 +1,11 @@
 //! Learn a diffusion beside the jumps: found where there is one, and said to be none where there is none.
 
 use levytilt::drift::DriftFamily;
-use levytilt::fit::{FitOptions, Spec, fit};
+use levytilt::internals::fit::{FitOptions, Spec, fit};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{LearnOptions, Method};
 use levytilt::noise::Family;
-use levytilt::series::TimeGrid;
 use levytilt::simulate;
-use levytilt::solve::{LearnOptions, Method};
 
 fn spec(drift: &str, noise: &str) -> Spec {
     Spec::new(DriftFamily::named(drift).unwrap(), Family::named(noise).unwrap()).fix("observation_std", 0.05)

@@ -1,10 +1,10 @@
 //! Fits of several dimensions: alone where they do not act on each other, together where they do.
 
 use levytilt::drift::{DriftFamily, Linear};
-use levytilt::exact;
-use levytilt::fit::{Fit, FitOptions, Spec, fit};
+use levytilt::internals::exact;
+use levytilt::internals::fit::{Fit, FitOptions, Spec, fit};
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::{Family, Gaussian};
-use levytilt::series::TimeGrid;
 use levytilt::{Dimension, Start, StateSpace, simulate};
 use nalgebra::{DMatrix, DVector};
 
@@ -62,7 +62,7 @@ fn coupled_model() -> StateSpace {
         noise: Box::new(Gaussian::new(scale).unwrap()),
         size: None,
         observation_std: 0.05,
-        errors: levytilt::Errors::default(),
+        errors: levytilt::internals::Errors::default(),
         start: Start::Fixed(0.0),
     };
     StateSpace::multivariate(Box::new(drift), vec![dimension(0.5), dimension(1.0)]).unwrap()

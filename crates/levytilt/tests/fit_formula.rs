@@ -1,9 +1,9 @@
 //! A drift written as a formula learns what the built-in drift of the same equation learns.
 
 use levytilt::drift::{DriftFamily, Formula};
-use levytilt::fit::{Fit, FitOptions, Spec, fit};
+use levytilt::internals::fit::{Fit, FitOptions, Spec, fit};
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::Family;
-use levytilt::series::TimeGrid;
 use levytilt::{Start, StateSpace, simulate};
 
 fn record(drift: &str, values: &[f64]) -> (Vec<f64>, Vec<f64>) {

@@ -1,10 +1,10 @@
 //! Learn the size of the noise, and draw and forecast paths with it.
 
 use levytilt::drift::{DriftFamily, Formula};
-use levytilt::fit::{FitOptions, PosteriorKind, Spec, fit};
-use levytilt::forecast::{ForecastOptions, Target, forecast};
+use levytilt::internals::fit::{FitOptions, PosteriorKind, Spec, fit};
+use levytilt::internals::forecast::{ForecastOptions, Target, forecast};
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::Family;
-use levytilt::series::TimeGrid;
 use levytilt::simulate;
 
 /// False alarms: a normal estimate lies 4 standard errors off in 6e-5 of all records; the spread of 2000 paths one step ahead

@@ -1,9 +1,11 @@
 //! Forecasts: the laws they must reach, and what they refuse.
 
 use levytilt::drift::Ou;
-use levytilt::forecast::{ForecastOptions, Target, WeightedDraws, forecast, forecast_drawn, forecast_resampled};
+use levytilt::internals::forecast::{
+    ForecastOptions, Target, WeightedDraws, forecast, forecast_drawn, forecast_resampled,
+};
+use levytilt::internals::solve::ParameterLaw;
 use levytilt::noise::{Gaussian, Stable};
-use levytilt::solve::ParameterLaw;
 use levytilt::{Start, StateSpace};
 
 fn model() -> StateSpace {
@@ -69,7 +71,7 @@ fn statistics_drawn_parameters_add_their_variance() {
     let (drift, noise) = (Ou::new(3.0, 1.0).unwrap(), Gaussian::new(2.0).unwrap());
     let model = StateSpace::new(Box::new(drift), Box::new(noise), 0.1, Start::Fixed(0.0)).unwrap();
     let law = ParameterLaw::new(&model, &[MU], &[1.0], &[]).unwrap();
-    let variance = |ahead: levytilt::forecast::Forecast| ahead.marginal(0, 0, &[]).sd.powi(2);
+    let variance = |ahead: levytilt::internals::forecast::Forecast| ahead.marginal(0, 0, &[]).sd.powi(2);
     let own = 4.0 * 0.01 / (1.0 - f64::exp(-0.06));
     let fixed = variance(forecast(&model, (&[1.0], &[1.0]), &[15.0], &OPTIONS).unwrap());
     assert!((fixed / own - 1.0).abs() < 5.0 * (2.0f64 / 4000.0).sqrt(), "{fixed} {own}");

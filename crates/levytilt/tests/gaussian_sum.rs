@@ -1,13 +1,14 @@
 //! Hold the Gaussian-sum filter to Kalman where everything is Gaussian and to the grid on sparse data.
 
 use levytilt::drift::{DoubleWell, Drift, Ou};
-use levytilt::exact::{self, kalman};
+use levytilt::internals::Chain;
+use levytilt::internals::exact::{self, kalman};
+use levytilt::internals::posterior::{WeightSummary, walk};
+use levytilt::internals::potential::Potential;
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{GaussianSumOptions, gaussian_sum};
 use levytilt::noise::{CompoundPoisson, Gaussian, Noise, Stable};
-use levytilt::posterior::{WeightSummary, walk};
-use levytilt::potential::Potential;
-use levytilt::series::TimeGrid;
-use levytilt::solve::{GaussianSumOptions, gaussian_sum};
-use levytilt::{Chain, Dimension, Start, StateSpace, simulate};
+use levytilt::{Dimension, Start, StateSpace, simulate};
 
 const STEPS: usize = 300;
 
@@ -85,7 +86,7 @@ fn statistics_dimensions_add_up() {
     let grid = TimeGrid::new(&times(), Some(STEPS)).unwrap();
     let exact: f64 =
         columns.iter().map(|c| exact::log_evidence(&one, &grid, c, &exact::Options::default()).unwrap()).sum();
-    let errors = levytilt::Errors::default;
+    let errors = levytilt::internals::Errors::default;
     let dimension =
         || Dimension { noise: noise(), size: None, observation_std: 0.1, errors: errors(), start: Start::Fixed(0.0) };
     let drift = Box::new(Ou::diagonal(vec![3.0; 2], vec![1.0; 2]).unwrap());

@@ -1,12 +1,13 @@
 //! Hold the paths of the grid solver to closed forms, to the exact marginals and to their own weights.
 
 use levytilt::drift::{DoubleWell, Drift, Ou};
-use levytilt::exact::{self, Options, kalman};
+use levytilt::internals::Chain;
+use levytilt::internals::exact::{self, Options, kalman};
+use levytilt::internals::posterior::{Paths, WeightSummary, jump_law, marginals};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::exact_paths;
 use levytilt::noise::{CompoundPoisson, Gaussian, Nodes, Noise, Stable};
-use levytilt::posterior::{Paths, WeightSummary, jump_law, marginals};
-use levytilt::series::TimeGrid;
-use levytilt::solve::grid;
-use levytilt::{Chain, Start, StateSpace, simulate};
+use levytilt::{Start, StateSpace, simulate};
 
 const PATHS: usize = 4000;
 const GAUSSIAN: Start = Start::Gaussian { mean: 0.3, std: 0.5 };
@@ -43,7 +44,7 @@ fn statistics_linear_gaussian_paths_have_the_moments_of_kalman() {
             })
             .collect();
         let exact = kalman::smooth(start, &steps, &times.spread(&values).unwrap(), 0.1).unwrap();
-        let found = grid(&model, &times, &values, &Options::default(), PATHS, 1).unwrap();
+        let found = exact_paths(&model, &times, &values, &Options::default(), PATHS, 1).unwrap();
         for weight in found.paths.log_weights() {
             assert!((weight - exact.log_evidence).abs() < 1e-6, "{weight} {}", exact.log_evidence);
         }
@@ -89,7 +90,7 @@ fn statistics_sparse_double_well_has_the_exact_marginals() {
     values[201..].fill(f64::NAN);
     let options = Options { quantiles: vec![0.01, 0.1, 0.5, 0.8, 0.97], ..Options::default() };
     let exact = exact::smooth(&model, &times, &values, &options).unwrap();
-    let found = grid(&model, &times, &values, &options, PATHS, 2).unwrap();
+    let found = exact_paths(&model, &times, &values, &options, PATHS, 2).unwrap();
     let summary = WeightSummary::new(&found.paths.log_weights());
     assert!((summary.elbo - exact.log_evidence).abs() < 2e-3, "{} {}", summary.elbo, exact.log_evidence);
     assert_quantiles(&found.paths, &exact, &options.quantiles);
@@ -110,7 +111,7 @@ fn statistics_atoms_and_jumps_of_compound_poisson_noise() {
     let (times, values) = data(&model, 150, 2, 5);
     let options = Options { quantiles: vec![0.1, 0.5, 0.9], ..Options::default() };
     let exact = exact::smooth(&model, &times, &values, &options).unwrap();
-    let found = grid(&model, &times, &values, &options, PATHS, 3).unwrap();
+    let found = exact_paths(&model, &times, &values, &options, PATHS, 3).unwrap();
     let summary = WeightSummary::new(&found.paths.log_weights());
     assert!((summary.elbo - exact.log_evidence).abs() < 1e-3, "{} {}", summary.elbo, exact.log_evidence);
     assert_quantiles(&found.paths, &exact, &options.quantiles);
@@ -165,7 +166,7 @@ fn assert_jumps(paths: &Paths, chain: &Chain) {
 fn statistics_jump_flags_have_the_law_of_the_node_given_the_increment() {
     let model = StateSpace::new(ou(), stable(1.4), 0.1, Start::Fixed(0.0)).unwrap();
     let (times, values) = data(&model, 200, 1, 6);
-    let found = grid(&model, &times, &values, &Options::default(), PATHS, 4).unwrap();
+    let found = exact_paths(&model, &times, &values, &Options::default(), PATHS, 4).unwrap();
     assert_jumps(&found.paths, &Chain::new(&model, &times, &[&values]).unwrap());
 }
 
@@ -178,7 +179,7 @@ fn statistics_weights_correct_a_narrow_domain() {
     let right = exact::log_evidence(&model, &times, &values, &Options::default()).unwrap();
     let span = values.iter().filter(|y| !y.is_nan()).fold((0.0f64, 0.0f64), |(lo, hi), y| (lo.min(*y), hi.max(*y)));
     let narrow = Options { domain: Some((span.0 - 0.15, span.1 + 0.15)), ..Options::default() };
-    let found = grid(&model, &times, &values, &narrow, PATHS, 5).unwrap();
+    let found = exact_paths(&model, &times, &values, &narrow, PATHS, 5).unwrap();
     let left = found.paths.column(0, 10).filter(|x| *x < found.domain.0 || *x > found.domain.1).count();
     let summary = WeightSummary::new(&found.paths.log_weights());
     let error = (1.0 / summary.effective_sample_size - 1.0 / PATHS as f64).sqrt();
@@ -194,7 +195,7 @@ fn identity_paths_do_not_depend_on_threads() {
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let found = grid(&model, &times, &values, &Options::default(), 300, 9).unwrap();
+            let found = exact_paths(&model, &times, &values, &Options::default(), 300, 9).unwrap();
             let states: Vec<f64> =
                 (0..times.len()).flat_map(|j| found.paths.column(0, j).collect::<Vec<_>>()).collect();
             (states, found.paths.log_weights())
@@ -213,7 +214,7 @@ fn identity_jump_law_of_a_known_jump() {
         (0..=100).map(|j| if j < 60 { 1.0 } else { 1.0 + 8.0 * (-0.03 * f64::from(j - 60)).exp() }).collect();
     let grid_times = TimeGrid::new(&times, Some(1)).unwrap();
     let chain = Chain::new(&model, &grid_times, &[&values]).unwrap();
-    let paths = grid(&model, &grid_times, &values, &Options::default(), 1000, 1).unwrap().paths;
+    let paths = exact_paths(&model, &grid_times, &values, &Options::default(), 1000, 1).unwrap().paths;
     let weights = [1e-3; 1000];
     let law = |j| jump_law(&paths, &chain, 0, j, &weights, &[0.05, 0.5, 0.95]);
     let jump = law(60);
@@ -233,8 +234,8 @@ fn identity_jump_law_of_a_known_jump() {
 fn errors_name_what_is_wrong() {
     let model = StateSpace::new(ou(), stable(1.5), 0.1, Start::Fixed(0.0)).unwrap();
     let (times, values) = data(&model, 10, 1, 1);
-    let none = grid(&model, &times, &values, &Options::default(), 0, 1).unwrap_err();
+    let none = exact_paths(&model, &times, &values, &Options::default(), 0, 1).unwrap_err();
     assert!(none.to_string().contains("paths = 0"), "{none}");
-    let short = grid(&model, &times, &values[1..], &Options::default(), 10, 1).unwrap_err();
+    let short = exact_paths(&model, &times, &values[1..], &Options::default(), 10, 1).unwrap_err();
     assert!(short.to_string().contains("10"), "{short}");
 }

@@ -8,10 +8,10 @@ mod invariants;
 #[path = "../../../fuzz/replay.rs"]
 mod replay;
 
-use levytilt::law::StableLaw;
+use levytilt::internals::law::StableLaw;
+use levytilt::internals::potential::Quadratic;
+use levytilt::internals::tilt::TiltedStep;
 use levytilt::noise::{FAMILIES, Noise, TruncatedStable};
-use levytilt::potential::Quadratic;
-use levytilt::tilt::TiltedStep;
 use proptest::prelude::*;
 
 /// Numbers over many sizes, and now and then one that is no parameter at all.

@@ -1,10 +1,11 @@
 //! The law of learned parameters lies around the mean of their posterior, not around its maximum.
 
 use levytilt::drift::Ou;
+use levytilt::internals::exact;
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{LearnOptions, Parameter, Prior, learn, parameters};
 use levytilt::noise::{Gaussian, Noise, Stable};
-use levytilt::series::TimeGrid;
-use levytilt::solve::{LearnOptions, Parameter, Prior, learn, parameters};
-use levytilt::{Start, StateSpace, exact, simulate};
+use levytilt::{Start, StateSpace, simulate};
 
 fn model(noise: &dyn Noise, [theta, mu]: [f64; 2]) -> StateSpace {
     let noise = noise.with_parameters(&noise.parameters().iter().map(|p| p.1).collect::<Vec<f64>>()).unwrap();
@@ -23,10 +24,10 @@ fn shifts(noise: &dyn Noise, seed: u64) -> [[f64; 2]; 2] {
         (p.fixed, p.prior) = (k >= 2, (k < 2).then_some(Prior { mean: 0.0, std: 1.0 }));
     }
     let learned = learn(guess, &all, &grid, &[&values], &LearnOptions::default()).unwrap();
-    let sd: Vec<f64> = [0, 3].iter().map(|&k| learned.covariance[k].sqrt()).collect();
+    let sd: Vec<f64> = [0, 3].iter().map(|&k| learned.optimum.covariance[k].sqrt()).collect();
     let free = |p: &Parameter| p.transform.forward(p.value);
-    let top: Vec<f64> = learned.parameters[..2].iter().map(free).collect();
-    let spacing = exact::smooth(&learned.model, &grid, &values, &exact::Options::default()).unwrap().spacing;
+    let top: Vec<f64> = learned.optimum.parameters[..2].iter().map(free).collect();
+    let spacing = exact::smooth(&learned.optimum.model, &grid, &values, &exact::Options::default()).unwrap().spacing;
     let options = exact::Options { spacing: Some(spacing), ..exact::Options::default() };
     let posterior = |at: [f64; 2]| {
         let evidence = exact::log_evidence(&model(noise, [at[0].exp(), at[1]]), &grid, &values, &options).unwrap();
@@ -40,7 +41,7 @@ fn shifts(noise: &dyn Noise, seed: u64) -> [[f64; 2]; 2] {
             sum = [sum[0] + weight, sum[1] + weight * z[0], sum[2] + weight * z[1]];
         }
     }
-    [[learned.shift[0] / sd[0], learned.shift[1] / sd[1]], [sum[1] / sum[0], sum[2] / sum[0]]]
+    [[learned.optimum.shift[0] / sd[0], learned.optimum.shift[1] / sd[1]], [sum[1] / sum[0], sum[2] / sum[0]]]
 }
 
 /// The shift is the first term of an expansion, and the records are so short that the mean is up to a standard deviation away.

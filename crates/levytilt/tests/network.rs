@@ -1,13 +1,13 @@
 //! Drift networks: they find a drift that is there and invent none that is not.
 
 use levytilt::drift::{Drift, DriftFamily, Neural, NeuralSpec};
-use levytilt::fit::{Fit, FitOptions, NetworkSize, Spec, fit};
-use levytilt::forecast::{ForecastOptions, Target, forecast};
+use levytilt::internals::fit::{Fit, FitOptions, NeuralSize, Spec, fit};
+use levytilt::internals::forecast::{ForecastOptions, Target, forecast};
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::Family;
-use levytilt::series::TimeGrid;
 use levytilt::simulate;
 
-const SIZE: NetworkSize = NetworkSize { width: 16, depth: 2 };
+const SIZE: NeuralSize = NeuralSize { width: 16, depth: 2 };
 
 fn data(drift: &str, given: &[(&str, f64)], noise: &str, times: &[f64], seed: u64) -> Vec<f64> {
     let spec = Spec::new(DriftFamily::named(drift).unwrap(), Family::named(noise).unwrap());
@@ -107,7 +107,7 @@ fn a_network_and_a_family_exclude_each_other() {
     let gaussian = Family::named("gaussian").unwrap();
     let both = Spec { drift: DriftFamily::named("ou").unwrap(), ..Spec::neural(SIZE, gaussian) };
     assert!(fit(&both, &grid, &[&y], &FitOptions::default()).unwrap_err().to_string().contains("network"));
-    let wide = Spec::neural(NetworkSize { width: 0, depth: 1 }, gaussian);
+    let wide = Spec::neural(NeuralSize { width: 0, depth: 1 }, gaussian);
     assert!(fit(&wide, &grid, &[&y], &FitOptions::default()).unwrap_err().to_string().contains("width"));
     let still = Spec::neural(SIZE, Family::named("compound-poisson").unwrap());
     assert!(fit(&still, &grid, &[&y], &FitOptions::default()).unwrap_err().to_string().contains("brownian"));

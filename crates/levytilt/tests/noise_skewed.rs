@@ -2,12 +2,12 @@
 //! against an independent Fourier filter.
 
 use levytilt::drift::{DriftFamily, Ou};
-use levytilt::exact::{Options, log_evidence};
-use levytilt::fit::{FitOptions, Spec, fit};
-use levytilt::law::{Parametrization, StableLaw};
+use levytilt::internals::exact::{Options, log_evidence};
+use levytilt::internals::fit::{FitOptions, Spec, fit};
+use levytilt::internals::law::{Parametrization, StableLaw};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::Method;
 use levytilt::noise::{Family, Noise, SkewedStable};
-use levytilt::series::TimeGrid;
-use levytilt::solve::Method;
 use levytilt::{Start, StateSpace, stream};
 use rand_distr::{Distribution, StandardNormal};
 use std::f64::consts::PI;

@@ -1,6 +1,6 @@
 //! Compare the nodes of stable noise with the stable law: tables, full-accuracy law, tails, derivative in α.
 
-use levytilt::law::StableLaw;
+use levytilt::internals::law::StableLaw;
 use levytilt::noise::{Noise, Stable};
 
 /// Indices with a promise of 1e-4.

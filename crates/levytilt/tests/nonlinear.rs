@@ -1,13 +1,13 @@
 //! Hold the filter for drifts that are nonlinear in several states to exact evidences, to Kalman, and to known parameters.
 
 use levytilt::drift::Formula;
-use levytilt::exact;
-use levytilt::general::{
+use levytilt::internals::exact;
+use levytilt::internals::general::{
     FilterOptions, GeneralChain, GeneralModel, GeneralOptions, GeneralSpec, Guide, Loading, RowSpec, Smoothed,
     SourceSpec, StartSpec, fit_general, simulate_general, smooth, smooth_nonlinear,
 };
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::{Family, Stable};
-use levytilt::series::TimeGrid;
 use levytilt::{Start, StateSpace};
 
 /// A model with a source of `family` on each of the states `kicked` and a column for each of the states `seen`, all with

@@ -1,14 +1,15 @@
 //! Hold sampled posteriors to the exact ones: Kalman for Gaussian noise, the grid for the rest.
 
 use levytilt::drift::{DoubleWell, Drift, Ou};
-use levytilt::exact::{self, kalman};
-use levytilt::noise::{Gaussian, Noise, Stable};
-use levytilt::posterior::{WeightSummary, bound_by_divergence, log_evidence, marginals, walk};
-use levytilt::series::TimeGrid;
-use levytilt::solve::{
+use levytilt::internals::Chain;
+use levytilt::internals::exact::{self, kalman};
+use levytilt::internals::posterior::{WeightSummary, bound_by_divergence, log_evidence, marginals, walk};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{
     GaussianSumOptions, LearnOptions, SweepOptions, gaussian_sum, learn, parameters, robust_start, sweep,
 };
-use levytilt::{Chain, Dimension, Start, StateSpace, simulate};
+use levytilt::noise::{Gaussian, Noise, Stable};
+use levytilt::{Dimension, Start, StateSpace, simulate};
 
 const STEPS: usize = 400;
 
@@ -129,7 +130,7 @@ fn statistics_uncoupled_dimensions_add_up() {
             noise: Box::new(Stable::new(1.6, 2.0).unwrap()),
             size: None,
             observation_std: 0.1,
-            errors: levytilt::Errors::default(),
+            errors: levytilt::internals::Errors::default(),
             start: Start::Fixed(0.0),
         })
         .collect();
@@ -161,7 +162,9 @@ fn statistics_learning_finds_the_truth() {
     let free = parameters(&start);
     let options = LearnOptions { sweep: SweepOptions { paths: 200, ..Default::default() }, ..Default::default() };
     let learned = learn(start, &free, &grid, &[&values], &options).unwrap();
-    for ((found, error), wanted) in learned.parameters.iter().zip(&learned.std_errors).zip(parameters(&truth)) {
+    for ((found, error), wanted) in
+        learned.optimum.parameters.iter().zip(&learned.optimum.std_errors).zip(parameters(&truth))
+    {
         assert_eq!(found.name, wanted.name);
         let off = (found.value - wanted.value).abs() / error;
         assert!(off < 4.0, "{}: {} ± {error}, truth {}", found.name, found.value, wanted.value);
@@ -182,18 +185,18 @@ fn statistics_learning_ends_at_the_exact_maximum() {
     let mut start = parameters(&build(2.0, 0.5));
     start[2..].iter_mut().for_each(|p| p.fixed = true);
     let learned = learn(build(2.0, 0.5), &start, &grid, &[&values], &LearnOptions::default()).unwrap();
-    let found = [learned.parameters[0].value, learned.parameters[1].value];
-    let spacing = exact::smooth(&learned.model, &grid, &values, &exact::Options::default()).unwrap().spacing;
+    let found = [learned.optimum.parameters[0].value, learned.optimum.parameters[1].value];
+    let spacing = exact::smooth(&learned.optimum.model, &grid, &values, &exact::Options::default()).unwrap().spacing;
     let options = exact::Options { spacing: Some(spacing), ..exact::Options::default() };
     let evidence = |at: [f64; 2]| exact::log_evidence(&build(at[0], at[1]), &grid, &values, &options).unwrap();
     let distance: f64 = (0..2)
         .map(|i| {
-            let h = 0.05 * learned.std_errors[i];
+            let h = 0.05 * learned.optimum.std_errors[i];
             let (mut up, mut down) = (found, found);
             up[i] += h;
             down[i] -= h;
-            (learned.std_errors[i] * (evidence(up) - evidence(down)) / (2.0 * h)).abs()
+            (learned.optimum.std_errors[i] * (evidence(up) - evidence(down)) / (2.0 * h)).abs()
         })
         .sum();
-    assert!(distance < 0.1, "{distance} standard errors from the maximum: {:?}", learned.parameters);
+    assert!(distance < 0.1, "{distance} standard errors from the maximum: {:?}", learned.optimum.parameters);
 }

@@ -1,9 +1,9 @@
 //! Learning tells of its steps, and ends early with what it has when asked to.
 
 use levytilt::drift::Ou;
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{LearnOptions, Learned, SweepOptions, learn_with, parameters};
 use levytilt::noise::Stable;
-use levytilt::series::TimeGrid;
-use levytilt::solve::{LearnOptions, Learned, SweepOptions, learn_with, parameters};
 use levytilt::{Context, Start, StateSpace, simulate};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
@@ -34,20 +34,24 @@ fn learned(last: usize) -> (Learned, Vec<(usize, Vec<f64>)>) {
 #[test]
 fn identity_the_last_step_told_is_the_result() {
     let (found, told) = learned(usize::MAX);
-    let values: Vec<f64> = found.parameters.iter().map(|p| p.value).collect();
+    let values: Vec<f64> = found.optimum.parameters.iter().map(|p| p.value).collect();
     assert_eq!(told[0].0, 0);
-    assert_eq!(told[told.len() - 1], (found.iterations, values));
+    assert_eq!(told[told.len() - 1], (found.optimum.iterations, values));
     // The covariance holds the squares of the standard errors, each on its free scale.
-    let n = found.parameters.len();
-    for (k, p) in found.parameters.iter().enumerate() {
-        let error = found.covariance[k * n + k].sqrt() * p.transform.slope(p.value);
-        assert!((error / found.std_errors[k] - 1.0).abs() < 1e-12, "{}", p.name);
+    let n = found.optimum.parameters.len();
+    for (k, p) in found.optimum.parameters.iter().enumerate() {
+        let error = found.optimum.covariance[k * n + k].sqrt() * p.transform.slope(p.value);
+        assert!((error / found.optimum.std_errors[k] - 1.0).abs() < 1e-12, "{}", p.name);
     }
 }
 
 #[test]
 fn identity_a_stop_keeps_what_is_there() {
     let (found, told) = learned(1);
-    assert_eq!((found.iterations, told[1].0), (1, 1));
-    assert!(found.warnings.iter().any(|w| w.contains("stopped on request after 1 iterations")), "{:?}", found.warnings);
+    assert_eq!((found.optimum.iterations, told[1].0), (1, 1));
+    assert!(
+        found.optimum.warnings.iter().any(|w| w.contains("stopped on request after 1 iterations")),
+        "{:?}",
+        found.optimum.warnings
+    );
 }

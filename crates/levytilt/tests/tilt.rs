@@ -1,10 +1,10 @@
 //! Hold the tilted step to its definitions: identities, derivatives, the whole box of inputs, and fast against plain.
 
 use crate::common::chi_square;
+use levytilt::internals::potential::{GaussianSum, Quadratic};
+use levytilt::internals::tilt::{SumStep, SumTable, TiltTable, TiltedStep};
 use levytilt::noise::{Nodes, Noise, Stable};
-use levytilt::potential::{GaussianSum, Quadratic};
 use levytilt::stream;
-use levytilt::tilt::{SumStep, SumTable, TiltTable, TiltedStep};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -138,11 +138,11 @@ fn identity_derivatives_are_difference_quotients() {
             }
         }
         // ∂ ln q_k/∂x̃ by (ln q_k(x + h) − ln q_k(x − h))/(2h)
-        let (h, score) = (1e-6, step.node_score(x));
+        let (h, gradient) = (1e-6, step.node_gradient(x));
         let (up, down) = (step.evaluate(x + h).weights, step.evaluate(x - h).weights);
         for k in 0..s.len() {
             let want = (up[k] / down[k]).ln() / (2.0 * h);
-            assert!((score[k] - want).abs() < 1e-6 * want.abs().max(1.0), "score {k}: {} {want}", score[k]);
+            assert!((gradient[k] - want).abs() < 1e-6 * want.abs().max(1.0), "gradient {k}: {} {want}", gradient[k]);
         }
     }
 }

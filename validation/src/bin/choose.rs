@@ -6,9 +6,9 @@
 //! turns so that all dates count. Prints a Markdown table as it goes: mean CRPS, and the mean difference to the first row
 //! with a standard error over dates, which the tickers share.
 
+use levytilt::internals::series::{ClockPrior, Memory, Window};
 use levytilt::noise::Family;
 use levytilt::score::{BlockBootstrap, block_std_error, reliability};
-use levytilt::series::{ClockPrior, Memory, Window};
 use levytilt_baselines::Tilt;
 use levytilt_validation::prices::{Outcome, PATHS, Prices, mean};
 use rayon::prelude::*;

@@ -2,14 +2,15 @@
 //! `scripts/validate continuous`.
 
 use levytilt::drift::Ou;
-use levytilt::exact;
+use levytilt::internals::Chain;
+use levytilt::internals::exact;
+use levytilt::internals::posterior::{WeightSummary, walk};
+use levytilt::internals::potential::Quadratic;
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{SweepOptions, robust_start, sweep};
+use levytilt::internals::tilt::TiltedStep;
 use levytilt::noise::{Noise, PlusBrownian, Stable, TruncatedStable};
-use levytilt::posterior::{WeightSummary, walk};
-use levytilt::potential::Quadratic;
-use levytilt::series::TimeGrid;
-use levytilt::solve::{SweepOptions, robust_start, sweep};
-use levytilt::tilt::TiltedStep;
-use levytilt::{Chain, Result, Start, StateSpace, simulate, stream};
+use levytilt::{Result, Start, StateSpace, simulate, stream};
 use levytilt_paper::continuous::{Brownian, Generator, JumpMeasure, JumpSize, TiltedMeasure};
 
 fn main() -> Result<()> {
@@ -77,7 +78,7 @@ fn three_ways() -> Result<()> {
                 };
                 let tilted = tilt(measure, 0.7, kappa)?;
                 let drawn = tilted.monte_carlo(1_000_000, &mut stream(1, all as u64))?;
-                let series = tilted.series()?;
+                let series = tilted.expansion()?;
                 let (rate, divergence) = (tilted.rate(), tilted.divergence_rate());
                 let scores =
                     [(drawn.rate, rate), (drawn.divergence_rate, divergence)].map(|(e, x)| (e.value - x) / e.std_error);
@@ -107,7 +108,7 @@ fn series_range() -> Result<()> {
     println!("|---|{}", "---|".repeat(kappas.len()));
     for tau in [1e-6, 1e-4, 1e-2, 1.0, 10.0, 100.0] {
         let measure = JumpMeasure::mixture(1.5, 1.0, tau, 1.0)?;
-        let cells = kappas.map(|kappa| match tilt(measure, 0.5, kappa).and_then(|t| t.series()) {
+        let cells = kappas.map(|kappa| match tilt(measure, 0.5, kappa).and_then(|t| t.expansion()) {
             Ok(series) => format!(" {:.1} ({}) |", series.digits_lost, series.terms),
             Err(_) => " refused |".to_string(),
         });

@@ -7,9 +7,9 @@
 
 use anyhow::{Result, anyhow};
 use levytilt::drift::DriftFamily;
-use levytilt::fit::{Fit, FitOptions, Interval, Spec, fit, parameter_posterior};
+use levytilt::internals::fit::{Fit, FitOptions, Interval, Spec, fit, parameter_posterior};
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::Family;
-use levytilt::series::TimeGrid;
 use levytilt::{Start, StateSpace, simulate};
 use std::time::Instant;
 

@@ -3,10 +3,10 @@
 //! `scripts/validate dimensions`
 
 use levytilt::drift::{Drift, DriftFamily, Linear};
-use levytilt::exact;
-use levytilt::fit::{Fit, FitOptions, NetworkSize, Spec, fit};
+use levytilt::internals::exact;
+use levytilt::internals::fit::{Fit, FitOptions, NeuralSize, Spec, fit};
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::{Family, Stable};
-use levytilt::series::TimeGrid;
 use levytilt::{Dimension, Result, Start, StateSpace, simulate};
 use levytilt_validation::memory::memory;
 use nalgebra::{DMatrix, DVector};
@@ -111,7 +111,7 @@ fn ring(dim: usize) -> Result<StateSpace> {
             noise: Box::new(Stable::new(1.7, 1.0)?),
             size: None,
             observation_std: 0.05,
-            errors: levytilt::Errors::default(),
+            errors: levytilt::internals::Errors::default(),
             start: Start::Fixed(0.0),
         });
     }
@@ -123,7 +123,7 @@ fn network(grid: &TimeGrid) -> Result<()> {
     println!("\n## A drift network of width 32 in ten dimensions, {STEPS} steps, 500 paths\n");
     let truth = ring(10)?;
     let seen = columns(&truth, grid, 1)?;
-    let spec = Spec { names: names(10), x0: Some(0.0), ..Spec::neural(NetworkSize::default(), stable()) };
+    let spec = Spec { names: names(10), x0: Some(0.0), ..Spec::neural(NeuralSize::default(), stable()) };
     let started = Instant::now();
     let found = fit(&spec, grid, &slices(&seen), &FitOptions::default())?;
     let seconds = started.elapsed().as_secs_f64();

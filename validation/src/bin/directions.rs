@@ -4,12 +4,12 @@
 //! it says how many records, or how many steps).
 
 use levytilt::drift::{Formula, Linear};
-use levytilt::general::{
+use levytilt::internals::general::{
     FilterOptions, GeneralChain, GeneralFit, GeneralModel, GeneralOptions, GeneralSpec, Guide, Loading, Row, RowSpec,
     Source, SourceSpec, StartSpec, fit_general, simulate_general, smooth,
 };
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::{Family, Stable};
-use levytilt::series::TimeGrid;
 use levytilt::{Error, Result, StreamRng, stream};
 use levytilt_validation::combine;
 use levytilt_validation::plain_filter::plain_filter;

@@ -8,9 +8,9 @@
 
 use anyhow::{Result, anyhow};
 use levytilt::drift::DriftFamily;
-use levytilt::fit::{FitOptions, Rating, Spec, fit};
+use levytilt::internals::fit::{FitOptions, Rating, Spec, fit};
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::Family;
-use levytilt::series::TimeGrid;
 use levytilt::simulate;
 use levytilt_run::settings::DataSettings;
 use levytilt_run::table;

@@ -6,9 +6,9 @@
 
 use anyhow::Result;
 use levytilt::drift::DriftFamily;
-use levytilt::fit::{Fit, FitOptions, Spec, fit};
+use levytilt::internals::fit::{Fit, FitOptions, Spec, fit};
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::Family;
-use levytilt::series::TimeGrid;
 use levytilt::{ErrorKind, Start, StateSpace, drift::Ou, noise::Stable, simulate, stream};
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};

@@ -1,11 +1,11 @@
 //! Measure the exact posterior that one dimension gets by default: accuracy, cost against sweeps, and whether what is learned
 //! is the maximum of the evidence, for every family of noise.
 
-use levytilt::exact::{Options, log_evidence};
-use levytilt::fit::{Fit, FitOptions, Spec, fit};
+use levytilt::internals::exact::{Options, log_evidence};
+use levytilt::internals::fit::{Fit, FitOptions, Spec, fit};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{LearnOptions, Method, parameters, rebuild};
 use levytilt::noise::Family;
-use levytilt::series::TimeGrid;
-use levytilt::solve::{LearnOptions, Method, parameters, rebuild};
 use levytilt::{Result, Start, StateSpace, drift, simulate};
 use std::time::Instant;
 

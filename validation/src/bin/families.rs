@@ -9,11 +9,11 @@
 //! reference evidence.
 
 use anyhow::{Result, anyhow};
-use levytilt::exact::{Options, log_evidence};
-use levytilt::fit::{Fit, FitOptions, Spec, fit};
+use levytilt::internals::exact::{Options, log_evidence};
+use levytilt::internals::fit::{Fit, FitOptions, Spec, fit};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{Parameter, parameters, rebuild};
 use levytilt::noise::Family;
-use levytilt::series::TimeGrid;
-use levytilt::solve::{Parameter, parameters, rebuild};
 use levytilt::{Start, StateSpace, drift, simulate};
 
 /// A family and the values of its parameters.

@@ -5,10 +5,10 @@
 
 use anyhow::Result;
 use levytilt::drift::DriftFamily;
-use levytilt::fit::{FitOptions, Spec, fit};
-use levytilt::forecast::{ForecastOptions, Target};
+use levytilt::internals::fit::{FitOptions, Spec, fit};
+use levytilt::internals::forecast::{ForecastOptions, Target};
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::Family;
-use levytilt::series::TimeGrid;
 use levytilt::{Start, StateSpace, simulate};
 
 /// Times fitted, and times forecast.

@@ -5,10 +5,11 @@
 //! errors: right paths give a root mean square of 1.
 
 use levytilt::drift::{DoubleWell, Drift, Ou};
+use levytilt::internals::posterior::{WeightSummary, marginals};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::{exact, solve};
 use levytilt::noise::Stable;
-use levytilt::posterior::{WeightSummary, marginals};
-use levytilt::series::TimeGrid;
-use levytilt::{Result, Start, StateSpace, exact, simulate, solve};
+use levytilt::{Result, Start, StateSpace, simulate};
 use std::time::Instant;
 
 const STEPS: usize = 1000;
@@ -42,7 +43,7 @@ fn row(name: &str, alpha: f64, every: usize, count: usize) -> Result<()> {
     let grid = TimeGrid::new(&times, Some(STEPS))?;
     let options = exact::Options { quantiles: vec![0.25, 0.5, 0.75], ..Default::default() };
     let (exact, smoother) = timed(|| exact::smooth(&model, &grid, &values, &options))?;
-    let (found, seconds) = timed(|| solve::grid(&model, &grid, &values, &options, count, 1))?;
+    let (found, seconds) = timed(|| solve::exact_paths(&model, &grid, &values, &options, count, 1))?;
     let (_, evidence) = timed(|| exact::log_evidence(&model, &grid, &values, &options))?;
     let logs = found.paths.log_weights();
     let summary = WeightSummary::new(&logs);

@@ -5,9 +5,9 @@
 //! and print estimates, errors and coverage.
 
 use levytilt::drift::{Between, DriftFamily, Formula, Inputs};
-use levytilt::fit::{FitOptions, Spec, fit};
+use levytilt::internals::fit::{FitOptions, Spec, fit};
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::Family;
-use levytilt::series::TimeGrid;
 use levytilt::simulate;
 use levytilt_validation::recovered::Recovered;
 use std::error::Error;

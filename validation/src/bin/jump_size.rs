@@ -6,13 +6,14 @@
 //! of [`TiltedStep`]; the sweeps fit a quadratic message to slopes of ln Z that run through γ as well.
 
 use levytilt::drift::{Drift, Ou};
+use levytilt::internals::posterior::WeightSummary;
+use levytilt::internals::potential::{Potential, Quadratic};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::robust_start;
+use levytilt::internals::tilt::TiltedStep;
+use levytilt::internals::{Chain, exact};
 use levytilt::noise::{Nodes, Noise, Stable};
-use levytilt::posterior::WeightSummary;
-use levytilt::potential::{Potential, Quadratic};
-use levytilt::series::TimeGrid;
-use levytilt::solve::robust_start;
-use levytilt::tilt::TiltedStep;
-use levytilt::{Chain, Result, Start, StateSpace, exact, stream};
+use levytilt::{Result, Start, StateSpace, stream};
 use levytilt_paper::continuous::JumpSize;
 use rand_distr::{Distribution, StandardNormal};
 use std::f64::consts::PI;

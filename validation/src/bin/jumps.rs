@@ -1,11 +1,11 @@
 //! Measure the jump table, one-step residuals and alarms against simulated truth; an argument scales the number of records.
 
 use levytilt::drift::{DriftFamily, Ou};
-use levytilt::exact::filter::Filter;
-use levytilt::fit::{FitOptions, Spec, fit};
+use levytilt::internals::exact::filter::Filter;
+use levytilt::internals::fit::{FitOptions, Spec, fit};
+use levytilt::internals::residuals::Residuals;
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::{Family, Stable};
-use levytilt::residuals::Residuals;
-use levytilt::series::TimeGrid;
 use levytilt::{Result, Start, StateSpace, simulate};
 use rayon::prelude::*;
 use std::time::Instant;

@@ -4,9 +4,9 @@
 //! and by Gaussian noise. The search is Nelder–Mead on the logarithms of the parameters.
 
 use levytilt::drift::DoubleWell;
-use levytilt::exact::{Options, log_evidence};
+use levytilt::internals::exact::{Options, log_evidence};
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::{Gaussian, Noise, Stable};
-use levytilt::series::TimeGrid;
 use levytilt::{Result, Start, StateSpace};
 
 /// Times in kyr relative to 1950 and 4.7 − ln Ca, glacial part, forward in time, as in the demo.

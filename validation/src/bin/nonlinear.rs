@@ -5,12 +5,12 @@
 //! many particles the plain filter has, or how many records; a name after that says which model).
 
 use levytilt::drift::Formula;
-use levytilt::general::{
+use levytilt::internals::general::{
     FilterOptions, GeneralChain, GeneralModel, GeneralOptions, GeneralSpec, Guide, Loading, RowSpec, SourceSpec,
     StartSpec, fit_general, simulate_general, smooth, smooth_nonlinear,
 };
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::Family;
-use levytilt::series::TimeGrid;
 use levytilt::{Error, Result, stream};
 use levytilt_validation::combine;
 use rand::RngExt;

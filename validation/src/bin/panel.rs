@@ -3,12 +3,12 @@
 //! Arguments: number of series, number of panels.
 
 use levytilt::drift::{DriftFamily, Ou};
-use levytilt::fit::{Fit, FitOptions, Record, Spec, fit, fit_panel};
-use levytilt::law::StableLaw;
+use levytilt::internals::fit::{Fit, FitOptions, Record, Spec, fit, fit_panel};
+use levytilt::internals::law::StableLaw;
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::Share;
 use levytilt::noise::{Family, Stable};
 use levytilt::score::{Estimator, Sample};
-use levytilt::series::TimeGrid;
-use levytilt::solve::Share;
 use levytilt::{Result, Start, StateSpace, simulate};
 use rayon::prelude::*;
 use std::time::Instant;

@@ -6,12 +6,13 @@
 //! parameters learned or given. Where the exact evidence of the model found can be had, the bound must not exceed it.
 
 use levytilt::drift::DRIFT_FAMILIES;
-use levytilt::fit::{Fit, FitOptions, Spec, fit};
+use levytilt::internals::fit::{Fit, FitOptions, Spec, fit};
+use levytilt::internals::posterior::{WeightSummary, walk};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{LearnOptions, Method};
+use levytilt::internals::{Chain, exact};
 use levytilt::noise::FAMILIES;
-use levytilt::posterior::{WeightSummary, walk};
-use levytilt::series::TimeGrid;
-use levytilt::solve::{LearnOptions, Method};
-use levytilt::{Chain, StreamRng, exact, stream};
+use levytilt::{StreamRng, stream};
 use rand::RngExt;
 use rayon::prelude::*;
 use std::collections::BTreeMap;

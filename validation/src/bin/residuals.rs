@@ -7,11 +7,11 @@
 
 use levytilt::Result;
 use levytilt::drift::DriftFamily;
-use levytilt::exact::filter::Filter;
-use levytilt::fit::{FitOptions, Spec, fit};
+use levytilt::internals::exact::filter::Filter;
+use levytilt::internals::fit::{FitOptions, Spec, fit};
+use levytilt::internals::residuals::Residuals;
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::Family;
-use levytilt::residuals::Residuals;
-use levytilt::series::TimeGrid;
 use levytilt::{StreamRng, stream};
 use rand_distr::{Distribution, Exp1, StandardNormal, StudentT};
 use rayon::prelude::*;

@@ -7,10 +7,10 @@
 
 use anyhow::{Result, anyhow};
 use levytilt::drift::DriftFamily;
-use levytilt::fit::{FitOptions, Spec, fit, parameter_posterior};
+use levytilt::internals::fit::{FitOptions, Spec, fit, parameter_posterior};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{Prior, parameters, rebuild};
 use levytilt::noise::Family;
-use levytilt::series::TimeGrid;
-use levytilt::solve::{Prior, parameters, rebuild};
 use levytilt::{simulate, stream};
 use rand_distr::{Distribution, StandardNormal};
 use std::collections::BTreeMap;

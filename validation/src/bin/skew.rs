@@ -5,10 +5,10 @@
 //! the first rows of a column.
 
 use levytilt::drift::{DriftFamily, Ou};
-use levytilt::fit::{FitOptions, Spec, fit};
-use levytilt::law::{Parametrization, StableLaw};
+use levytilt::internals::fit::{FitOptions, Spec, fit};
+use levytilt::internals::law::{Parametrization, StableLaw};
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::{Family, Noise, SkewedStable};
-use levytilt::series::TimeGrid;
 use levytilt::{Result, Start, StateSpace, simulate};
 use levytilt_validation::recovered::Recovered;
 use std::error::Error;

@@ -1,9 +1,9 @@
 //! Many fits in one process: `scripts/validate soak COUNT` prints memory and time of every tenth of them.
 
 use levytilt::drift::DriftFamily;
-use levytilt::fit::{FitOptions, Spec, fit};
+use levytilt::internals::fit::{FitOptions, Spec, fit};
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::FAMILIES;
-use levytilt::series::TimeGrid;
 use levytilt::{Result, simulate};
 use levytilt_validation::memory::memory;
 use std::time::Instant;

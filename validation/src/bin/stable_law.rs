@@ -3,7 +3,7 @@
 //! `scripts/validate stable_law DIRECTORY`: the directory holds `stable-Z1-pdf-sample-data.csv`,
 //! `stable-Z1-cdf-sample-data.csv` and `stable-loc-scale-sample-data.csv` of SciPy's test data.
 
-use levytilt::law::{Parametrization, StableLaw};
+use levytilt::internals::law::{Parametrization, StableLaw};
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -3,11 +3,12 @@
 //! (all keys are in `main`).
 
 use levytilt::drift::{DoubleWell, Drift, Ou};
+use levytilt::internals::posterior::{WeightSummary, walk};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{SweepOptions, robust_start, sweep};
+use levytilt::internals::{Chain, exact};
 use levytilt::noise::Stable;
-use levytilt::posterior::{WeightSummary, walk};
-use levytilt::series::TimeGrid;
-use levytilt::solve::{SweepOptions, robust_start, sweep};
-use levytilt::{Chain, Result, Start, StateSpace, exact, simulate};
+use levytilt::{Result, Start, StateSpace, simulate};
 use levytilt_paper::potential::{FrameKind, NeuralPotentialSpec};
 use levytilt_paper::training::{TrainOptions, Trainer};
 use std::time::Instant;

@@ -5,9 +5,9 @@
 //! FROM is where the first window starts, at midnight UTC or, as in 2024-03-25T14:30, later that day.
 //! PRICES.csv has a column of ISO 8601 timestamps and one column per ticker. Prints a Markdown table.
 
+use levytilt::internals::series::ClockOptions;
 use levytilt::score::{BlockBootstrap, ScoredWindow, automatic_lag, block_bootstrap, diebold_mariano};
 use levytilt::score::{jump_crps, reliability};
-use levytilt::series::ClockOptions;
 use levytilt_baselines::{Forecaster, Garch, Increments, Walk};
 use levytilt_validation::prices::{Outcome, PATHS, Prices, Scored, mean};
 use rayon::prelude::*;

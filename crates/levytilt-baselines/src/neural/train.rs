@@ -1,6 +1,7 @@
 //! Train a network: Adam steps on a loss that is computed afresh each time.
 
 use super::tape::{Tape, Var};
+use levytilt::internals::solve::Adam;
 use levytilt::{Error, Result};
 
 /// How a network is trained.
@@ -45,34 +46,21 @@ impl Training {
 /// Decay of the mean and of the mean square of past gradients, and what keeps the denominator from 0.
 const BETA: (f64, f64, f64) = (0.9, 0.999, 1e-8);
 
-/// Running means of a gradient and of its square.
-struct Adam {
-    mean: Vec<f32>,
-    square: Vec<f32>,
-    count: i32,
+fn adam(size: usize) -> Adam<f32> {
+    let shares = |beta: f64| [beta as f32, 1.0 - beta as f32];
+    Adam::new(size, [shares(BETA.0), shares(BETA.1)])
 }
 
-impl Adam {
-    fn new(size: usize) -> Self {
-        Self { mean: vec![0.0; size], square: vec![0.0; size], count: 0 }
-    }
-
-    /// m ← β₁m + (1 − β₁)g, v ← β₂v + (1 − β₂)g², x ← (1 − ηλ)x − η m̂/(√v̂ + ε) with the rate η, the decay λ, m̂ and v̂
-    /// over 1 − βᵗ at step t, and g the gradient, shortened to the largest norm.
-    fn step(&mut self, values: &mut [f32], gradient: &[f32], options: &Training) {
-        self.count += 1;
-        let shrink = options.clip.map_or(1.0, |longest| (longest / norm(gradient)).min(1.0)) as f32;
-        let (beta1, beta2, epsilon) = (BETA.0 as f32, BETA.1 as f32, BETA.2 as f32);
-        let (bias1, bias2) = (1.0 - BETA.0.powi(self.count), 1.0 - BETA.1.powi(self.count));
-        let (rate, root) = ((options.rate / bias1) as f32, (1.0 / bias2.sqrt()) as f32);
-        let keep = (1.0 - options.rate * options.weight_decay) as f32;
-        let means = self.mean.iter_mut().zip(&mut self.square);
-        for ((x, g), (mean, square)) in values.iter_mut().zip(gradient).zip(means) {
-            let g = g * shrink;
-            *mean = beta1 * *mean + (1.0 - beta1) * g;
-            *square = beta2 * *square + (1.0 - beta2) * g * g;
-            *x = keep * *x - rate * *mean / (square.sqrt() * root + epsilon);
-        }
+/// m ← β₁m + (1 − β₁)g, v ← β₂v + (1 − β₂)g², x ← (1 − ηλ)x − η m̂/(√v̂ + ε) with the rate η, the decay λ, m̂ and v̂
+/// over 1 − βᵗ at step t, and g the gradient, shortened to the largest norm.
+fn step(adam: &mut Adam<f32>, values: &mut [f32], gradient: &[f32], options: &Training) {
+    let shrink = options.clip.map_or(1.0, |longest| (longest / norm(gradient)).min(1.0)) as f32;
+    let [bias1, bias2] = adam.corrections([BETA.0, BETA.1]);
+    let (rate, root, epsilon) = ((options.rate / bias1) as f32, (1.0 / bias2.sqrt()) as f32, BETA.2 as f32);
+    let keep = (1.0 - options.rate * options.weight_decay) as f32;
+    for (k, (x, g)) in values.iter_mut().zip(gradient).enumerate() {
+        let [mean, square] = adam.update(k, g * shrink);
+        *x = keep * *x - rate * mean / (square.sqrt() * root + epsilon);
     }
 }
 
@@ -85,7 +73,7 @@ impl Adam {
 pub(crate) fn train(tape: &mut Tape, options: &Training, mut loss: impl FnMut(&mut Tape) -> Var) -> Result<f32> {
     options.check()?;
     let mark = tape.mark();
-    let mut adam = Adam::new(tape.parameter_count());
+    let mut adam = adam(tape.parameter_count());
     let mut last = f32::NAN;
     for count in 1..=options.steps {
         last = slope_of(tape, &mut loss);
@@ -94,7 +82,7 @@ pub(crate) fn train(tape: &mut Tape, options: &Training, mut loss: impl FnMut(&m
             return Err(Error::Numerical { what: "training", why });
         }
         let (values, gradient) = tape.parameters();
-        adam.step(values, gradient, options);
+        step(&mut adam, values, gradient, options);
         tape.rewind(mark);
     }
     Ok(last)

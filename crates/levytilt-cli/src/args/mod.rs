@@ -49,7 +49,7 @@ pub enum Command {
     /// Forecast from the end of a fitted record
     #[command(after_help = FORECAST_HELP)]
     Forecast(ForecastArgs),
-    /// Take new rows into a fitted run: how surprising each is, and alarms, without fitting again
+    /// Update a fitted run with new rows: evidence, p-value and alarms for each, without refitting
     #[command(after_help = UPDATE_HELP)]
     Update(UpdateArgs),
     /// Score a forecast against the observations: CRPS, energy score, tails, coverage

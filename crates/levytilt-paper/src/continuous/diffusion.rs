@@ -1,8 +1,8 @@
 //! What a tilt does to a Brownian part: it adds the drift σ²φ'(x) and leaves the diffusion as it is.
 
 use levytilt::Result;
-use levytilt::error::non_negative;
-use levytilt::potential::Quadratic;
+use levytilt::internals::error::non_negative;
+use levytilt::internals::potential::Quadratic;
 
 /// A Brownian motion with standard deviation σ per √time.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -9,7 +9,7 @@ use super::measure::JumpMeasure;
 use super::tilted::gain;
 use super::{Brownian, JumpSize};
 use levytilt::Result;
-use levytilt::potential::Quadratic;
+use levytilt::internals::potential::Quadratic;
 use std::f64::consts::PI;
 
 /// Drift, Brownian part and jumps of a process at one state.

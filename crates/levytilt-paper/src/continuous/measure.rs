@@ -1,7 +1,7 @@
 //! The rate of jumps before any tilt: r of rate 2r^{−1−α}dr on [τ, ∞), jump s·r times a random sign or normal number.
 
 use levytilt::Result;
-use levytilt::error::{check, positive};
+use levytilt::internals::error::{check, positive};
 use levytilt::noise::TruncatedStable;
 use spec_math::cephes64::{gamma, igam};
 use std::f64::consts::PI;

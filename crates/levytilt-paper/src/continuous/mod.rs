@@ -14,7 +14,7 @@
 //! | drift added to a Brownian part of variance σ² per time | σ²φ'(x) = 2aσ²δ | `diffusion` |
 //! | divergence per time of that part | ½σ²φ'(x)² = 2aσ²κ | `diffusion` |
 //!
-//! It is the limit of [`TiltedStep`](levytilt::tilt::TiltedStep): without drift (e^{−φ(x)} Z(x) − 1)/Δ → Λ − λ, with λ =
+//! It is the limit of [`TiltedStep`](levytilt::internals::tilt::TiltedStep): without drift (e^{−φ(x)} Z(x) − 1)/Δ → Λ − λ, with λ =
 //! 2/(ατ^α) the rate of the prior, and divergence/Δ → divergence per time, both with an error of order Δ.
 //!
 //! A far message makes Λ enormous, e^κ in order of magnitude: this is why [`TiltedMeasure::log_rate`] exists, and why
@@ -26,27 +26,27 @@
 //!
 //! There are two measures with the same λ and the same tail index: [`JumpMeasure::mixture`], above, which is the one
 //! that noise in this crate has, and [`JumpMeasure::power_law`], with jumps ±s·r, the one in which published rates are
-//! estimated. Rates of both are computed in three ways, which must agree: quadrature, Monte Carlo and series.
+//! estimated. Rates of both are computed in three ways, which must agree: quadrature, Monte Carlo and a power series.
 
 mod diffusion;
 mod envelope;
+mod expansion;
 mod generator;
 mod integral;
 mod measure;
 mod monte_carlo;
 mod rates;
 mod sampler;
-mod series;
 mod simulate;
 mod size;
 mod tilted;
 
 pub use diffusion::Brownian;
+pub use expansion::ExpansionRates;
 pub use generator::Generator;
 pub use measure::{JumpMeasure, Kernel};
 pub use monte_carlo::{Estimate, RateEstimates};
 pub use sampler::{JumpSampler, TiltedJump};
-pub use series::SeriesRates;
 pub use simulate::{JumpTime, TiltedPath, TiltedProcess};
 pub use size::JumpSize;
 pub use tilted::TiltedMeasure;

@@ -6,7 +6,7 @@
 //! c / gamma)?)` at x̃/γ, with the same κ and the same Z.
 
 use levytilt::Result;
-use levytilt::error::{non_negative, positive};
+use levytilt::internals::error::{non_negative, positive};
 
 /// γ(x) = γ₀ + γ₁|x|, γ₀ > 0, γ₁ ≥ 0: a jump from x is γ(x) times one of the noise.
 #[derive(Debug, Clone, Copy, PartialEq)]

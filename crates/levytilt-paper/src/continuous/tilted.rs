@@ -4,7 +4,7 @@
 //! and κ.
 
 use super::measure::{JumpMeasure, Kernel};
-use levytilt::potential::Quadratic;
+use levytilt::internals::potential::Quadratic;
 
 /// A jump measure tilted by a quadratic potential, for a process at a given state.
 #[derive(Debug, Clone, Copy, PartialEq)]

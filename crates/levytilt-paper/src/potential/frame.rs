@@ -2,7 +2,7 @@
 
 use super::softplus;
 use levytilt::Result;
-use levytilt::error::check;
+use levytilt::internals::error::check;
 use serde::{Deserialize, Serialize};
 
 /// Centres m and units u at some times, per dimension; straight lines between them.

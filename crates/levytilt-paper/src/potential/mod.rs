@@ -17,7 +17,7 @@ pub use frame::{Frame, FrameKind};
 use dense::{Dense, Tape};
 use encoder::{Encoder, EncoderTape};
 use heads::Heads;
-use levytilt::error::{expect_length, finite, positive};
+use levytilt::internals::error::{expect_length, finite, positive};
 use levytilt::{Result, StreamRng, stream};
 use nalgebra::{RealField, convert, try_convert};
 use rand::RngExt;

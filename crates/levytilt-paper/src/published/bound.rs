@@ -6,10 +6,11 @@ use super::options::PaperOptions;
 use super::path::{PaperNoise, Slopes, Walker};
 use super::tape::{PathGradient, Tape};
 use crate::continuous::JumpMeasure;
-use levytilt::error::expect_length;
+use levytilt::internals::Chain;
+use levytilt::internals::error::expect_length;
+use levytilt::internals::posterior::WeightSummary;
 use levytilt::noise::Noise;
-use levytilt::posterior::WeightSummary;
-use levytilt::{Chain, Error, Result, stream};
+use levytilt::{Error, Result, stream};
 use rayon::prelude::*;
 
 /// Paths that go together, and whose gradients are summed together.
@@ -56,7 +57,7 @@ pub struct PublishedGradient {
 }
 
 impl PublishedGradient {
-    /// In all parameters of the model, in the order of [`levytilt::solve::parameters`]; 0 for those without a gradient.
+    /// In all parameters of the model, in the order of [`levytilt::internals::solve::parameters`]; 0 for those without a gradient.
     pub fn parameters(&self, chain: &Chain) -> Vec<f64> {
         let mut all = self.drift.clone();
         let parts = chain.model().dimensions.iter().zip(&self.noise).zip(&self.errors);

@@ -8,13 +8,14 @@ use crate::fit::NeuralFit;
 use crate::potential::{Frame, NeuralPotentialSpec};
 use crate::training::Trained;
 use levytilt::context::Progress;
-use levytilt::fit::{FitOptions, OwnPaths, PotentialFinder, Spec, fit_by};
-use levytilt::posterior::{BLOCK, Made, Paths, Potentials, WeightSummary};
-use levytilt::potential::Quadratic;
-use levytilt::series::TimeGrid;
-use levytilt::solve::{Choice, LearnOptions, Learned, Method, Parameter, rebuild};
-use levytilt::tilt::LogSum;
-use levytilt::{Chain, Context, Error, Result, StateSpace, stream};
+use levytilt::internals::Chain;
+use levytilt::internals::fit::{FitOptions, OwnPaths, PotentialFinder, Spec, fit_by};
+use levytilt::internals::posterior::{BLOCK, Made, Paths, Potentials, WeightSummary};
+use levytilt::internals::potential::Quadratic;
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{Choice, LearnOptions, Learned, Method, Optimum, Parameter, rebuild};
+use levytilt::internals::tilt::LogSum;
+use levytilt::{Context, Error, Result, StateSpace, stream};
 
 /// Fit `spec` by the published method ([`Method::Paper`]): truncated stable noise, perhaps with a Brownian part or a size
 /// that depends on the state, and a drift. Parameters are given or learned jointly with the networks; τ, σ_G and the Brownian part
@@ -270,20 +271,19 @@ impl PotentialFinder for Published<'_> {
         let found = self.train(rebuild(model, &start)?, data, parameters)?;
         let unknown = vec![f64::NAN; parameters.len()];
         let values = self.values.iter();
-        Ok(Learned {
+        let optimum = Optimum {
             model: found,
             parameters: parameters.iter().zip(values).map(|(p, &value)| Parameter { value, ..p.clone() }).collect(),
             std_errors: unknown.clone(),
             data_shares: vec![1.0; unknown.len()],
             covariance: Vec::new(),
             shift: Vec::new(),
-            choice: Choice { method: Method::Paper, why: "as requested".into() },
-            potentials: Vec::new(),
-            summary: WeightSummary::new(&[0.0, 0.0]),
             iterations: self.trainer.as_ref().map_or(0, |trainer| trainer.iterations),
-            stopped: self.stopped,
             warnings: self.warnings(),
-        })
+        };
+        let choice = Choice { method: Method::Paper, why: "as requested".into() };
+        let summary = WeightSummary::new(&[0.0, 0.0]);
+        Ok(Learned { optimum, choice, potentials: Vec::new(), summary, stopped: self.stopped })
     }
 
     fn potentials(&mut self, chain: &Chain, _: &LearnOptions) -> Result<Potentials> {

@@ -11,7 +11,7 @@
 //!
 //! The rate holds at one state, and a large jump changes the state. So the time may end at the first large jump, one with
 //! r² from the power of two nearest to 1/(6as²) on, about v ≥ ¼: jumps get times, and those after it are dropped. That limit
-//! stays the same when a or s changes a little, so the law of the numbers, sizes and times keeps the score Σ ∂ln C − h ∂Λ.
+//! stays the same when a or s changes a little, so the law of the numbers, sizes and times keeps the gradient Σ ∂ln C − h ∂Λ.
 
 use super::poisson::poisson;
 use super::power::Power;
@@ -280,7 +280,7 @@ impl Drawn {
 mod tests {
     use super::*;
     use crate::published::RateTable;
-    use levytilt::potential::Quadratic;
+    use levytilt::internals::potential::Quadratic;
     use levytilt::stream;
 
     /// Mean number, Σv and Σ of jumps in 40 000 parts against Λh, ∂Λ/∂κ h and δ times that; κ on both sides of every change

@@ -14,8 +14,8 @@
 //! Where the size of the noise depends on the state, γ at the start of the step multiplies all that the noise does in it, as in the
 //! library's chain: the jumps are those of the measure stretched by γ.
 //!
-//! With δ = c − x and v_i of jump i, a part moves x by Σ v_i δ and a Gaussian number, and the score of its N, r_i
-//! and length h is Σ ∂ln C_i − h ∂Λ.
+//! With δ = c − x and v_i of jump i, a part moves x by Σ v_i δ and a Gaussian number, and the log density of its N, r_i
+//! and length h has the gradient Σ ∂ln C_i − h ∂Λ.
 
 use super::jumps::{Drawn, Jumps, Until, power_of};
 use super::options::{Gradient, Kl, Motion, PaperOptions};
@@ -23,8 +23,9 @@ use super::power::Power;
 use super::rates::RateTable;
 use super::tape::{NoiseSlopes, Part, PathGradient, Tape};
 use crate::continuous::{JumpMeasure, TiltedMeasure};
-use levytilt::potential::Quadratic;
-use levytilt::{Chain, Error, Result, Size, Start, StreamRng};
+use levytilt::internals::potential::Quadratic;
+use levytilt::internals::{Chain, Size};
+use levytilt::{Error, Result, Start, StreamRng};
 use rand_distr::{Distribution, Exp1, StandardNormal};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -234,7 +235,7 @@ impl<'a> Walker<'a> {
                 moved: [drawn.v, v_by_a * delta - drawn.noise],
                 kl: self.divergence(&tilted, (a, delta), &rates, rng)?.map(|k| k * h),
                 unused,
-                score: [
+                log_density: [
                     2.0 * a * delta * drawn.v - h * rates.rate_by_delta,
                     delta * delta * drawn.v + tilted.kappa() * v_by_a - drawn.v / (2.0 * a) - h * rates.rate_by_a,
                 ],
@@ -268,13 +269,13 @@ impl<'a> Walker<'a> {
             // The Gaussian part is √(v/2a) times a normal number.
             moved: by_log_u * delta + 0.5 * (drawn.moved - v * delta) - tilt.a * drawn.noise,
             kl: [h * rates.divergence_by_log_u, 0.0],
-            score: [tilted.kappa() * by_log_u - 0.5 * v - h * rates.rate_by_log_u, 0.0],
+            log_density: [tilted.kappa() * by_log_u - 0.5 * v - h * rates.rate_by_log_u, 0.0],
         };
         if let Some(table) = &tilt.by_alpha {
             let by_alpha = table.at(delta)?;
             let log_r = f64::from(drawn.count) * tilted.prior().tau().ln() + 0.5 * drawn.theta;
             slopes.kl[1] = h * by_alpha.divergence;
-            slopes.score[1] = -log_r - h * by_alpha.rate;
+            slopes.log_density[1] = -log_r - h * by_alpha.rate;
         }
         Ok(Some(slopes))
     }
@@ -290,7 +291,7 @@ impl<'a> Walker<'a> {
         let quadrature = [rates.divergence, rates.divergence_by_delta, rates.divergence_by_a];
         Ok(match self.options.kl {
             Kl::Quadrature => quadrature,
-            Kl::Series => [tilted.series()?.divergence_rate, quadrature[1], quadrature[2]],
+            Kl::Series => [tilted.expansion()?.divergence_rate, quadrature[1], quadrature[2]],
             Kl::MonteCarlo => symmetric(&tilted.prior(), at, self.options.draws, rng)?,
         })
     }
@@ -346,12 +347,12 @@ impl<'a> Walker<'a> {
                     for part in tape.parts_of(place).iter().rev() {
                         let own = surplus + scored * part.spared();
                         if let Some(noise) = noise.next() {
-                            let by_log_u = mu[i] * noise.moved - noise.kl[0] + own * noise.score[0];
+                            let by_log_u = mu[i] * noise.moved - noise.kl[0] + own * noise.log_density[0];
                             *by_size += 2.0 * by_log_u;
-                            sum.noise[i][0] += own * noise.score[1] - noise.kl[1];
+                            sum.noise[i][0] += own * noise.log_density[1] - noise.kl[1];
                             sum.noise[i][1] += 2.0 * by_log_u;
                         }
-                        let slope = |k: usize| mu[i] * part.moved[k] - part.kl[1 + k] + own * part.score[k];
+                        let slope = |k: usize| mu[i] * part.moved[k] - part.kl[1 + k] + own * part.log_density[k];
                         let [by_delta, by_a] = [slope(0), slope(1)];
                         sum.tilts[place][0] += by_a;
                         sum.tilts[place][1] += by_delta;

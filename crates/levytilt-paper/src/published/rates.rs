@@ -194,7 +194,7 @@ impl RateTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use levytilt::potential::Quadratic;
+    use levytilt::internals::potential::Quadratic;
 
     /// Against the adaptive quadrature of [`crate::continuous`], and central differences; κ up to 67, beyond the nodes.
     #[test]

@@ -1,6 +1,7 @@
 //! Keep what a path of Algorithm 2 did, for its ELBO and the gradient.
 
-use levytilt::{Chain, StreamRng};
+use levytilt::StreamRng;
+use levytilt::internals::Chain;
 use rand_distr::{Distribution, StandardNormal};
 
 /// A part of a step, with what the gradient needs.
@@ -14,8 +15,8 @@ pub(super) struct Part {
     pub kl: [f64; 3],
     /// The share of the time meant for it by which it ended early.
     pub unused: f64,
-    /// Score in δ and in a.
-    pub score: [f64; 2],
+    /// Gradient of the log density in δ and in a.
+    pub log_density: [f64; 2],
 }
 
 /// What a part adds to the gradient in the noise: in ln u, half that in the logarithm of the jumps' size, and in α.
@@ -25,8 +26,8 @@ pub(super) struct NoiseSlopes {
     pub moved: f64,
     /// That of h·D in ln u and in α.
     pub kl: [f64; 2],
-    /// Score in ln u and in α.
-    pub score: [f64; 2],
+    /// Gradient of the log density in ln u and in α.
+    pub log_density: [f64; 2],
 }
 
 /// A path with its record; by time and dimension, dimension fastest.
@@ -92,7 +93,7 @@ impl PathGradient {
 }
 
 impl Part {
-    /// By how much an early end, which its score knows of, raised the ELBO: what the unused time would have cost.
+    /// By how much an early end, which its density accounts for, raised the ELBO: what the unused time would have cost.
     pub fn spared(&self) -> f64 {
         match self.unused {
             0.0 => 0.0,

@@ -5,9 +5,10 @@ use super::options::PaperOptions;
 use crate::potential::{Group, NeuralPotential, NeuralPotentialSpec};
 use crate::training::fingerprint::Fingerprint;
 use crate::training::{Checkpoint, EVERY, Optimiser, Rule, rescale};
-use levytilt::error::expect_length;
-use levytilt::solve::{self, Parameter};
-use levytilt::{Chain, Context, Error, Result};
+use levytilt::internals::Chain;
+use levytilt::internals::error::expect_length;
+use levytilt::internals::solve::{self, Parameter};
+use levytilt::{Context, Error, Result};
 
 /// Iterations in a row that may fail, because a tilt is too strong for some path, before training gives up.
 const MOST_FAILURES: usize = 10;

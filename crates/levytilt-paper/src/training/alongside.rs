@@ -4,9 +4,10 @@
 use super::train::{TrainOptions, Trainer};
 use super::trained::Trained;
 use crate::potential::NeuralPotentialSpec;
-use levytilt::series::TimeGrid;
-use levytilt::solve::{Choice, LearnOptions, Learned, Method, Parameter, SweepOptions, follow, learn_by};
-use levytilt::{Chain, Context, Result, StateSpace};
+use levytilt::internals::Chain;
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{Choice, LearnOptions, Learned, Method, Parameter, SweepOptions, follow, learn_by};
+use levytilt::{Context, Result, StateSpace};
 use std::cell::RefCell;
 
 /// Most iterations at the initial parameters, which are only a guess.
@@ -17,7 +18,7 @@ const BETWEEN: usize = 30;
 /// Learn what is free in `parameters`, whose values are the start, with paths of networks that are trained jointly,
 /// starting from `networks` or from new ones of these sizes. Returns the final networks.
 ///
-/// Sweeps find the same parameters, or better ones, in a fraction of the time ([`levytilt::solve::learn`]). The published
+/// Sweeps find the same parameters, or better ones, in a fraction of the time ([`levytilt::internals::solve::learn`]). The published
 /// method is [`crate::published`].
 pub fn learn_alongside(
     model: &StateSpace,
@@ -47,7 +48,7 @@ pub fn learn_alongside(
     };
     let learned = learn_by(&expect, model, parameters, data, options, context)?;
     let trained =
-        state.into_inner().expect("without an error the first place has trained networks, and none is taken away");
+        state.into_inner().expect("without an error the first iterate has trained networks, and none is taken away");
     Ok((learned, trained))
 }
 

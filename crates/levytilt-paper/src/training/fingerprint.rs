@@ -1,6 +1,7 @@
 //! Identify a training by a number that is the same in every build: FNV-1a over serialised settings and the bits of numbers.
 
-use levytilt::{Chain, Error, Result, Start, StateSpace};
+use levytilt::internals::Chain;
+use levytilt::{Error, Result, Start, StateSpace};
 use serde::Serialize;
 
 /// A number that grows with what it is given, in order.

@@ -1,8 +1,9 @@
 //! Choose the frame of the networks' message, where training starts.
 
 use crate::potential::{Frame, FrameKind};
-use levytilt::solve::{SweepOptions, interpolate, robust_start, sweep};
-use levytilt::{Chain, Result};
+use levytilt::Result;
+use levytilt::internals::Chain;
+use levytilt::internals::solve::{SweepOptions, interpolate, robust_start, sweep};
 
 /// The frame of a chain.
 pub(super) fn frame(chain: &Chain, kind: FrameKind, least: f64) -> Result<Frame> {

@@ -25,10 +25,11 @@
 //! path by path, and so does the noise of the estimate.
 
 use super::step::{Bump, BumpStep};
-use levytilt::error::expect_length;
-use levytilt::posterior::{BLOCK, Potentials, WeightSummary};
-use levytilt::potential::{Potential, Quadratic};
-use levytilt::{Chain, Error, Result, StreamRng, stream};
+use levytilt::internals::Chain;
+use levytilt::internals::error::expect_length;
+use levytilt::internals::posterior::{BLOCK, Potentials, WeightSummary};
+use levytilt::internals::potential::{Potential, Quadratic};
+use levytilt::{Error, Result, StreamRng, stream};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -45,7 +46,7 @@ pub struct BoundGradient {
     pub drift: Vec<f64>,
 }
 
-/// Estimate the gradient with `count` ≥ 2 paths, streams (`seed`, 0), (`seed`, 1), … as in [`levytilt::posterior::walk`].
+/// Estimate the gradient with `count` ≥ 2 paths, streams (`seed`, 0), (`seed`, 1), … as in [`levytilt::internals::posterior::walk`].
 ///
 /// # Errors
 /// A component with a = 0: it carries no information, and the gradient in its centre is undefined. Potentials that do

@@ -1,7 +1,8 @@
 //! Maximise by RMSProp or Adam, with the paper's layerwise rescaling of gradients.
 
 use levytilt::Result;
-use levytilt::error::expect_length;
+use levytilt::internals::error::expect_length;
+use levytilt::internals::solve::Adam;
 use nalgebra::{RealField, convert};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -18,62 +19,80 @@ pub enum Rule {
 
 /// A rule with its running means; steps go uphill.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Optimiser<T> {
-    rule: Rule,
-    first: Vec<T>,
-    second: Vec<T>,
-    steps: i32,
+pub struct Optimiser<T>(Means<T>);
+
+#[derive(Debug, Clone, PartialEq)]
+enum Means<T> {
+    /// Of squared gradients.
+    RmsProp(Vec<T>),
+    Adam(Adam<T>),
 }
 
-impl<T: RealField + Copy> Optimiser<T> {
+impl<T: RealField + Default + Copy> Optimiser<T> {
     /// An optimiser of `count` parameters.
     pub fn new(rule: Rule, count: usize) -> Self {
-        let first = if rule == Rule::Adam { vec![T::zero(); count] } else { Vec::new() };
-        Self { rule, first, second: vec![T::zero(); count], steps: 0 }
+        Self(match rule {
+            Rule::RmsProp => Means::RmsProp(vec![T::zero(); count]),
+            Rule::Adam => Means::Adam(Adam::new(count, [[0.9, 0.1], [0.999, 0.001]].map(|shares| shares.map(convert)))),
+        })
     }
 
     /// Running means of gradients (empty if the rule has none) and of their squares.
     pub fn moments(&self) -> [&[T]; 2] {
-        [&self.first, &self.second]
+        match &self.0 {
+            Means::RmsProp(squares) => [&[], squares],
+            Means::Adam(adam) => adam.moments(),
+        }
     }
 
     /// Restore the running means after a number of steps.
     pub fn restore(&mut self, [first, second]: [Vec<T>; 2], steps: usize) -> Result<()> {
-        expect_length("means of gradients", first.len(), self.first.len())?;
-        expect_length("means of squared gradients", second.len(), self.second.len())?;
-        (self.first, self.second, self.steps) = (first, second, steps as i32);
-        Ok(())
+        match &mut self.0 {
+            Means::RmsProp(squares) => {
+                expect_length("means of gradients", first.len(), 0)?;
+                expect_length("means of squared gradients", second.len(), squares.len())?;
+                *squares = second;
+                Ok(())
+            }
+            Means::Adam(adam) => adam.restore([first, second], steps),
+        }
     }
 
     /// Take one step: each range of parameters at its own learning rate.
     pub fn step(&mut self, parameters: &mut [T], gradient: &[T], rates: &[(Range<usize>, f64)]) {
-        self.steps += 1;
-        for (range, rate) in rates {
-            match self.rule {
-                Rule::RmsProp => self.rms_prop(parameters, gradient, range.clone(), *rate),
-                Rule::Adam => self.adam(parameters, gradient, range.clone(), *rate),
+        match &mut self.0 {
+            Means::RmsProp(squares) => {
+                for (range, rate) in rates {
+                    rms_prop(squares, parameters, gradient, range.clone(), *rate);
+                }
+            }
+            Means::Adam(means) => {
+                let [first, second] = means.corrections([0.9, 0.999]);
+                let correction = second.sqrt() / first;
+                for (range, rate) in rates {
+                    let [floor, rate]: [T; 2] = [1e-8, rate * correction].map(convert);
+                    for i in range.clone() {
+                        let [mean, square] = means.update(i, gradient[i]);
+                        parameters[i] += rate * mean / (square.sqrt() + floor);
+                    }
+                }
             }
         }
     }
+}
 
-    fn rms_prop(&mut self, parameters: &mut [T], gradient: &[T], range: Range<usize>, rate: f64) {
-        let [keep, take, floor, rate]: [T; 4] = [0.9, 0.1, 1e-6, rate].map(convert);
-        for i in range {
-            let g = gradient[i];
-            self.second[i] = keep * self.second[i] + take * g * g;
-            parameters[i] += rate * g / (self.second[i] + floor).sqrt();
-        }
-    }
-
-    fn adam(&mut self, parameters: &mut [T], gradient: &[T], range: Range<usize>, rate: f64) {
-        let correction = (1.0 - 0.999f64.powi(self.steps)).sqrt() / (1.0 - 0.9f64.powi(self.steps));
-        let [k1, t1, k2, t2, floor, rate]: [T; 6] = [0.9, 0.1, 0.999, 0.001, 1e-8, rate * correction].map(convert);
-        for i in range {
-            let g = gradient[i];
-            self.first[i] = k1 * self.first[i] + t1 * g;
-            self.second[i] = k2 * self.second[i] + t2 * g * g;
-            parameters[i] += rate * self.first[i] / (self.second[i].sqrt() + floor);
-        }
+fn rms_prop<T: RealField + Copy>(
+    squares: &mut [T],
+    parameters: &mut [T],
+    gradient: &[T],
+    range: Range<usize>,
+    rate: f64,
+) {
+    let [keep, take, floor, rate]: [T; 4] = [0.9, 0.1, 1e-6, rate].map(convert);
+    for i in range {
+        let g = gradient[i];
+        squares[i] = keep * squares[i] + take * g * g;
+        parameters[i] += rate * g / (squares[i] + floor).sqrt();
     }
 }
 

@@ -1,9 +1,9 @@
 //! Take a path over one step with any number of components, and record what its gradient needs of each.
 
 use levytilt::StreamRng;
+use levytilt::internals::potential::Potential;
+use levytilt::internals::tilt::{Moments, TiltTable, pick};
 use levytilt::noise::Nodes;
-use levytilt::potential::Potential;
-use levytilt::tilt::{Moments, TiltTable, pick};
 use rand::RngExt;
 use std::sync::Arc;
 

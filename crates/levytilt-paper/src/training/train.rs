@@ -6,9 +6,10 @@ use super::optimiser::{Optimiser, Rule, rescale};
 use super::trained::Trained;
 use crate::potential::{FrameKind, Group, NeuralPotential, NeuralPotentialSpec};
 use levytilt::context::{Checkpoint, Progress};
-use levytilt::error::expect_length;
-use levytilt::posterior::WeightSummary;
-use levytilt::{Chain, Context, Error, Result};
+use levytilt::internals::Chain;
+use levytilt::internals::error::expect_length;
+use levytilt::internals::posterior::WeightSummary;
+use levytilt::{Context, Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// How to train.

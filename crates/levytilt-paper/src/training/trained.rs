@@ -1,11 +1,12 @@
 //! Hold a trained potential: networks in their frame, and the gradient of the ELBO in their parameters.
 
 use super::gradient::{BoundGradient, bound_gradient};
-use super::place::Place;
+use super::local_frame::LocalFrame;
 use crate::potential::{Evaluation, Frame, NeuralPotential};
-use levytilt::posterior::Potentials;
-use levytilt::potential::{GaussianSum, Potential};
-use levytilt::{Chain, Result};
+use levytilt::Result;
+use levytilt::internals::Chain;
+use levytilt::internals::posterior::Potentials;
+use levytilt::internals::potential::{GaussianSum, Potential};
 
 /// A trained potential: networks, their frame, and the history of the ELBO.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,8 +31,8 @@ impl Trained {
     /// The message from the networks times the observation, per dimension and time.
     fn said(&self, chain: &Chain, coefficients: &[Vec<Vec<[f64; 3]>>]) -> Result<Potentials> {
         let one = |i: usize, j: usize| -> Result<Potential> {
-            let place = Place::new(&self.frame, chain, i, j);
-            let bumps: Vec<_> = coefficients[j][i].iter().map(|&said| place.bump(said)).collect::<Result<_>>()?;
+            let local = LocalFrame::new(&self.frame, chain, i, j);
+            let bumps: Vec<_> = coefficients[j][i].iter().map(|&said| local.bump(said)).collect::<Result<_>>()?;
             Ok(match bumps[..] {
                 [(_, only)] => only.into(),
                 _ => GaussianSum::new(bumps)?.into(),
@@ -74,10 +75,10 @@ impl Trained {
         by_potential: &[Vec<Vec<[f64; 3]>>],
     ) -> Vec<f32> {
         let one = |i: usize, j: usize| -> Vec<[f64; 3]> {
-            let place = Place::new(&self.frame, chain, i, j);
+            let local = LocalFrame::new(&self.frame, chain, i, j);
             let bumps = potentials[i][j].bumps().into_iter().zip(&by_potential[i][j]);
             let said = evaluation.coefficients[j][i].iter();
-            said.zip(bumps).map(|(&said, ((_, bump), &slopes))| place.pull_back(said, bump, slopes)).collect()
+            said.zip(bumps).map(|(&said, ((_, bump), &slopes))| local.pull_back(said, bump, slopes)).collect()
         };
         let slopes: Vec<Vec<Vec<[f64; 3]>>> =
             (0..chain.len()).map(|j| (0..chain.dim()).map(|i| one(i, j)).collect()).collect();

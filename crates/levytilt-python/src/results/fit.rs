@@ -1,6 +1,6 @@
 //! Fit a model to a table, and hand out what was found.
 
-use levytilt::posterior::Marginal;
+use levytilt::internals::posterior::Marginal;
 use levytilt_run::command::fit::save;
 use levytilt_run::finite;
 use levytilt_run::settings::inputs::take;
@@ -111,7 +111,7 @@ impl Run {
 
     /// The columns of jumps.csv, with the number of the dimension for its name.
     fn jumps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let all: Vec<(usize, &levytilt::posterior::Jump)> = self
+        let all: Vec<(usize, &levytilt::internals::posterior::Jump)> = self
             .outcome
             .fit
             .jumps
@@ -119,7 +119,7 @@ impl Run {
             .enumerate()
             .flat_map(|(i, jumps)| jumps.iter().map(move |j| (i, j)))
             .collect();
-        let column = |pick: &dyn Fn(&levytilt::posterior::Jump) -> f64| -> Bound<'py, PyArray1<f64>> {
+        let column = |pick: &dyn Fn(&levytilt::internals::posterior::Jump) -> f64| -> Bound<'py, PyArray1<f64>> {
             PyArray1::from_iter(py, all.iter().map(|(_, jump)| pick(jump)))
         };
         let found = PyDict::new(py);

@@ -92,7 +92,8 @@ pub fn refit(run: &Path, context: &Context) -> Result<crate::workflow::fit::Outc
     let lock = Lock::new(run)?;
     if Origin::read(run)?.is_some() {
         return Err(bad(
-            "--refit is not there for a model with [states]: run `levytilt fit` with its settings.toml as --config on the whole \
+            "--refit is not available for a model with [states]: run `levytilt fit` with its settings.toml as \
+             --config on the whole \
              record",
         ));
     }

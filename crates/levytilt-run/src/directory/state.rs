@@ -7,10 +7,10 @@ use std::path::Path;
 
 use levytilt::StateSpace;
 use levytilt::drift::{Inputs, Neural};
-use levytilt::exact::filter::FilterState;
-use levytilt::fit::Fit;
-use levytilt::forecast::WeightedDraws;
-use levytilt::solve::{self, ParameterLaw, ParameterPosterior};
+use levytilt::internals::exact::filter::FilterState;
+use levytilt::internals::fit::Fit;
+use levytilt::internals::forecast::WeightedDraws;
+use levytilt::internals::solve::{self, ParameterLaw, ParameterPosterior};
 
 use super::trading_record::TradingRecord;
 use crate::directory::lock;

@@ -133,7 +133,7 @@ impl Tensors {
         from.read_exact(&mut length).context("is shorter than a safetensors file")?;
         let length = u64::from_le_bytes(length);
         if length > MOST_HEADER {
-            bail!("claims a header of {length} bytes; expected at most {MOST_HEADER}");
+            bail!("declares a header of {length} bytes; expected at most {MOST_HEADER}");
         }
         let mut header = Vec::new();
         from.by_ref().take(length).read_to_end(&mut header)?;

@@ -1,7 +1,7 @@
 //! What a run keeps of its trading time, so that a forecast can go on from the end of the record.
 
 use anyhow::Result;
-use levytilt::series::Clock;
+use levytilt::internals::series::Clock;
 use serde::{Deserialize, Serialize};
 
 /// What goes on after the end of a record: a part of state.json.

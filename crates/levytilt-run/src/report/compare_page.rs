@@ -1,6 +1,6 @@
 //! Put the report of a comparison together: the table first, then what the residuals of each model say.
 
-use levytilt::residuals::Check;
+use levytilt::internals::residuals::Check;
 
 use super::calibration::tone;
 use super::figure::{Axis, Figure, Layer};
@@ -35,7 +35,7 @@ pub fn compare_page(found: &Comparison, table: &table::Table) -> Page {
         kind: "comparison".into(),
         title: match &found.best {
             Some(best) if level(found).is_some() => {
-                format!("{}: {best} ranks first, not alone", table.names.join(", "))
+                format!("{}: {best} ranks first, but not clearly", table.names.join(", "))
             }
             Some(best) => format!("{}: {best} explains it best", table.names.join(", ")),
             None => format!("{}: no model was finished", table.names.join(", ")),
@@ -70,7 +70,8 @@ fn lead(found: &Comparison) -> Option<Block> {
     let (row, behind) = second(found)?;
     Some(match level(found) {
         Some(_) => Block::Warning(format!(
-            "The first two are not told apart: {} is only {behind:.1} nats behind, less than {APART:.0} or twice the \
+            "The first two cannot be distinguished: {} is only {behind:.1} nats behind, less than {APART:.0} or \
+             twice the \
              standard error.",
             row.model
         )),
@@ -150,7 +151,7 @@ fn overlay(found: &Comparison, judged: &[&Row], i: usize) -> Figure {
     let x = Axis { names: checks.iter().map(Check::name).collect(), ..Axis::linear("check") };
     let mut figure = Figure::new(&format!("residuals-{}", i + 1), title, x, Axis::linear("log₁₀(1/p)"))
         .column("ends", "check", vec![0.5, count as f64 + 0.5])
-        .column("limit", "limit", vec![levytilt::residuals::limit(count).recip().log10(); 2])
+        .column("limit", "limit", vec![levytilt::internals::residuals::limit(count).recip().log10(); 2])
         .layer(Layer { dash: true, ..Layer::line("failed above this line", "grey", "ends", "limit") });
     for (k, row) in judged.iter().enumerate() {
         let (place, value) = (format!("place{k}"), format!("p{k}"));

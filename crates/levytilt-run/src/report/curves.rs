@@ -1,10 +1,10 @@
 //! Carry the uncertainty of parameters over to a curve that depends on them (delta method).
 
 use levytilt::StateSpace;
-use levytilt::fit::Fit;
-use levytilt::solve::rebuild;
+use levytilt::internals::fit::Fit;
+use levytilt::internals::solve::rebuild;
 
-use levytilt::fit::NINETY;
+use levytilt::internals::fit::NINETY;
 
 /// A curve with its 90% band.
 pub struct Curve {

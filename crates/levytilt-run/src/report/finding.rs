@@ -1,17 +1,17 @@
 //! Lead with what was found: the equation with its estimates, which law the moves follow, and what fails.
 
-use levytilt::fit::Estimate;
-use levytilt::residuals::Aspect;
+use levytilt::internals::fit::Estimate;
+use levytilt::internals::residuals::Aspect;
 
 use super::equation::Equation;
 use super::motion;
 use super::page::{Block, Cell, Fact};
 use super::parameters::{about, unit};
 use super::scene::Scene;
-use super::units::TimeUnit;
 use crate::number::{brief, with_error};
 use crate::settings::{DriftName, SizeFormula, name_of};
 use crate::table::time::{Calendar, Length};
+use crate::units::TimeUnit;
 use crate::workflow::exact;
 use crate::workflow::fit::summary::Summary;
 

@@ -1,7 +1,7 @@
 //! Put the report of a fit together, in the order in which a scientist looks.
 
 use anyhow::Result;
-use levytilt::Chain;
+use levytilt::internals::Chain;
 
 use super::figure::Axis;
 use super::page::{Block, Page, Section};

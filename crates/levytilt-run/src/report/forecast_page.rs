@@ -1,6 +1,6 @@
 //! Put the report of a forecast together.
 
-use levytilt::forecast::{Forecast, Target};
+use levytilt::internals::forecast::{Forecast, Target};
 
 use super::fan::{Fan, law_at_the_end};
 use super::figure::Axis;

@@ -1,6 +1,6 @@
 //! Put the report of a written-out model together: states with their bands, parameters, jumps by source.
 
-use levytilt::general::GeneralFit;
+use levytilt::internals::general::GeneralFit;
 
 use crate::number::readable;
 use crate::report::compact::{pick, short, thin};
@@ -12,7 +12,7 @@ use crate::report::path::posterior_bands;
 use crate::table::Table;
 use crate::workflow::general::settings::{GeneralSettings, LoadingValue, On};
 use crate::workflow::general::summary::{Jump, Summary, jumps};
-use levytilt::fit::NINETY;
+use levytilt::internals::fit::NINETY;
 
 /// Most times drawn of one state.
 const MOST: usize = 4000;
@@ -35,11 +35,10 @@ pub fn general_page(fit: &GeneralFit, summary: &Summary, table: &Table, settings
             name: "paths".into(),
             cell: Cell::count(summary.paths),
             remark: match summary.effective_sample_size < summary.paths as f64 {
-                true => format!(
-                    "all count equally; {:.0} differ at the time where the fewest do",
-                    summary.effective_sample_size
-                ),
-                false => "drawn by backward simulation; all count equally".into(),
+                true => {
+                    format!("equal weights; at least {:.0} distinct paths at every time", summary.effective_sample_size)
+                }
+                false => "drawn by backward simulation; equal weights".into(),
             },
         },
     ])];
@@ -88,7 +87,7 @@ fn finding(fit: &GeneralFit, summary: &Summary, settings: &GeneralSettings, orde
     let equation = |&i: &usize| {
         let name = &fit.model.states[i];
         let formula = settings.states.get(name)?.clone();
-        let own = |p: &&levytilt::fit::Estimate| names_in(&formula).any(|known| known == p.name);
+        let own = |p: &&levytilt::internals::fit::Estimate| names_in(&formula).any(|known| known == p.name);
         let estimates = fit.parameters.iter().filter(own).map(|p| (p.name.clone(), p.value, p.std_error)).collect();
         Some(Block::Equation(Equation {
             estimates,
@@ -110,9 +109,9 @@ fn finding(fit: &GeneralFit, summary: &Summary, settings: &GeneralSettings, orde
     let text = match shared {
         _ if jumps.is_empty() => text,
         _ if !several => text + ".",
-        0 => text + ", none of them of a common noise.",
-        1 => text + ", one of them of a common noise.",
-        shared => format!("{text}, {shared} of them of a common noise."),
+        0 => text + ", none of them from a common noise.",
+        1 => text + ", one of them from a common noise.",
+        shared => format!("{text}, {shared} of them from a common noise."),
     };
     let families = fit.model.sources.iter().map(|s| format!("{} is {}", s.name, noise_name(s.noise.family())));
     let families = families.collect::<Vec<_>>().join(", ");
@@ -136,7 +135,7 @@ fn finding(fit: &GeneralFit, summary: &Summary, settings: &GeneralSettings, orde
 
 /// The noises that move state `i` by name, with their loadings; none if the state is moved by others alone.
 fn noises(fit: &GeneralFit, i: usize) -> Vec<(String, f64)> {
-    let loading = |source: &levytilt::general::Source| (source.name.clone(), source.direction[i]);
+    let loading = |source: &levytilt::internals::general::Source| (source.name.clone(), source.direction[i]);
     fit.model.sources.iter().map(loading).filter(|(_, by)| *by != 0.0).collect()
 }
 
@@ -177,7 +176,7 @@ fn loadings(fit: &GeneralFit, settings: &GeneralSettings) -> Option<PageTable> {
         }
     }
     (!rows.is_empty()).then(|| PageTable {
-        caption: "How far a unit of a common noise moves each state.".into(),
+        caption: "Loadings: the effect of one unit of a common noise on each state.".into(),
         head: ["noise", "state", "loading", "standard error", "90% interval"].map(String::from).into(),
         rows,
         ..PageTable::default()
@@ -222,14 +221,14 @@ fn state(fit: &GeneralFit, table: &Table, i: usize) -> Figure {
     }
     figure.caption = match seen {
         Some(row) => format!("Observations of {} and the posterior of the state behind them.", table.names[row]),
-        None => "A state that no column sees by itself: what the others and the drift say about it.".into(),
+        None => "A hidden state, inferred from the observed columns through the drift.".into(),
     };
     (figure.link, figure.height) = (Some("time".into()), Some(360));
     figure
 }
 
 fn parameters(summary: &Summary) -> PageTable {
-    let row = |p: &levytilt::fit::Estimate| {
+    let row = |p: &levytilt::internals::fit::Estimate| {
         let from = match p.std_error {
             _ if p.fixed => "given",
             _ if p.held_by_prior => "mostly the prior",

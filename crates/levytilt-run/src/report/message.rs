@@ -2,8 +2,8 @@
 //! the reference times of their encoder ended.
 
 use levytilt::Dimension;
-use levytilt::posterior::Marginal;
-use levytilt::potential::{Potential, Quadratic};
+use levytilt::internals::posterior::Marginal;
+use levytilt::internals::potential::{Potential, Quadratic};
 use levytilt_paper::training::Trained;
 
 use super::calibration::tone;

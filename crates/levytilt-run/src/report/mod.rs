@@ -43,7 +43,6 @@ mod synthetic_page;
 mod ticks;
 mod together;
 mod trace;
-mod units;
 mod wells;
 
 pub use backtest_page::backtest_page;

@@ -10,9 +10,9 @@ use super::figure::{Axis, Figure, Layer};
 use super::histogram::{MANY, histogram};
 use super::page::Block;
 use super::scene::Scene;
-use super::units::TimeUnit;
 use super::wells::Wells;
 use crate::settings::DriftName;
+use crate::units::TimeUnit;
 
 /// Places at which a curve is drawn.
 const COUNT: usize = 161;
@@ -29,8 +29,15 @@ pub fn blocks(scene: &Scene) -> Vec<Block> {
         Block::Equation(Equation { formula: formula.text(0), estimates, ..Equation::default() })
     };
     let equation = scene.outcome.settings.formula().ok().flatten().map(equation);
+    let shared = equation.is_some() && scene.dim() > 1;
+    let shared = shared.then(|| Block::Text("Every column follows this equation with parameters of its own.".into()));
     let wells = wells(scene).and_then(|wells| wells.verdict());
-    equation.into_iter().chain(wells).chain((0..scene.dim()).map(|i| Block::Pair(figures(scene, i)))).collect()
+    equation
+        .into_iter()
+        .chain(shared)
+        .chain(wells)
+        .chain((0..scene.dim()).map(|i| Block::Pair(figures(scene, i))))
+        .collect()
 }
 
 /// The stable states of a drift that bends; nothing for several dimensions, a drift that depends on time, or one that was given.
@@ -101,7 +108,7 @@ fn rates(model: &StateSpace, i: usize, middles: &[f64], xs: &[f64], (first, step
 }
 
 fn middles(scene: &Scene) -> Vec<f64> {
-    let middle = |marginals: &Vec<levytilt::posterior::Marginal>| {
+    let middle = |marginals: &Vec<levytilt::internals::posterior::Marginal>| {
         marginals.iter().map(|m| m.quantiles[2]).sum::<f64>() / marginals.len() as f64
     };
     scene.outcome.fit.marginals.iter().map(middle).collect()

@@ -10,7 +10,7 @@ use super::law::Law;
 use super::page::Block;
 use super::path::at_share;
 use super::scene::Scene;
-use super::units::TimeUnit;
+use crate::units::TimeUnit;
 
 /// Paths whose increments are looked at.
 const PATHS: usize = 20;

@@ -3,7 +3,7 @@
 use super::page::{self, Cell};
 use crate::table::Table;
 use crate::workflow::fit::outliers::{Judged, OUTLIERS, probable};
-use levytilt::fit::Fit;
+use levytilt::internals::fit::Fit;
 
 /// Most rows of the table.
 const MOST: usize = 100;

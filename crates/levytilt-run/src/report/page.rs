@@ -17,7 +17,7 @@ const SCRIPT: &str =
 
 const FIGURES_HINT: &str = "Figures: drag to zoom, double-click to reset. With a figure in focus: + and − zoom, ← and → move, \
                             0 resets, the wheel zooms. Click a name in the legend to show or hide it.";
-const SORTING_HINT: &str = "Click the head of a column to sort.";
+const SORTING_HINT: &str = "Click a column heading to sort.";
 
 /// A report.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

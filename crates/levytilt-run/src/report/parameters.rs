@@ -1,9 +1,9 @@
 //! Show the parameters with their intervals, and say what each of them means.
 
-use levytilt::fit::{BrownianEvidence, Estimate, Fit, IntervalSource};
+use levytilt::internals::fit::{BrownianEvidence, Estimate, Fit, IntervalSource};
+use levytilt::internals::parameter::ParameterEntry;
+use levytilt::internals::registry;
 use levytilt::noise::Family;
-use levytilt::parameter::ParameterEntry;
-use levytilt::registry;
 
 use super::page::{Cell, Table};
 use crate::number::readable;
@@ -86,7 +86,8 @@ pub fn posterior_table(found: &PosteriorSummary) -> Table {
     };
     let k_hat = found.k_hat.map_or(String::new(), |k| format!(", k\u{302} {k:.2}"));
     let caption = format!(
-        "Posterior of the parameters: {} draws weighted by exact evidence and prior, worth {:.0} equal ones{k_hat}.",
+        "Posterior of the parameters: {} draws weighted by exact evidence and prior, effective sample size \
+         {:.0}{k_hat}.",
         found.draws, found.effective_sample_size
     );
     let head = ["parameter", "mean", "sd", "5%", "25%", "median", "75%", "95%"];

@@ -1,6 +1,6 @@
 //! Show the record, what is known of the path behind it, and where it jumped.
 
-use levytilt::posterior::Jump;
+use levytilt::internals::posterior::Jump;
 
 use super::compact::{pick, short, thin};
 use super::figure::{Axis, Figure, Layer};
@@ -41,7 +41,8 @@ fn lone_values(scene: &Scene, i: usize, jumps: &Jumps) -> Option<Block> {
     let of = scene.dimension(i).map_or(String::new(), |name| format!("{name}: "));
     most.then(|| {
         Block::Warning(format!(
-            "{of}{} of {} probable jumps come in pairs, there and back around a single value: a sign of outliers in the \
+            "{of}{} of {} probable jumps come in pairs of opposite sign around a single value: a sign of outliers \
+             in the \
              data. With Gaussian observation noise the model explains them as jumps of the state, which lowers alpha. If \
              they are wrong values, fit again with --errors outliers, or leave those fields empty.",
             2 * pairs,

@@ -1,6 +1,6 @@
 //! Say in words and numbers how far a fit can be trusted.
 
-use levytilt::posterior::{Closeness, Diagnosis, Gap, Weighting};
+use levytilt::internals::posterior::{Closeness, Diagnosis, Gap, Weighting};
 
 use super::page::{Block, Cell, Fact, Table, sentence};
 use super::ranking;

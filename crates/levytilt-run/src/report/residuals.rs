@@ -1,6 +1,6 @@
 //! Show the one-step residuals of a fit: every check with what a failure means, and what the checks look at.
 
-use levytilt::residuals::{Check, Residuals};
+use levytilt::internals::residuals::{Check, Residuals};
 
 use super::calibration;
 use super::compact::{pick, short, thin};
@@ -32,8 +32,8 @@ fn blocks(scene: &Scene, i: usize, residuals: &Residuals) -> Vec<Block> {
         correlations(scene, i, residuals),
         calibration::pit(&scene.id("pit", i), scene.title("PIT", i), &residuals.pit_counts(BINS)),
     ];
-    pair[1].caption = "Where each value lies in what was predicted for it: flat under the right model. High ends: the \
-                       prediction is too narrow. A hump: too wide."
+    pair[1].caption = "Probability integral transform of each value under its one-step prediction: flat under the \
+     true model. High ends: the prediction is too narrow. A hump: too wide."
         .into();
     for figure in &mut pair {
         (figure.dimension, figure.height) = (scene.dimension(i), Some(280));
@@ -52,7 +52,8 @@ fn verdict(name: Option<String>, residuals: &Residuals) -> Block {
     let (failed, all) = (residuals.failures().count(), residuals.checks.len());
     match failed {
         0 => Block::Good(format!(
-            "{of}The {} one-step residuals show no sign of a wrong model: all {all} checks pass. On the true model one of \
+            "{of}The {} one-step residuals show no sign of misspecification: all {all} checks pass. On the true \
+             model one of \
              them fails in at most 5% of records.",
             residuals.count
         )),
@@ -84,9 +85,9 @@ fn table(residuals: &Residuals) -> Table {
     let (failed, passed): (Vec<&Check>, Vec<&Check>) = residuals.checks.iter().partition(|check| check.failed);
     Table {
         caption: format!(
-            "A residual is where a value lies in what the model predicted for it from all earlier values, as a standard \
-             normal number. A check fails below p = {:.4}, that is 5% shared by {} checks.",
-            levytilt::residuals::limit(residuals.checks.len()),
+            "A residual is the level of a value in its predictive distribution given all earlier values, as a \
+             standard normal quantile. A check fails below p = {:.4}, that is 5% shared by {} checks.",
+            levytilt::internals::residuals::limit(residuals.checks.len()),
             residuals.checks.len()
         ),
         head: ["check", "statistic", "p-value", "result", "what it means, what to try"].map(String::from).to_vec(),
@@ -118,8 +119,8 @@ fn over_time(scene: &Scene, i: usize, residuals: &Residuals) -> Figure {
         false => String::new(),
     };
     figure.caption = format!(
-        "Each value against its one-step prediction. Under the right model these are independent standard normal numbers: \
-         no trend, no quiet and busy times.{shown}"
+        "Each value against its one-step prediction. Under the true model these are independent standard normal \
+         numbers: no trend, no clusters of volatility.{shown}"
     );
     (figure.dimension, figure.link, figure.height) = (scene.dimension(i), Some("time".into()), Some(230));
     figure

@@ -1,6 +1,6 @@
 //! Lay a fit out on its record, for the figures of its page.
 
-use levytilt::Chain;
+use levytilt::internals::Chain;
 
 use super::figure::Axis;
 use super::page::capital;

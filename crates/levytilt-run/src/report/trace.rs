@@ -1,6 +1,6 @@
 //! Show how learning converged: the ELBO and the parameters after every step.
 
-use levytilt::fit::{Estimate, Fit};
+use levytilt::internals::fit::{Estimate, Fit};
 
 use super::calibration::tone;
 use super::figure::{Axis, Figure, Layer};

@@ -1,7 +1,7 @@
 //! Ask whether the record proves several wells: count the stable equilibria of the drift over draws of its parameters.
 
-use levytilt::fit::Fit;
-use levytilt::solve::rebuild;
+use levytilt::internals::fit::Fit;
+use levytilt::internals::solve::rebuild;
 use levytilt::{StateSpace, stream};
 use rand_distr::{Distribution, StandardNormal};
 
@@ -47,10 +47,11 @@ impl Wells {
         let found = format!("The estimated drift has stable states at {}.", places.join(" and "));
         Some(match self.share {
             None => Block::Warning(format!(
-                "{found} {count} wells are not proven: the uncertainty of this drift is not known."
+                "{found} {count} wells are not established: the uncertainty of this drift is not known."
             )),
             Some(share) if self.doubtful() => Block::Warning(format!(
-                "{found} {count} wells are not proven: only {:.0}% of {DRAWS} draws of the parameters have as many; {:.0}% would \
+                "{found} {count} wells are not established: only {:.0}% of {DRAWS} draws of the parameters have as \
+                 many; {:.0}% would \
                  be needed.",
                 100.0 * share,
                 100.0 * PROVEN

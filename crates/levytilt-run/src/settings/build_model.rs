@@ -2,12 +2,13 @@
 
 use anyhow::Result;
 use levytilt::drift::{Drift, DriftFamily, Neural};
-use levytilt::fit::{NetworkSize, Spec};
+use levytilt::internals::fit::{NeuralSize, Spec};
+use levytilt::internals::parameter::ParameterEntry;
+use levytilt::internals::registry::{BROWNIAN, OBSERVATION_STD, X0, X0_STD};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::{Errors, Size};
 use levytilt::noise::{FAMILIES, Family, Noise, PlusBrownian};
-use levytilt::parameter::ParameterEntry;
-use levytilt::registry::{BROWNIAN, OBSERVATION_STD, X0, X0_STD};
-use levytilt::series::TimeGrid;
-use levytilt::{ErrorKind, Errors, Size, Start, StateSpace};
+use levytilt::{ErrorKind, Start, StateSpace};
 
 use crate::failure::bad;
 use crate::settings::inputs;
@@ -23,7 +24,7 @@ pub struct Built {
     pub parameters: Vec<(String, f64)>,
 }
 
-/// The model that `settings` describe for `command`. The start must be settled: [`settle_start`].
+/// The model that `settings` describe for `command`. The start must be resolved: [`resolve_start`].
 pub fn build(settings: &Settings, command: &str) -> Result<Built> {
     check_supported(settings, command)?;
     let family = family(settings, command)?;
@@ -74,11 +75,11 @@ pub fn open_model(settings: &Settings, names: &[String], command: &str) -> Resul
 }
 
 /// The family of the drift, or the size of a network and no drift beside it.
-fn drift_of(settings: &Settings, command: &str) -> Result<(&'static DriftFamily, Option<NetworkSize>)> {
+fn drift_of(settings: &Settings, command: &str) -> Result<(&'static DriftFamily, Option<NeuralSize>)> {
     let DriftSettings { width, depth, .. } = settings.drift;
     if settings.drift() == DriftName::NEURAL {
-        let size = NetworkSize::default();
-        let size = NetworkSize { width: width.unwrap_or(size.width), depth: depth.unwrap_or(size.depth) };
+        let size = NeuralSize::default();
+        let size = NeuralSize { width: width.unwrap_or(size.width), depth: depth.unwrap_or(size.depth) };
         return Ok((DriftFamily::none(), Some(size)));
     }
     if width.or(depth).is_some() {
@@ -124,7 +125,7 @@ pub fn latent_times(settings: &Settings, times: &[f64]) -> levytilt::Result<Time
 /// Without x0 the start is Gaussian around `first_seen`, with x0_std or else 10 observation standard deviations, in units of
 /// `known_error` if errors are known: wide against the
 /// error, so that the first observation decides.
-pub fn settle_start(settings: &mut Settings, first_seen: f64, known_error: Option<f64>) {
+pub fn resolve_start(settings: &mut Settings, first_seen: f64, known_error: Option<f64>) {
     let values = &mut settings.model.values;
     if values.get(X0).is_none() {
         values.set(X0, Some(first_seen));

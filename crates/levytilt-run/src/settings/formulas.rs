@@ -26,7 +26,7 @@ impl Settings {
 
     /// The formula of the drift, of what was typed or of a family with seasons and inputs.
     fn plain_formula(&self) -> Result<Option<Formula>> {
-        let seasons = season::terms(&self.drift)?;
+        let seasons = season::terms(&self.drift, "")?;
         let names = self.input_names();
         let name = match self.drift() {
             DriftName::Formula(text) => {

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use levytilt::ErrorKind;
-use levytilt::registry::Listed;
+use levytilt::internals::registry::Listed;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;

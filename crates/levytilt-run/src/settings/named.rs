@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use levytilt::drift::Formula;
-use levytilt::parameter::Prior;
+use levytilt::internals::parameter::Prior;
 use serde::de::{Deserializer, Error, MapAccess, Visitor, value::MapAccessDeserializer};
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
@@ -27,16 +27,7 @@ struct Known {
     #[serde(skip_serializing_if = "Option::is_none")]
     high: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    prior: Option<NormalPrior>,
-}
-
-/// A normal prior on the scale on which the parameter is learned: its logarithm if it is bounded below by 0,
-/// ln(p/(high − p)) if it lies between 0 and a bound, else itself.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NormalPrior {
-    mean: f64,
-    std: f64,
+    prior: Option<Prior>,
 }
 
 impl From<f64> for Named {
@@ -67,13 +58,13 @@ impl Named {
     }
 
     /// The same, learned with this prior.
-    pub fn with_prior(self, Prior { mean, std }: Prior) -> Self {
-        Self(Known { value: None, prior: Some(NormalPrior { mean, std }), ..self.0 })
+    pub fn with_prior(self, prior: Prior) -> Self {
+        Self(Known { value: None, prior: Some(prior), ..self.0 })
     }
 
     /// The prior, if there is one.
     pub fn prior(&self) -> Option<Prior> {
-        self.0.prior.map(|NormalPrior { mean, std }| Prior { mean, std })
+        self.0.prior
     }
 
     /// Whether there is nothing but a value and a prior.
@@ -98,7 +89,7 @@ impl Named {
             formula = formula.with_guess(name, guess).map_err(wrong)?;
         }
         match prior {
-            Some(NormalPrior { mean, std }) => formula.with_prior(name, Prior { mean, std }).map_err(wrong),
+            Some(prior) => formula.with_prior(name, prior).map_err(wrong),
             None => Ok(formula),
         }
     }

@@ -3,9 +3,9 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use levytilt::ErrorKind;
 use levytilt::drift::{DRIFT_FAMILIES, DriftFamily};
+use levytilt::internals::parameter::ParameterEntry;
+use levytilt::internals::registry::close_names;
 use levytilt::noise::{FAMILIES, Family};
-use levytilt::parameter::ParameterEntry;
-use levytilt::registry::close_names;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;

@@ -2,7 +2,7 @@
 
 use clap::builder::TypedValueParser;
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, value_parser};
-use levytilt::registry::{self, BROWNIAN, Listed, Part, close_names};
+use levytilt::internals::registry::{self, BROWNIAN, Listed, Part, close_names};
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};

@@ -14,7 +14,7 @@ const MOST: usize = 20;
 ///
 /// # Errors
 /// A period that is not a length greater than 0, or has a unit where times are numbers; too many harmonics.
-pub fn settle(drift: &mut DriftSettings, calendar: &Calendar) -> Result<()> {
+pub fn resolve(drift: &mut DriftSettings, calendar: &Calendar) -> Result<()> {
     let Some(periods) = &mut drift.season else {
         return match drift.harmonics {
             Some(_) => Err(bad("--harmonics belongs to --season: give the periods too, such as --season 24h,7d")),
@@ -31,14 +31,14 @@ pub fn settle(drift: &mut DriftSettings, calendar: &Calendar) -> Result<()> {
 }
 
 /// The terms of a formula that the seasons add, if there are any: for period P number s and harmonic h,
-/// `season<s>_sin<h>` sin(2πht/P) + `season<s>_cos<h>` cos(2πht/P).
-pub(super) fn terms(drift: &DriftSettings) -> Result<Option<String>> {
+/// `season<s>_sin<h>` sin(2πht/P) + `season<s>_cos<h>` cos(2πht/P), with `index` behind each name.
+pub fn terms(drift: &DriftSettings, index: &str) -> Result<Option<String>> {
     let Some(periods) = &drift.season else { return Ok(None) };
     let mut terms = String::new();
     for (s, period) in periods.iter().enumerate() {
         let period = period.measure("season", &Calendar::Numbers)?;
         for (h, wave) in (1..=drift.harmonics.unwrap_or(1)).flat_map(|h| [(h, "sin"), (h, "cos")]) {
-            let _ = write!(terms, " + season{}_{wave}{h}*{wave}({}*pi*t/{period})", s + 1, 2 * h);
+            let _ = write!(terms, " + season{}_{wave}{h}{index}*{wave}({}*pi*t/{period})", s + 1, 2 * h);
         }
     }
     Ok(Some(terms).filter(|terms| !terms.is_empty()))
@@ -52,16 +52,17 @@ mod tests {
     fn golden_terms() {
         let mut drift =
             DriftSettings { season: Some(vec!["24".into()]), harmonics: Some(2), ..DriftSettings::default() };
-        settle(&mut drift, &Calendar::Numbers).unwrap();
+        resolve(&mut drift, &Calendar::Numbers).unwrap();
         let first = " + season1_sin1*sin(2*pi*t/24) + season1_cos1*cos(2*pi*t/24)";
         let second = " + season1_sin2*sin(4*pi*t/24) + season1_cos2*cos(4*pi*t/24)";
-        assert_eq!(terms(&drift).unwrap().unwrap(), format!("{first}{second}"));
+        assert_eq!(terms(&drift, "").unwrap().unwrap(), format!("{first}{second}"));
+        assert!(terms(&drift, "[wind]").unwrap().unwrap().starts_with(" + season1_sin1[wind]*sin(2*pi*t/24)"));
         let said = |season: &str| {
             let mut drift = DriftSettings { season: Some(vec![season.into()]), ..DriftSettings::default() };
-            settle(&mut drift, &Calendar::Numbers).unwrap_err().to_string()
+            resolve(&mut drift, &Calendar::Numbers).unwrap_err().to_string()
         };
         assert!(said("24h").contains("season") && said("-1").contains("season"));
         let mut alone = DriftSettings { harmonics: Some(2), ..DriftSettings::default() };
-        assert!(settle(&mut alone, &Calendar::Numbers).unwrap_err().to_string().contains("--season 24h,7d"));
+        assert!(resolve(&mut alone, &Calendar::Numbers).unwrap_err().to_string().contains("--season 24h,7d"));
     }
 }

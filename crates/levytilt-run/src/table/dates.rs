@@ -171,7 +171,7 @@ fn by_formats(texts: &[&str]) -> Option<Result<Vec<Written>, Problem>> {
             let row = differing(whole[0].1, whole[1].1);
             let what = quoted(texts[row]);
             let why = format!(
-                "{what} can be read in two ways, and no other row decides; give --date-format {one} or --date-format \
+                "{what} is ambiguous, and no other row decides; give --date-format {one} or --date-format \
                  {other}, or write dates as 2024-03-31"
             );
             Some(Err((row, why)))

@@ -59,7 +59,8 @@ impl<R: Read> Read for Guarded<R> {
         if self.count > most_content(self.seen.get()) {
             let (seen, count) = (self.seen.get(), self.count);
             let why = format!(
-                "{seen} bytes hold {count} bytes of content; no table shrinks that much; if it is one, unpack it first"
+                "{seen} bytes hold {count} bytes of content; no table compresses that well; if it is one, unpack it \
+                 first"
             );
             return Err(Error::new(ErrorKind::FileTooLarge, why));
         }

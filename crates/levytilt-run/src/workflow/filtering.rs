@@ -4,8 +4,8 @@
 use anyhow::Result;
 use levytilt::StateSpace;
 use levytilt::drift::Neural;
-use levytilt::exact::filter::{Filter, Seen};
-use levytilt::residuals::{Period, Residuals};
+use levytilt::internals::exact::filter::{Filter, Seen};
+use levytilt::internals::residuals::{Period, Residuals};
 use std::io::Write;
 
 use crate::directory::state::FilterRecord;

@@ -1,6 +1,6 @@
 //! Rank models by log evidence less a penalty: the columns that `compare` and `--noise auto` share.
 
-use levytilt::fit::Rating;
+use levytilt::internals::fit::Rating;
 use serde::Serialize;
 
 /// How well a model explains the record, or why that is not known. What was not finished is never ranked.

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use levytilt::drift::Inputs;
-use levytilt::registry::{X0, X0_STD};
+use levytilt::internals::registry::{X0, X0_STD};
 use levytilt::{Simulated, simulate};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -87,7 +87,7 @@ pub fn draw(settings: Settings) -> Result<Drawn> {
 
 /// The same with the inputs that `table` has, from time 0 to the end of the span.
 pub fn draw_driven(mut settings: Settings, table: Option<Table>) -> Result<Drawn> {
-    settle(&mut settings);
+    resolve_defaults(&mut settings);
     if let Some(table) = table {
         if settings.inputs.is_empty() {
             return Err(bad("--inputs-file belongs to --inputs: name its columns there too"));
@@ -95,7 +95,7 @@ pub fn draw_driven(mut settings: Settings, table: Option<Table>) -> Result<Drawn
         let last = settings.simulate.span.unwrap_or_default();
         settings.known_inputs = Some(Arc::new(inputs::from_start(&table, &settings.inputs, last)?));
     }
-    season::settle(&mut settings.drift, &Calendar::Numbers)?;
+    season::resolve(&mut settings.drift, &Calendar::Numbers)?;
     let truth = check(&settings)?;
     let built = build(&settings, "simulate")?;
     let times = truth.extent.times();
@@ -130,7 +130,7 @@ impl Drawn {
 }
 
 /// Write the defaults into the settings, so that what is saved is what was done.
-fn settle(settings: &mut Settings) {
+fn resolve_defaults(settings: &mut Settings) {
     settings.model.drift.get_or_insert(DriftName::OU);
     settings.model.noise.get_or_insert(NoiseName::STABLE);
     let x0 = settings.model.values.get(X0).unwrap_or(0.0);

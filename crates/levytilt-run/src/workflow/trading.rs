@@ -5,7 +5,7 @@
 //! noises that grow with the square root of time. What `backtest` calls +clock and +adaptive is learned the same way.
 
 use anyhow::Result;
-use levytilt::fit::Fit;
+use levytilt::internals::fit::Fit;
 use levytilt_baselines::{LearnedPace, Pace, Record};
 use std::collections::BTreeMap;
 

@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use levytilt::StateSpace;
-use levytilt::exact::filter::{Filter, FilterState, Hindsight, Seen, Taken};
-use levytilt::forecast::{ForecastOptions, Target, forecast};
+use levytilt::internals::exact::filter::{Filter, FilterState, Hindsight, Seen, Taken};
+use levytilt::internals::forecast::{ForecastOptions, Target, forecast};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -287,8 +287,10 @@ impl<'a> Update<'a> {
 
     fn answer(&self, (time, written): (f64, &str), values: &[f64], taken: &[Taken], known: bool) -> Answer {
         let of = |pick: &dyn Fn(&Seen) -> f64| each(taken.iter().map(|taken| taken.seen.as_ref().map(pick)));
-        let outliers =
-            self.filters.iter().any(|filter| filter.model().dimensions[0].errors.law != levytilt::ErrorLaw::Gaussian);
+        let outliers = self
+            .filters
+            .iter()
+            .any(|filter| filter.model().dimensions[0].errors.law != levytilt::internals::ErrorLaw::Gaussian);
         Answer {
             at: time,
             time: self.calendar.told(time, written),

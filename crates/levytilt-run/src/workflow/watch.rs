@@ -2,15 +2,12 @@
 
 use levytilt::Context;
 use levytilt::context::Progress;
-use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::interrupt;
-
-/// Where nobody looks on, a line at most this often.
-const PATIENCE: Duration = Duration::from_secs(10);
+use crate::progress::Line;
 
 /// The steps of one search.
 #[derive(Debug, Clone, Default)]
@@ -68,47 +65,11 @@ pub fn noted<T>(context: &Context, compute: impl FnOnce(&Context) -> T) -> (T, V
 /// Stop at Ctrl-C; `show` tells the user of every step on standard error, in a line that is wiped when the context goes.
 pub fn terminal(show: bool) -> Context {
     interrupt::listen();
-    let mut line = show.then(Line::new);
+    let (mut line, started) = (show.then(Line::new), Instant::now());
     Context::watched(move |step| {
-        line.iter_mut().for_each(|line| line.tell(step));
+        line.iter_mut().for_each(|line| line.tell(|| text(step, started.elapsed())));
         if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })
-}
-
-/// The line of progress.
-struct Line {
-    terminal: bool,
-    started: Instant,
-    last: Instant,
-}
-
-impl Drop for Line {
-    fn drop(&mut self) {
-        if self.terminal {
-            // The line has served.
-            drop(write!(std::io::stderr(), "\r\x1b[2K"));
-        }
-    }
-}
-
-impl Line {
-    fn new() -> Self {
-        Self { terminal: std::io::stderr().is_terminal(), started: Instant::now(), last: Instant::now() }
-    }
-
-    fn tell(&mut self, step: &Progress) {
-        if !self.terminal && self.last.elapsed() < PATIENCE {
-            return;
-        }
-        self.last = Instant::now();
-        let text = text(step, self.started.elapsed());
-        let mut out = std::io::stderr();
-        drop(if self.terminal {
-            write!(out, "\r\x1b[2K{text}").and_then(|()| out.flush())
-        } else {
-            writeln!(out, "{text}")
-        });
-    }
 }
 
 /// Where a fit stands, its rate, and how long it may take at most.

@@ -49,7 +49,7 @@ mod tests {
     #[test]
     fn identity_names_and_parameters_are_those_of_the_drift() {
         for (family, dim) in DRIFT_FAMILIES.iter().flat_map(|family| [1, 2, 3].map(|dim| (family, dim))) {
-            let values: Vec<f64> = (0..family.places(dim).len()).map(|i| 1.5 - 0.03 * i as f64).collect();
+            let values: Vec<f64> = (0..family.slots(dim).len()).map(|i| 1.5 - 0.03 * i as f64).collect();
             let drift = family.build_in(dim, &values).unwrap();
             assert_eq!((drift.kind(), drift.dim()), (family.name, dim));
             assert_eq!(drift.parameters().iter().map(|(_, value)| *value).collect::<Vec<_>>(), values);
@@ -79,8 +79,8 @@ mod tests {
             }
         }
         let more = DriftFamily::named("ou").unwrap().with_terms(" + a*sin(t)", &[]).unwrap();
-        assert!(matches!(more.places()[0].entry, Known::Listed(entry) if entry.name == "theta"));
-        assert!(matches!(more.places()[2].entry, Known::Named(_)));
+        assert!(matches!(more.slots()[0].entry, Known::Listed(entry) if entry.name == "theta"));
+        assert!(matches!(more.slots()[2].entry, Known::Named(_)));
         let driven = DriftFamily::named("ou").unwrap().with_terms(" + gain[wind]*wind", &["wind"]).unwrap();
         assert_eq!(driven.parameters()[2].name, "gain[wind]");
         assert!(
@@ -92,8 +92,8 @@ mod tests {
     fn golden_labels() {
         let labels = |family: &str, names: &[&str]| -> Vec<String> {
             let names: Vec<String> = names.iter().map(|name| name.to_string()).collect();
-            let places = DriftFamily::named(family).unwrap().places(names.len());
-            places.iter().map(|place| place.label(&names)).collect()
+            let slots = DriftFamily::named(family).unwrap().slots(names.len());
+            slots.iter().map(|slot| slot.label(&names)).collect()
         };
         assert_eq!(labels("ou", &["A"]), ["theta", "mu"]);
         assert_eq!(labels("ou", &["A", "B"]), ["theta[A]", "theta[B]", "mu[A]", "mu[B]"]);

@@ -23,9 +23,9 @@ pub struct DriftFamily {
 /// Build a drift of some dimension from its parameter values.
 pub(super) type Build = fn(usize, &[f64]) -> Result<Box<dyn Drift>>;
 
-/// The place of a number among the parameters of a model of several dimensions.
+/// The slot of a value among the parameters of a model of several dimensions.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct Slot {
     /// The parameter, as it is named in one dimension.
     pub entry: Known,
     /// The dimension that it moves.
@@ -46,22 +46,22 @@ impl DriftFamily {
         self.build_in(1, values)
     }
 
-    /// The drift of `dim` ≥ 1 dimensions with these parameter values, in the order of [`DriftFamily::places`].
+    /// The drift of `dim` ≥ 1 dimensions with these parameter values, in the order of [`DriftFamily::slots`].
     pub fn build_in(&self, dim: usize, values: &[f64]) -> Result<Box<dyn Drift>> {
         at_least_one("dim", dim)?;
-        expect_length("drift parameter values", values.len(), self.places(dim).len())?;
+        expect_length("drift parameter values", values.len(), self.slots(dim).len())?;
         (self.build)(dim, values)
     }
 
     /// The parameters in `dim` dimensions, in the order of [`Drift::parameters`]: all of the first name (a matrix row by
     /// row), then all of the next.
-    pub fn places(&self, dim: usize) -> Vec<Place> {
+    pub fn slots(&self, dim: usize) -> Vec<Slot> {
         let all = |(k, entry): (usize, &'static ParameterEntry)| {
             let matrix = self.coupled && k == 0;
-            let by = move |dimension| (0..dim).map(move |by| Place { by: Some(by), ..Place::new(entry, dimension) });
-            let rows: Vec<Place> = match matrix {
+            let by = move |dimension| (0..dim).map(move |by| Slot { by: Some(by), ..Slot::new(entry, dimension) });
+            let rows: Vec<Slot> = match matrix {
                 true => (0..dim).flat_map(by).collect(),
-                false => (0..dim).map(|dimension| Place::new(entry, dimension)).collect(),
+                false => (0..dim).map(|dimension| Slot::new(entry, dimension)).collect(),
             };
             rows
         };
@@ -69,7 +69,7 @@ impl DriftFamily {
     }
 }
 
-impl Place {
+impl Slot {
     /// A parameter of one dimension that no other acts on.
     pub fn new(entry: impl Into<Known>, dimension: usize) -> Self {
         Self { entry: entry.into(), dimension, by: None }

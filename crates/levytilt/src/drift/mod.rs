@@ -7,6 +7,7 @@ use crate::parameter::Domain;
 use crate::{Error, Result};
 
 mod double_well;
+mod each;
 mod families;
 mod family;
 mod formula;
@@ -22,8 +23,9 @@ mod part;
 mod tests;
 
 pub use double_well::DoubleWell;
+pub use each::Each;
 pub use families::DRIFT_FAMILIES;
-pub use family::{DriftFamily, Place};
+pub use family::{DriftFamily, Slot};
 pub use formula::{Between, Formula, FormulaDrift, Inputs};
 pub use known::{FormulaParameter, Known};
 pub use linear::Linear;
@@ -70,7 +72,7 @@ pub trait Drift: std::fmt::Debug + Send + Sync {
     /// for a drift that is not listed.
     fn domains(&self) -> Vec<Domain> {
         match DriftFamily::named(self.kind()) {
-            Some(family) => family.places(self.dim()).iter().map(|place| place.entry.domain()).collect(),
+            Some(family) => family.slots(self.dim()).iter().map(|slot| slot.entry.domain()).collect(),
             None => vec![Domain::REAL; self.parameter_count()],
         }
     }

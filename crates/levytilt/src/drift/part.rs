@@ -26,8 +26,8 @@ impl DriftPart {
             got: format!("kind {}", self.kind),
             expected: "a kind that is listed in DRIFT_FAMILIES".into(),
         })?;
-        let places = family.places(names.len());
-        let held = places.iter().map(|place| place.label(names)).zip(self.held.iter().copied());
+        let slots = family.slots(names.len());
+        let held = slots.iter().map(|slot| slot.label(names)).zip(self.held.iter().copied());
         Ok((family, held.collect()))
     }
 }

@@ -3,9 +3,9 @@
 use super::convolve::Rounding;
 use super::forward::{self, Edge, Run};
 use super::gather::{Gathered, index};
+use super::gradient::{Gradient, Judged, evidence, gradient};
 use super::layout::Layout;
 use super::problem::Problem;
-use super::score::{Judged, Score, evidence, score};
 use super::windows::{Widths, Windows, widths};
 use crate::series::TimeGrid;
 use crate::{Error, Result, StateSpace};
@@ -79,13 +79,13 @@ impl<'a> Follower<'a> {
     }
 
     /// Log evidence and slope in all parameters, as accurate as learning needs.
-    pub fn score(&self, model: &StateSpace, memory: &mut Memory) -> Result<Score> {
+    pub fn gradient(&self, model: &StateSpace, memory: &mut Memory) -> Result<Gradient> {
         let Some((gathered, index)) = self.gathered.as_ref().zip(index(model)) else {
             let problem = Problem::new(model, self.grid, self.values)?;
-            return learn(&problem, memory, score, |score| &score.judged);
+            return learn(&problem, memory, gradient, |gradient| &gradient.judged);
         };
         let problem = gathered.problem(model, index)?;
-        let mut found = learn(&problem, memory, score, |score| &score.judged)?;
+        let mut found = learn(&problem, memory, gradient, |gradient| &gradient.judged)?;
         add_lengths(&mut found, gathered, &problem, index);
         Ok(found)
     }
@@ -115,19 +115,19 @@ impl<'a> Follower<'a> {
 }
 
 /// What the lengths of gathered steps add to the slopes of the parameters that they depend on.
-fn add_lengths(score: &mut Score, gathered: &Gathered, problem: &Problem, index: f64) {
+fn add_lengths(gradient: &mut Gradient, gathered: &Gathered, problem: &Problem, index: f64) {
     let slopes = gathered.slopes(problem, index);
     let noise = problem.dimension.noise.parameters();
     let drift = problem.model.drift.parameter_count();
     let Some(scale) = noise.iter().position(|(name, _)| *name == "scale") else { return };
     let alpha = noise.iter().position(|(name, _)| *name == "alpha");
-    for (key, by_noise) in &score.by_length {
+    for (key, by_noise) in &gradient.by_length {
         let Some(slope) = slopes.get(key) else { continue };
         // The scale enters as scale·Δ^{1/α}: ∂/∂ ln Δ = (scale/α) ∂/∂scale.
         let by_length = by_noise[scale] * noise[scale].1 / index;
-        score.slope.iter_mut().zip(&slope.drift).for_each(|(sum, by)| *sum += by_length * by);
+        gradient.slope.iter_mut().zip(&slope.drift).for_each(|(sum, by)| *sum += by_length * by);
         if let Some(alpha) = alpha {
-            score.slope[drift + alpha] += by_length * slope.alpha;
+            gradient.slope[drift + alpha] += by_length * slope.alpha;
         }
     }
 }

@@ -21,6 +21,7 @@ mod flow_table;
 pub(crate) mod follow;
 mod forward;
 pub(crate) mod gather;
+pub(crate) mod gradient;
 pub mod kalman;
 mod kernel;
 mod ladder;
@@ -30,7 +31,6 @@ mod levels;
 mod marginal;
 pub(crate) mod problem;
 pub(crate) mod sample;
-pub(crate) mod score;
 mod shifted;
 pub(crate) mod solve;
 #[cfg(test)]

@@ -73,9 +73,9 @@ pub(super) fn learn_beside(
         true => ExactLearned::given(bare.model, bare.parameters),
         false => learn_exact(&bare.model, &bare.parameters, data, most, context)?,
     };
-    let without = answer(&Problem::new(&bare.model, grid, values)?, &[], Memory::default())?.run.log_evidence;
+    let without = answer(&Problem::new(&bare.optimum.model, grid, values)?, &[], Memory::default())?.run.log_evidence;
     let Beginning { model, parameters } = begin(spec, grid, &[values], priors)?;
-    let parameters = best_start(&model, parameters, &bare.parameters, data)?;
+    let parameters = best_start(&model, parameters, &bare.optimum.parameters, data)?;
     let values: Vec<f64> = parameters.iter().map(|p| p.value).collect();
     Ok((learn_exact(&rebuild(&model, &values)?, &parameters, data, most, context)?, without))
 }
@@ -132,13 +132,13 @@ mod tests {
             let follower = Follower::new(&model, &grid, &values).unwrap();
             let at: Vec<f64> = crate::solve::parameters(&model).iter().map(|p| p.value).collect();
             let mut memory = Memory::default();
-            let score = follower.score(&model, &mut memory).unwrap();
+            let gradient = follower.gradient(&model, &mut memory).unwrap();
             let exact = answer(&Problem::new(&model, &grid, &values).unwrap(), &[], Memory::default())
                 .unwrap()
                 .run
                 .log_evidence;
             // As accurate as learning needs.
-            assert!((score.log_evidence - exact).abs() < 2e-2, "{} {} {exact}", grid.len(), score.log_evidence);
+            assert!((gradient.log_evidence - exact).abs() < 2e-2, "{} {} {exact}", grid.len(), gradient.log_evidence);
             for k in [3, 4] {
                 let moved = |by: f64| {
                     let mut at = at.clone();
@@ -146,8 +146,8 @@ mod tests {
                     follower.log_evidence(&rebuild(&model, &at).unwrap(), &mut memory.clone()).unwrap()
                 };
                 let slope = (moved(1e-4) - moved(-1e-4)) / 2e-4;
-                let away = (score.slope[k] - slope).abs();
-                assert!(away < 2e-3 * (1.0 + slope.abs()), "{} {k} {} {slope}", grid.len(), score.slope[k]);
+                let away = (gradient.slope[k] - slope).abs();
+                assert!(away < 2e-3 * (1.0 + slope.abs()), "{} {k} {} {slope}", grid.len(), gradient.slope[k]);
             }
         }
     }

@@ -2,10 +2,10 @@
 //! marginals and paths from it.
 
 use super::brownian::{BrownianEvidence, learn_beside};
-use super::found::{Found, join};
+use super::found::{found_at, join};
 use super::judge::Judgement;
 use super::start::{Beginning, begin};
-use super::{Estimate, Fit, FitOptions, Interval, Solved, Spec};
+use super::{Fit, FitOptions, Interval, Solved, Spec};
 use crate::exact::fill::sample_filled;
 use crate::exact::follow::{Answer, Follower, Partial, partial_answer};
 use crate::exact::problem::Problem;
@@ -69,7 +69,7 @@ pub(super) fn fit_exact(
 /// Independent dimensions as one: evidences, their errors and log-weights add up.
 fn together(spec: &Spec, all: Vec<Solved>) -> Result<Solved> {
     let (mut found, mut paths, mut marginals, mut wrong) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut notes = Vec::new();
+    let (mut notes, mut smoothed) = (Vec::new(), false);
     let mut evidence = Evidence { log_evidence: 0.0, std_error: 0.0, resamplings: 0.0 };
     let mut brownian = Vec::new();
     for (i, one) in all.into_iter().enumerate() {
@@ -77,6 +77,7 @@ fn together(spec: &Spec, all: Vec<Solved>) -> Result<Solved> {
         evidence.log_evidence += one.judgement.evidence.log_evidence;
         evidence.std_error += one.judgement.evidence.std_error;
         evidence.resamplings += one.judgement.evidence.resamplings;
+        smoothed |= one.judgement.smoothed;
         found.push(one.found);
         paths.push(one.judgement.paths);
         marginals.extend(one.marginals);
@@ -85,7 +86,7 @@ fn together(spec: &Spec, all: Vec<Solved>) -> Result<Solved> {
     }
     let paths = Paths::join(&paths);
     let summary = WeightSummary::new(&paths.log_weights());
-    let judgement = Judgement { paths, summary, evidence, notes };
+    let judgement = Judgement { paths, summary, evidence, notes, smoothed };
     Ok(Solved { found: join(spec, found)?, judgement, marginals, wrong, brownian })
 }
 
@@ -167,19 +168,19 @@ fn follow_profiles(
     let sizes = spec.size.iter().flat_map(|size| size.parameters());
     let names: Vec<&str> = sizes.map(|p| p.name.as_str()).chain([BROWNIAN.name]).collect();
     let mut found = Vec::new();
-    for place in 0..learned.parameters.len() {
-        let p = &learned.parameters[place];
+    for place in 0..learned.optimum.parameters.len() {
+        let p = &learned.optimum.parameters[place];
         if p.fixed || !names.contains(&p.name.as_str()) {
             continue;
         }
         match profile_interval(learned, place, data, most) {
             Ok(interval) => found.extend(interval.map(|ends| (place, ends))),
             Err(error) => {
-                let name = &learned.parameters[place].name;
+                let name = &learned.optimum.parameters[place].name;
                 let note = format!(
                     "the interval of {name} is that of a Gaussian, as its profile could not be followed: {error}"
                 );
-                learned.warnings.push(note);
+                learned.optimum.warnings.push(note);
             }
         }
     }
@@ -194,7 +195,7 @@ fn solve(
     seed: u64,
 ) -> Result<Attempt> {
     let memory = std::mem::take(&mut learned.memory);
-    let partial = partial_answer(&learned.model, (grid, values), &options.quantiles, memory);
+    let partial = partial_answer(&learned.optimum.model, (grid, values), &options.quantiles, memory);
     let Partial { answer: mut solved, gathered } = match partial {
         Ok(partial) => partial,
         Err(error) => return Ok(Err(Some(error.to_string()))),
@@ -202,10 +203,16 @@ fn solve(
     let on = (&solved.layout, solved.rounding);
     let paths = match &gathered {
         None => {
-            let problem = Problem::new(&learned.model, grid, values)?;
-            sample((&problem, &Chain::new(&learned.model, grid, &[values])?), on, usize::MAX, options.paths, seed)?
+            let problem = Problem::new(&learned.optimum.model, grid, values)?;
+            sample(
+                (&problem, &Chain::new(&learned.optimum.model, grid, &[values])?),
+                on,
+                usize::MAX,
+                options.paths,
+                seed,
+            )?
         }
-        Some(gathered) => sample_filled((&learned.model, grid), gathered, on, options.paths, seed)?,
+        Some(gathered) => sample_filled((&learned.optimum.model, grid), gathered, on, options.paths, seed)?,
     };
     let cells = solved.layout.total() / solved.run.mean.len();
     if let Some(gathered) = &gathered {
@@ -225,8 +232,8 @@ fn solve(
         "the exact posterior on a grid of {cells} cells per time; the log evidence is accurate to {:.0e}{filled}",
         solved.error.max(1e-6)
     );
-    let judgement = Judgement { paths, summary, evidence, notes: Vec::new() };
-    let found = as_found(learned, why);
+    let judgement = Judgement { paths, summary, evidence, notes: Vec::new(), smoothed: false };
+    let found = found_at(learned.optimum, Choice { method: Method::Grid, why }, vec![Vec::new()]);
     let wrong = if solved.run.wrong.is_empty() { Vec::new() } else { vec![solved.run.wrong] };
     Ok(Ok(Solved { found, judgement, marginals: vec![Some(marginals)], wrong, brownian: Vec::new() }))
 }
@@ -243,31 +250,6 @@ fn exact_marginals(drawn: Vec<Marginal>, solved: &Answer) -> Vec<Marginal> {
         jump_probability: drawn.jump_probability,
     };
     drawn.into_iter().enumerate().map(one).collect()
-}
-
-fn as_found(learned: ExactLearned, why: String) -> Found {
-    let ExactLearned { model, parameters, std_errors, data_shares, covariance, shift, iterations, warnings, .. } =
-        learned;
-    let judged = std_errors.iter().zip(&data_shares);
-    let estimate = |(p, (&error, &share)): (&Parameter, (&f64, &f64))| Estimate {
-        name: p.name.clone(),
-        value: p.value,
-        std_error: (!p.fixed && error.is_finite()).then_some(error),
-        fixed: p.fixed,
-        held_by_prior: !p.fixed && p.prior.is_some() && share < 0.5,
-        interval: None,
-    };
-    Found {
-        estimates: parameters.iter().zip(judged).map(estimate).collect(),
-        model,
-        covariance,
-        shift,
-        choices: vec![Choice { method: Method::Grid, why }],
-        potentials: vec![Vec::new()],
-        iterations,
-        noted: warnings,
-        network: None,
-    }
 }
 
 /// Draw from the posterior of the parameters that `fit` learned: see [`ParameterPosterior`]. `spec`, `grid`, `values` and

@@ -1,6 +1,6 @@
 //! Find parameters and potentials: all dimensions together, or one by one where they do not act on each other.
 
-use super::find_network::{find_network, network_learning};
+use super::find_neural::{find_neural, network_learning};
 use super::found::{Found, found, join};
 use super::start::{Beginning, begin};
 use super::{Estimate, Spec};
@@ -24,7 +24,7 @@ pub(super) fn find(
         let still = Spec { network: None, ..spec.clone() };
         let options = network_learning(options);
         let found = find(&still, grid, columns, priors, &options, context)?;
-        return find_network(found, (&still, size), (grid, columns), priors, &options, context);
+        return find_neural(found, (&still, size), (grid, columns), priors, &options, context);
     }
     if spec.dim() == 1 || spec.drift.coupled {
         return find_together(begin(spec, grid, columns, priors)?, (grid, columns), options, context);

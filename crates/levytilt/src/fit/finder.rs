@@ -1,10 +1,10 @@
 //! Let another crate find the potentials of a fit, for example by training networks.
 
 use super::find::find;
-use super::find_network::network_options;
+use super::find_neural::network_options;
 use super::found::{Found, found};
 use super::start::{Beginning, begin};
-use super::{FitOptions, FittedNetwork, NetworkSize, Spec};
+use super::{FitOptions, FittedNeural, NeuralSize, Spec};
 use crate::drift::{Drift, Neural};
 use crate::posterior::{Paths, Potentials};
 use crate::series::TimeGrid;
@@ -68,7 +68,7 @@ pub(super) fn find_for(
         Some(finder) if finder.learns() => {
             if let Some(size) = spec.network {
                 if finder.learns_network() {
-                    return find_network_by(finder, (spec, size), (grid, columns), options.priors, learn);
+                    return find_neural_by(finder, (spec, size), (grid, columns), options.priors, learn);
                 }
                 return Err(Error::Shape {
                     what: "joint training of parameters and potential",
@@ -89,9 +89,9 @@ pub(super) fn find_for(
 }
 
 /// A network and the noise beside it, learned by `finder` jointly with its potentials, from random weights.
-fn find_network_by(
+fn find_neural_by(
     finder: &mut (dyn PotentialFinder + '_),
-    (spec, size): (&Spec, NetworkSize),
+    (spec, size): (&Spec, NeuralSize),
     (grid, columns): (&TimeGrid, &[&[f64]]),
     priors: bool,
     options: &LearnOptions,
@@ -103,9 +103,9 @@ fn find_network_by(
     let model = StateSpace { drift: Box::new(network), ..model };
     let all: Vec<Parameter> = all_parameters(&model).into_iter().take(weights).chain(parameters).collect();
     let learned = finder.learn(&model, &all, (grid, columns), options)?;
-    let values: Vec<f64> = learned.parameters[..weights].iter().map(|p| p.value).collect();
+    let values: Vec<f64> = learned.optimum.parameters[..weights].iter().map(|p| p.value).collect();
     let drift = Neural::from_parameters(sizes, &values)?;
     let mut found = found(learned);
     found.estimates = found.estimates.split_off(weights);
-    Ok(Found { network: Some(FittedNetwork { drift, regularisation: None }), ..found })
+    Ok(Found { network: Some(FittedNeural { drift, regularisation: None }), ..found })
 }

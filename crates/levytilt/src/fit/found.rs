@@ -1,9 +1,9 @@
 //! Hold the parameters and potentials of a fit, and put those of separate dimensions together.
 
-use super::{Estimate, FittedNetwork, Spec};
-use crate::drift::Place;
+use super::{Estimate, FittedNeural, Spec};
+use crate::drift::Slot;
 use crate::posterior::Potentials;
-use crate::solve::{Choice, Learned, Parameter};
+use crate::solve::{Choice, Learned, Optimum, Parameter};
 use crate::{Result, StateSpace};
 
 /// Parameters and potentials; the paths they were found with are not kept.
@@ -20,20 +20,20 @@ pub(super) struct Found {
     pub iterations: usize,
     pub noted: Vec<String>,
     /// The drift network, if the drift is one.
-    pub network: Option<FittedNetwork>,
+    pub network: Option<FittedNeural>,
 }
 
 /// Dimensions that do not act on each other are as many models of one dimension: put what was found together.
 pub(super) fn join(spec: &Spec, found: Vec<Found>) -> Result<Found> {
     let starts = found.iter().map(|found| found.model.dimensions[0].start).collect();
-    let estimate = |place: &Place| {
-        let own = found[place.dimension].estimates.iter().find(|p| p.name == place.entry.name());
-        own.map(|p| Estimate { name: spec.label(place), ..p.clone() })
+    let estimate = |slot: &Slot| {
+        let own = found[slot.dimension].estimates.iter().find(|p| p.name == slot.entry.name());
+        own.map(|p| Estimate { name: spec.label(slot), ..p.clone() })
     };
-    let value = |place: &Place| estimate(place).map(|p| p.value).or_else(|| spec.held(place));
-    let model = spec.assemble(|place| value(place).unwrap_or(f64::NAN), starts)?;
-    let estimates = spec.places().iter().filter_map(estimate).collect();
-    let (covariance, shift) = join_laws(&spec.places(), &found);
+    let value = |slot: &Slot| estimate(slot).map(|p| p.value).or_else(|| spec.held(slot));
+    let model = spec.assemble(|slot| value(slot).unwrap_or(f64::NAN), starts)?;
+    let estimates = spec.slots().iter().filter_map(estimate).collect();
+    let (covariance, shift) = join_laws(&spec.slots(), &found);
     let noted = found.iter().zip(&spec.names);
     let noted = noted.flat_map(|(found, name)| found.noted.iter().map(move |note| format!("{name}: {note}"))).collect();
     let iterations = found.iter().map(|found| found.iterations).max().unwrap_or(0);
@@ -44,14 +44,14 @@ pub(super) fn join(spec: &Spec, found: Vec<Found>) -> Result<Found> {
 
 /// Covariances within each dimension, as there are none between them, and shifts. Empty if one is missing; a dimension
 /// without a shift has none.
-fn join_laws(places: &[Place], found: &[Found]) -> (Vec<f64>, Vec<f64>) {
+fn join_laws(slots: &[Slot], found: &[Found]) -> (Vec<f64>, Vec<f64>) {
     // Per free parameter: its dimension, its place there, and how many are free there.
-    let place = |place: &Place| {
-        let mut free = found[place.dimension].estimates.iter().filter(|p| !p.fixed);
+    let slot = |slot: &Slot| {
+        let mut free = found[slot.dimension].estimates.iter().filter(|p| !p.fixed);
         let count = free.clone().count();
-        Some((place.dimension, free.position(|p| p.name == place.entry.name())?, count))
+        Some((slot.dimension, free.position(|p| p.name == slot.entry.name())?, count))
     };
-    let free: Vec<(usize, usize, usize)> = places.iter().filter_map(place).collect();
+    let free: Vec<(usize, usize, usize)> = slots.iter().filter_map(slot).collect();
     let entry = |&(i, row, count): &(usize, usize, usize), &(j, column, _): &(usize, usize, usize)| {
         if i == j { found[i].covariance.get(row * count + column).copied() } else { Some(0.0) }
     };
@@ -62,14 +62,19 @@ fn join_laws(places: &[Place], found: &[Found]) -> (Vec<f64>, Vec<f64>) {
 
 /// What was learned of a drift with a formula.
 pub(super) fn found(learned: Learned) -> Found {
-    let estimates = estimates(&learned);
-    let Learned { model, covariance, shift, choice, potentials, iterations, warnings, .. } = learned;
+    found_at(learned.optimum, learned.choice, learned.potentials)
+}
+
+/// Parameters that were found in this way, with potentials there.
+pub(super) fn found_at(optimum: Optimum, choice: Choice, potentials: Potentials) -> Found {
+    let estimates = estimates(&optimum);
+    let Optimum { model, covariance, shift, iterations, warnings, .. } = optimum;
     let choices = vec![choice];
     Found { model, estimates, covariance, shift, choices, potentials, iterations, noted: warnings, network: None }
 }
 
-pub(super) fn estimates(learned: &Learned) -> Vec<Estimate> {
-    let judged = learned.std_errors.iter().zip(&learned.data_shares);
+fn estimates(optimum: &Optimum) -> Vec<Estimate> {
+    let judged = optimum.std_errors.iter().zip(&optimum.data_shares);
     let estimate = |(p, (&error, &share)): (&Parameter, (&f64, &f64))| Estimate {
         name: p.name.clone(),
         value: p.value,
@@ -78,5 +83,5 @@ pub(super) fn estimates(learned: &Learned) -> Vec<Estimate> {
         held_by_prior: !p.fixed && p.prior.is_some() && share < 0.5,
         interval: None,
     };
-    learned.parameters.iter().zip(judged).map(estimate).collect()
+    optimum.parameters.iter().zip(judged).map(estimate).collect()
 }

@@ -6,7 +6,7 @@ mod draws;
 mod exact_fit;
 mod fill_value;
 mod find;
-mod find_network;
+mod find_neural;
 mod finder;
 mod found;
 mod guess;
@@ -15,19 +15,21 @@ mod interval;
 mod judge;
 mod kind;
 mod panel;
+mod smoothed;
 mod spec;
 mod start;
 mod warnings;
 
 pub use crate::series::Scales;
+pub use crate::solve::{Estimate, Interval, IntervalSource, NINETY};
 pub use any_noise::{AnyNoise, Candidate, Rating, fit_any_noise, fit_any_noise_by, rival_families};
 pub use brownian::BrownianEvidence;
 pub use exact_fit::{exact_cells, parameter_posterior};
 pub use finder::{OwnPaths, PotentialFinder};
-pub use interval::{Interval, IntervalSource, NINETY, use_draws};
+pub use interval::use_draws;
 pub use kind::PosteriorKind;
 pub use panel::{Panel, Record, SharedFit, fit_panel, learn_shared, learn_shared_with};
-pub use spec::{NetworkSize, Spec};
+pub use spec::{NeuralSize, Spec};
 
 use crate::chain::only_exact;
 use crate::drift::Neural;
@@ -41,9 +43,11 @@ use finder::find_for;
 use found::Found;
 use judge::{Judgement, judge, judge_own};
 use rand::Rng;
+use serde::{Deserialize, Serialize};
 
 /// How to fit.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct FitOptions {
     /// Posterior paths, at least 2.
     pub paths: usize,
@@ -72,26 +76,9 @@ impl Default for FitOptions {
     }
 }
 
-/// A parameter after the fit.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Estimate {
-    /// Name as users write it.
-    pub name: String,
-    /// Value, given or learned.
-    pub value: f64,
-    /// Standard error of a learned value, if there is one.
-    pub std_error: Option<f64>,
-    /// Whether the value was given.
-    pub fixed: bool,
-    /// Whether a learned value owes more to its prior than to the data.
-    pub held_by_prior: bool,
-    /// 90% interval of a learned value, if there is one.
-    pub interval: Option<Interval>,
-}
-
 /// A drift network and how it was held back.
 #[derive(Debug, Clone, PartialEq)]
-pub struct FittedNetwork {
+pub struct FittedNeural {
     /// The network, which is the drift of the model.
     pub drift: Neural,
     /// Its penalty, and the evidence for it; nothing where it was learned jointly with the potentials.
@@ -127,7 +114,7 @@ pub struct Fit {
     /// What the paths and marginals are, all dimensions together; see [`Fit::posterior_of`].
     pub posterior: PosteriorKind,
     /// The drift network, if the drift is one.
-    pub network: Option<FittedNetwork>,
+    pub network: Option<FittedNeural>,
     /// Per dimension and time: the posterior law of the state.
     pub marginals: Vec<Vec<Marginal>>,
     /// Per dimension and time up to the last observation: probability that the value observed there is wrong
@@ -273,7 +260,7 @@ fn solve(
     };
     let Solved { found, judgement, marginals: known, wrong, brownian } = solved;
     let Found { model, mut estimates, covariance, shift, choices, potentials, iterations, mut noted, network } = found;
-    let Judgement { paths, summary, evidence, notes } = judgement;
+    let Judgement { paths, summary, evidence, notes, smoothed } = judgement;
     if spec.errors == ErrorKind::Gaussian {
         let name = |i: usize| spec.names.get(i).filter(|_| spec.dim() > 1).map(String::as_str);
         noted.extend(columns.iter().enumerate().filter_map(|(i, column)| fill_value::warning(name(i), column)));
@@ -292,7 +279,10 @@ fn solve(
         true => vec![1.0 / options.paths as f64; options.paths],
         false => trusted_weights(&paths.log_weights(), diagnosis.weighting),
     };
-    let posterior = PosteriorKind::of(&choices, &summary, &weights);
+    let posterior = match smoothed {
+        true => PosteriorKind::Smoothed,
+        false => PosteriorKind::of(&choices, &summary, &weights),
+    };
     let drawn = |i: usize| marginals(&paths, i, &weights, &options.quantiles);
     let marginals = known.into_iter().enumerate().map(|(i, known)| known.unwrap_or_else(|| drawn(i))).collect();
     let table = |i| jump_table(&paths, &chain, i, &weights, options.jump_above);
@@ -401,7 +391,7 @@ fn by_paths(
         own = finder.paths(&chain, options)?;
     }
     let judgement = match own {
-        None => judge(&chain, &mut found.choices, &found.potentials, options, seeds),
+        None => judge((&chain, columns), &mut found.choices, &found.potentials, options, seeds),
         Some(own) => {
             found.choices.iter_mut().for_each(|choice| choice.why = own.why.clone());
             judge_own(&chain, own, &found.potentials, options, seeds)

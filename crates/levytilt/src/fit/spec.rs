@@ -1,11 +1,12 @@
 //! Say which model to fit: which parameters are given and which are to be learned.
 
-use crate::drift::{Drift, DriftFamily, Formula, Known, NeuralSpec, Place};
+use crate::drift::{Drift, DriftFamily, Formula, Known, NeuralSpec, Slot};
 use crate::model::{OBSERVATION_STD, X0, X0_STD};
 use crate::noise::{BROWNIAN, Family, Noise, PlusBrownian};
 use crate::parameter::{ParameterEntry, Prior, Transform};
 use crate::registry::{self, OTHERS, Part};
 use crate::{Dimension, Error, ErrorKind, Errors, Result, Size, Start, StateSpace};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A kind of model. Parameters given a value are held fixed; the others are learned.
@@ -19,9 +20,9 @@ pub struct Spec {
     /// Kind of drift.
     pub drift: &'static DriftFamily,
     /// A network in place of a drift that names and numbers can say; `drift` is then `none`.
-    pub network: Option<NetworkSize>,
-    /// A formula in place of a drift of the registry, for one dimension; `drift` is then `none`. Bounds, guesses and priors
-    /// of its parameters are its own; their values are `given`, or learned.
+    pub network: Option<NeuralSize>,
+    /// A formula of one state in place of a drift of the registry; `drift` is then `none`. Every dimension has parameters of
+    /// its own, with the bounds, guesses and priors of the formula; their values are `given`, or learned.
     pub formula: Option<Formula>,
     /// Family of the noise.
     pub noise: &'static Family,
@@ -33,7 +34,7 @@ pub struct Spec {
     pub given: Vec<(String, f64)>,
     /// Whether `brownian` is learned where it is not given: a diffusion beside the jumps.
     pub learn_brownian: bool,
-    /// What increments are multiplied by, as a formula of the state `x`, for one dimension; 1 if left out.
+    /// What increments are multiplied by, as a formula of the state `x` of their dimension; 1 if left out.
     pub size: Option<Formula>,
     /// Priors of parameters that are learned, by name, in place of the usual ones.
     pub priors: Vec<(String, Prior)>,
@@ -50,15 +51,16 @@ pub struct Spec {
 }
 
 /// Size of a drift network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NetworkSize {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NeuralSize {
     /// Units per hidden layer, at least 1.
     pub width: usize,
     /// Hidden layers, at least 1.
     pub depth: usize,
 }
 
-impl Default for NetworkSize {
+impl Default for NeuralSize {
     fn default() -> Self {
         let NeuralSpec { width, depth, .. } = NeuralSpec::default();
         Self { width, depth }
@@ -86,7 +88,7 @@ impl Spec {
     }
 
     /// A model whose drift is a network, with nothing given.
-    pub fn neural(size: NetworkSize, noise: &'static Family) -> Self {
+    pub fn neural(size: NeuralSize, noise: &'static Family) -> Self {
         Self { network: Some(size), ..Self::new(DriftFamily::none(), noise) }
     }
 
@@ -105,7 +107,7 @@ impl Spec {
         Self { learn_brownian: true, ..self }
     }
 
-    /// A model of one dimension whose drift is a formula, with nothing given.
+    /// A model whose drift is a formula of one state, with nothing given.
     pub fn with_formula(formula: Formula, noise: &'static Family) -> Self {
         Self { formula: Some(formula), ..Self::new(DriftFamily::none(), noise) }
     }
@@ -155,56 +157,56 @@ impl Spec {
             value: f64::NAN,
             expected: "has no value; a model that is not fitted needs a value for every parameter",
         };
-        for place in self.places() {
-            self.held(&place).ok_or_else(|| missing(self.label(&place)))?;
+        for slot in self.slots() {
+            self.held(&slot).ok_or_else(|| missing(self.label(&slot)))?;
         }
         let starts = (0..self.dim()).map(|i| match (self.of(X0.name, i), self.of(X0_STD.name, i)) {
-            (None, _) => Err(missing(self.label(&Place::new(const { &X0 }, i)))),
+            (None, _) => Err(missing(self.label(&Slot::new(const { &X0 }, i)))),
             (Some(mean), Some(std)) => Ok(Start::Gaussian { mean, std }),
             (Some(x0), None) => Ok(Start::Fixed(x0)),
         });
-        self.assemble(|place| self.held(place).unwrap_or(f64::NAN), starts.collect::<Result<_>>()?)
+        self.assemble(|slot| self.held(slot).unwrap_or(f64::NAN), starts.collect::<Result<_>>()?)
     }
 
     /// All parameters in the order of [`crate::solve::parameters`]: those of the drift, then per dimension those of the
     /// noise, the observation standard deviation and the other parameters of the observation errors.
-    pub(super) fn places(&self) -> Vec<Place> {
-        let mut places = self.drift_places();
+    pub(super) fn slots(&self) -> Vec<Slot> {
+        let mut slots = self.drift_slots();
         for dimension in 0..self.dim() {
             let brownian = self.has_brownian(dimension).then_some(const { &BROWNIAN });
-            let noise = self.noise.parameters.iter().chain(brownian).map(|entry| Place::new(entry, dimension));
-            let size = self.size.iter().flat_map(Formula::places).map(|place| Place { dimension, ..place });
+            let noise = self.noise.parameters.iter().chain(brownian).map(|entry| Slot::new(entry, dimension));
+            let size = self.size.iter().flat_map(Formula::slots).map(|slot| Slot { dimension, ..slot });
             let errors = [const { &OBSERVATION_STD }].into_iter().chain(self.errors.parameters());
-            let own = noise.chain(size).chain(errors.map(|entry| Place::new(entry, dimension)));
-            places.extend(own.filter(|place| !self.is_at_end(place)));
+            let own = noise.chain(size).chain(errors.map(|entry| Slot::new(entry, dimension)));
+            slots.extend(own.filter(|slot| !self.is_at_end(slot)));
         }
-        places
+        slots
     }
 
     /// Whether this is held at a closed upper end, such as α = 2 of a stable noise, and then no parameter: it could not be
     /// learned.
-    fn is_at_end(&self, place: &Place) -> bool {
-        let domain = place.entry.domain();
+    fn is_at_end(&self, slot: &Slot) -> bool {
+        let domain = slot.entry.domain();
         let logit = matches!(domain.transform(), Transform::Logit(_));
-        logit && domain.closed[1] && self.held(place) == Some(domain.high)
+        logit && domain.closed[1] && self.held(slot) == Some(domain.high)
     }
 
     /// The names of all parameters as users write them, in the order of [`crate::solve::parameters`], but for the weights of
     /// a network, which have none.
     pub fn parameter_names(&self) -> Vec<String> {
-        self.places().iter().map(|place| self.label(place)).collect()
+        self.slots().iter().map(|slot| self.label(slot)).collect()
     }
 
     /// The name of a parameter as users write it.
-    pub(super) fn label(&self, place: &Place) -> String {
-        place.label(&self.names)
+    pub(super) fn label(&self, slot: &Slot) -> String {
+        slot.label(&self.names)
     }
 
     /// The value held for a parameter, if there is one.
-    pub(super) fn held(&self, place: &Place) -> Option<f64> {
-        match place.by.filter(|by| *by != place.dimension) {
-            Some(_) => self.given(&self.label(place)),
-            None => self.given(&self.label(place)).or_else(|| self.of(place.entry.name(), place.dimension)),
+    pub(super) fn held(&self, slot: &Slot) -> Option<f64> {
+        match slot.by.filter(|by| *by != slot.dimension) {
+            Some(_) => self.given(&self.label(slot)),
+            None => self.given(&self.label(slot)).or_else(|| self.of(slot.entry.name(), slot.dimension)),
         }
     }
 
@@ -220,9 +222,9 @@ impl Spec {
     pub fn only(&self, i: usize) -> Self {
         let own = |entry: Known| {
             let name = entry.name().to_string();
-            Some((name, self.held(&Place { entry, dimension: i, by: Some(i) })?))
+            Some((name, self.held(&Slot { entry, dimension: i, by: Some(i) })?))
         };
-        let named = self.formula.iter().chain(&self.size).flat_map(Formula::places).map(|place| place.entry);
+        let named = self.formula.iter().chain(&self.size).flat_map(Formula::slots).map(|slot| slot.entry);
         let entries = self.drift.parameters.iter().chain(self.noise.parameters).chain(self.errors.parameters());
         Self {
             names: self.names.get(i).cloned().into_iter().collect(),
@@ -238,13 +240,13 @@ impl Spec {
     }
 
     /// The model with a value for every parameter.
-    pub(super) fn assemble(&self, value: impl Fn(&Place) -> f64, starts: Vec<Start>) -> Result<StateSpace> {
-        let drift = self.build_drift(&self.drift_places().iter().map(&value).collect::<Vec<_>>())?;
+    pub(super) fn assemble(&self, value: impl Fn(&Slot) -> f64, starts: Vec<Start>) -> Result<StateSpace> {
+        let drift = self.build_drift(&self.drift_slots().iter().map(&value).collect::<Vec<_>>())?;
         let dimension = |(i, start): (usize, Start)| {
-            let named = |place: Place| value(&Place { dimension: i, ..place });
-            let of = |size: &Formula| Size::new(size, &size.places().into_iter().map(named).collect::<Vec<_>>());
+            let named = |slot: Slot| value(&Slot { dimension: i, ..slot });
+            let of = |size: &Formula| Size::new(size, &size.slots().into_iter().map(named).collect::<Vec<_>>());
             let size = self.size.as_ref().map(of).transpose()?;
-            let value = |entry: &'static ParameterEntry| value(&Place::new(entry, i));
+            let value = |entry: &'static ParameterEntry| value(&Slot::new(entry, i));
             let noise = self.noise.build(&self.noise.parameters.iter().map(value).collect::<Vec<_>>())?;
             let observation_std = value(const { &OBSERVATION_STD });
             let law = self.errors.build(&self.errors.parameters().iter().map(value).collect::<Vec<_>>())?;
@@ -260,16 +262,16 @@ impl Spec {
     }
 
     /// The parameters of the drift.
-    fn drift_places(&self) -> Vec<Place> {
+    fn drift_slots(&self) -> Vec<Slot> {
         match &self.formula {
-            Some(formula) => formula.places(),
-            None => self.drift.places(self.dim()),
+            Some(formula) => formula.slots_in(self.dim()),
+            None => self.drift.slots(self.dim()),
         }
     }
 
     fn build_drift(&self, values: &[f64]) -> Result<Box<dyn Drift>> {
         match &self.formula {
-            Some(formula) => Ok(Box::new(formula.drift(values)?)),
+            Some(formula) => formula.drift_in(self.dim(), values),
             None => self.drift.build_in(self.dim(), values),
         }
     }
@@ -286,33 +288,30 @@ impl Spec {
         self.entries().find(|entry| entry.name == plain)
     }
 
-    /// A formula is the only drift, of the only dimension, and its names are its own.
+    /// A formula is the only drift, of one state, and its names are its own.
     fn check_formula(&self) -> Result<()> {
         let Some(formula) = &self.formula else { return Ok(()) };
         let wrong = |what, got: String, expected: &str| Err(Error::Shape { what, got, expected: expected.into() });
         if self.network.is_some() || self.drift.name != DriftFamily::none().name {
             return wrong("drift", "a formula and another drift".into(), "only one of them");
         }
-        if self.dim() != 1 || formula.states().len() != 1 {
-            let got = format!("{} formulas for {} dimensions", formula.states().len(), self.dim());
-            return wrong("drift", got, "one formula for one dimension; choose one column");
+        if formula.states().len() != 1 {
+            let got = format!("formulas of {} states", formula.states().len());
+            return wrong("drift", got, "a formula of one state, which every dimension follows");
         }
         formula.parameters().iter().try_for_each(|parameter| check_free(&parameter.name))
     }
 
-    /// A size is for one dimension, and its names are its own.
+    /// A size is a formula of one state, and its names are its own.
     fn check_size(&self) -> Result<()> {
         let Some(size) = &self.size else { return Ok(()) };
-        if self.dim() != 1 || size.states().len() != 1 || self.network.is_some() {
-            let got = format!(
-                "{} dimensions{}",
-                self.dim(),
-                if self.network.is_some() { " and a drift network" } else { "" }
-            );
-            let expected = "one dimension and another drift; choose one column".into();
+        if size.states().len() != 1 || self.network.is_some() {
+            let network = if self.network.is_some() { " and a drift network" } else { "" };
+            let got = format!("a formula of {} states{network}", size.states().len());
+            let expected = "a formula of one state, and another drift".into();
             return Err(Error::Shape { what: "size of the noise", got, expected });
         }
-        let of_drift: Vec<String> = self.drift_places().iter().map(|place| place.entry.name().to_string()).collect();
+        let of_drift: Vec<String> = self.drift_slots().iter().map(|slot| slot.entry.name().to_string()).collect();
         for parameter in size.parameters() {
             check_free(&parameter.name)?;
             if of_drift.contains(&parameter.name) {
@@ -346,7 +345,7 @@ impl Spec {
         let known = |name: &str| {
             plain().any(|known| known == name)
                 || self.names.iter().any(|d| plain().any(|known| name == format!("{known}[{d}]")))
-                || self.places().iter().any(|place| self.label(place) == name)
+                || self.slots().iter().any(|slot| self.label(slot) == name)
         };
         let priors = self.priors.iter().map(|(name, prior)| (name, prior.mean));
         match self.given.iter().map(|(name, value)| (name, *value)).chain(priors).find(|(name, _)| !known(name)) {
@@ -371,7 +370,7 @@ impl Spec {
 
     /// The name of the Brownian motion of dimension `i` as users write it.
     pub(super) fn brownian_name(&self, i: usize) -> String {
-        self.label(&Place::new(const { &BROWNIAN }, i))
+        self.label(&Slot::new(const { &BROWNIAN }, i))
     }
 
     /// A Brownian motion beside Brownian noise cannot be told from it.
@@ -442,7 +441,7 @@ mod tests {
     #[test]
     fn identity_a_slope_for_all_is_the_diagonal() {
         let spec = two("linear").fix("slope", -2.0).fix("slope[B,A]", 0.5);
-        let held: Vec<Option<f64>> = spec.places()[..4].iter().map(|place| spec.held(place)).collect();
+        let held: Vec<Option<f64>> = spec.slots()[..4].iter().map(|slot| spec.held(slot)).collect();
         assert_eq!(held, [Some(-2.0), None, Some(0.5), Some(-2.0)]);
         assert_eq!(spec.only(0).given("slope"), Some(-2.0));
         assert!(spec.check_names().is_ok());

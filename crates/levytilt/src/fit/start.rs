@@ -4,7 +4,7 @@ use super::Spec;
 use super::guess::{Guessed, guess_formula};
 use super::guess_size::guess_size;
 use crate::drift::Known;
-use crate::drift::Place;
+use crate::drift::Slot;
 use crate::model::OBSERVATION_STD;
 use crate::series::{Scales, TimeGrid};
 use crate::solve::{Parameter, Prior, parameters};
@@ -21,9 +21,9 @@ pub(super) struct Beginning {
 /// The model at the given values and guesses for the others; with `priors`, each guess has a wide prior around it.
 pub(super) fn begin(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], priors: bool) -> Result<Beginning> {
     spec.check_names()?;
-    let places = spec.places();
+    let slots = spec.slots();
     let alone: Vec<Spec> = (0..spec.dim()).map(|i| spec.only(i)).collect();
-    let open = |i: usize| places.iter().any(|place| place.dimension == i && spec.held(place).is_none());
+    let open = |i: usize| slots.iter().any(|slot| slot.dimension == i && spec.held(slot).is_none());
     let rows = observed_times(grid);
     // Known errors are taken as they are until the data say otherwise.
     let units: Vec<Option<f64>> = spec.known_errors.iter().map(|known| Some(typical_of(known))).collect();
@@ -38,42 +38,39 @@ pub(super) fn begin(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], priors: bo
             false => Ok(None),
         })
         .collect::<Result<Vec<_>>>()?;
-    let guessed = match (&spec.formula, &scales[..]) {
-        (Some(formula), [Some(scales)]) => {
-            guess_formula(formula, &|name| spec.given(name), (&rows, columns[0]), scales)?
-        }
-        _ => Vec::new(),
+    let guessed = (0..spec.dim())
+        .map(|i| match &scales[i] {
+            Some(scales) => guess_named(&alone[i], (&rows, columns[i]), scales),
+            None => Ok(Vec::new()),
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let find_guess = |slot: &Slot, name: &str| guessed[slot.dimension].iter().find(|guessed| guessed.name == name);
+    let guess = |slot: &Slot, scales: &Scales| match &slot.entry {
+        Known::Listed(entry) => entry.guess(scales, &|name| alone[slot.dimension].given(name)),
+        Known::Named(named) => find_guess(slot, &named.name).map_or(f64::NAN, |guessed| guessed.value),
     };
-    let mut guessed = guessed;
-    if let (Some(size), [Some(scales)]) = (&spec.size, &scales[..]) {
-        guessed.extend(guess_size(size, &|name| spec.given(name), (&rows, columns[0]), scales)?);
-    }
-    let guess = |place: &Place, scales: &Scales| match &place.entry {
-        Known::Listed(entry) => entry.guess(scales, &|name| alone[place.dimension].given(name)),
-        Known::Named(named) => find_guess(&guessed, &named.name).map_or(f64::NAN, |guessed| guessed.value),
-    };
-    let value = |place: &Place| match (spec.held(place), &scales[place.dimension]) {
+    let value = |slot: &Slot| match (spec.held(slot), &scales[slot.dimension]) {
         (Some(value), _) => value,
         // Dimensions start as strangers.
-        (None, _) if place.by.is_some_and(|by| by != place.dimension) => 0.0,
-        (None, Some(_)) if place.entry.name() == OBSERVATION_STD.name && unit(place.dimension).is_some() => 1.0,
-        (None, Some(scales)) => guess(place, scales),
+        (None, _) if slot.by.is_some_and(|by| by != slot.dimension) => 0.0,
+        (None, Some(_)) if slot.entry.name() == OBSERVATION_STD.name && unit(slot.dimension).is_some() => 1.0,
+        (None, Some(scales)) => guess(slot, scales),
         (None, None) => f64::NAN,
     };
-    let error = |i| value(&Place::new(const { &OBSERVATION_STD }, i)) * unit(i).unwrap_or(1.0);
+    let error = |i| value(&Slot::new(const { &OBSERVATION_STD }, i)) * unit(i).unwrap_or(1.0);
     let starts = (0..spec.dim()).map(|i| first_state(&alone[i], columns[i], error(i))).collect();
     let model = spec.assemble(value, starts)?;
     let mut parameters = parameters(&model);
-    for (parameter, place) in parameters.iter_mut().zip(&places) {
-        parameter.name = spec.label(place);
-        parameter.fixed = spec.held(place).is_some() || !place.entry.learned();
-        if let Some(own) = scales[place.dimension].as_ref().filter(|_| priors && !parameter.fixed) {
-            let by = place.by.and_then(|by| scales[by].as_ref()).unwrap_or(own);
+    for (parameter, slot) in parameters.iter_mut().zip(&slots) {
+        parameter.name = spec.label(slot);
+        parameter.fixed = spec.held(slot).is_some() || !slot.entry.learned();
+        if let Some(own) = scales[slot.dimension].as_ref().filter(|_| priors && !parameter.fixed) {
+            let by = slot.by.and_then(|by| scales[by].as_ref()).unwrap_or(own);
             let mean = parameter.transform.forward(parameter.value);
-            parameter.prior = match &place.entry {
+            parameter.prior = match &slot.entry {
                 Known::Listed(entry) => Some(Prior { mean, std: entry.prior_std(own, by) }),
                 Known::Named(named) => {
-                    let wide = find_guess(&guessed, &named.name).map(|guessed| Prior { mean, std: guessed.prior_std });
+                    let wide = find_guess(slot, &named.name).map(|guessed| Prior { mean, std: guessed.prior_std });
                     named.prior.or(wide)
                 }
             };
@@ -84,8 +81,17 @@ pub(super) fn begin(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], priors: bo
     Ok(Beginning { model, parameters })
 }
 
-fn find_guess<'a>(guessed: &'a [Guessed], name: &str) -> Option<&'a Guessed> {
-    guessed.iter().find(|guessed| guessed.name == name)
+/// First guesses of the parameters that formulas name, for the model of one dimension.
+fn guess_named(alone: &Spec, data: (&[f64], &[f64]), scales: &Scales) -> Result<Vec<Guessed>> {
+    let given = |name: &str| alone.given(name);
+    let mut guessed = Vec::new();
+    if let Some(formula) = &alone.formula {
+        guessed.extend(guess_formula(formula, &given, data, scales)?);
+    }
+    if let Some(size) = &alone.size {
+        guessed.extend(guess_size(size, &given, data, scales)?);
+    }
+    Ok(guessed)
 }
 
 /// Times with a row of observations.

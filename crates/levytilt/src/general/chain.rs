@@ -28,7 +28,7 @@ fn only_affine(model: &GeneralModel, remedy: &str) -> Result<()> {
     if model.drift.is_affine() {
         return Ok(());
     }
-    let problem = format!("is not affine in the states, so that its flow is no matrix; {remedy}");
+    let problem = format!("is not affine in the states, so its flow is not a matrix; {remedy}");
     Err(Error::Series { place: "drift".into(), problem })
 }
 

@@ -8,10 +8,10 @@ use super::model::GeneralModel;
 use super::nonlinear::{self, NonlinearGuide};
 use super::smooth::{Smoothed, smooth};
 use super::spec::GeneralSpec;
-use crate::fit::{Estimate, Interval};
 use crate::noise::Nodes;
 use crate::posterior::{Marginal, weighted_marginal};
 use crate::series::TimeGrid;
+use crate::solve::{Estimate, Interval};
 use crate::{Context, Error, Result, stream};
 use rand::Rng;
 use rayon::prelude::*;
@@ -61,9 +61,16 @@ pub struct GeneralFit {
 /// Final filters.
 const FILTERS: usize = 10;
 
-/// Particles of each final filter: one for five paths, between 50 and 2,000; twice as many where they carry states.
-fn particles(paths: usize) -> usize {
-    (paths / 5).clamp(50, 2000)
+/// The filters from which `paths` paths are drawn: one particle for five paths, between 50 and 2,000; twice as many where
+/// particles carry states.
+pub(crate) fn final_filters(paths: usize, seed: u64) -> FilterOptions {
+    FilterOptions { filters: FILTERS, particles: (paths / 5).clamp(50, 2000), seed }
+}
+
+/// Per step and source, the first node whose variance counts as that of a jump.
+pub(crate) fn upper_nodes(chain: &GeneralChain) -> Vec<Vec<usize>> {
+    let sources = 0..chain.model.sources.len();
+    (1..chain.len()).map(|j| sources.clone().map(|r| threshold(chain.nodes(r, j))).collect()).collect()
 }
 
 /// Fit `spec` to `columns`: one value per row of the spec and observation row of `grid`, NaN where missing.
@@ -109,14 +116,14 @@ pub fn fit_general_with(
     let search = Search { spec, grid, columns, parameters, starts: starts.clone(), seed: learning, reach, context };
     let learned = if affine { search.run()? } else { nonlinear::learn(search)? };
     let model = spec.model(&learned.parameters, &starts)?;
-    let filters = |particles: usize| FilterOptions { filters: FILTERS, particles, seed: fresh };
+    let filters = final_filters(options.paths, fresh);
     let chain;
     let smoothed = if affine {
         chain = GeneralChain::new(&model, grid, columns)?;
-        smooth(&chain, &Guide::new(&chain)?, options.paths, &filters(particles(options.paths)))?
+        smooth(&chain, &Guide::new(&chain)?, options.paths, &filters)?
     } else {
         chain = GeneralChain::without_flows(&model, grid, columns)?;
-        let filters = filters(2 * particles(options.paths));
+        let filters = FilterOptions { particles: 2 * filters.particles, ..filters };
         nonlinear::smooth(&chain, &NonlinearGuide::new(&chain), options.paths, &filters)?
     };
     let marginals = (0..model.dim()).map(|i| state_marginals(&chain, &smoothed, i, &options.quantiles)).collect();
@@ -172,7 +179,7 @@ fn warnings(learned: &Learned, parameters: &[Estimate], smoothed: &Smoothed) -> 
             learned.iterations
         ));
     } else if !learned.converged {
-        all.push("learning stopped before the parameters settled; give guesses, or fix some parameters".into());
+        all.push("learning stopped before the parameters converged; give guesses, or fix some parameters".into());
     }
     for p in parameters.iter().filter(|p| !p.fixed && p.std_error.is_none() && !learned.stopped) {
         all.push(format!(
@@ -189,7 +196,10 @@ fn warnings(learned: &Learned, parameters: &[Estimate], smoothed: &Smoothed) -> 
     }
     if smoothed.evidence.std_error > 1.0 {
         let error = smoothed.evidence.std_error;
-        all.push(format!("the log evidence is uncertain by {error:.1} nats; the paths may miss some explanations"));
+        all.push(format!(
+            "the log evidence is uncertain by {error:.1} nats; the paths may miss modes of the \
+         posterior"
+        ));
     }
     all
 }
@@ -200,8 +210,8 @@ fn path_warnings(model: &GeneralModel, smoothed: &Smoothed) -> Vec<String> {
     let (different, paths) = (smoothed.effective_paths, smoothed.paths.len());
     if different < FEW * paths as f64 {
         all.push(format!(
-            "only {different:.0} of the {paths} paths differ at the time where the fewest do: take bands there with \
-             caution, or ask for more paths"
+            "at one time only {different:.0} of the {paths} paths are distinct: credible bands there are \
+             unreliable; use more paths"
         ));
     }
     if smoothed.lost > 0.0 {

@@ -3,7 +3,7 @@
 //! Value and gradient come from the same filters with the same random numbers at every point, so that points can be
 //! compared. Steps are those of a quasi-Newton method; at the end the curvature is measured by differences of gradients a
 //! standard error to either side, which also gives the standard errors. With many parameters differences would take too long:
-//! there the curvature is that of the scores of blocks of time, in every step and at the end.
+//! there the curvature is that of the gradients of blocks of time, in every step and at the end.
 
 use super::chain::GeneralChain;
 use super::curvature::{definite, invert, update};
@@ -39,7 +39,7 @@ struct Point {
     error: f64,
     gradient: DVector<f64>,
     /// What each block of time adds to the slope of the log evidence.
-    scores: Vec<DVector<f64>>,
+    block_gradients: Vec<DVector<f64>>,
 }
 
 /// What was found.
@@ -63,7 +63,7 @@ pub(super) struct Learned {
 const COARSE: (usize, usize, usize) = (4, 50, 64);
 const FINE: (usize, usize, usize) = (8, 100, 240);
 pub(super) const ITERATIONS: usize = 30;
-/// Parameters from which on the curvature is that of the scores of blocks of time: differences would take a point for each.
+/// Parameters from which on the curvature is that of the gradients of blocks of time: differences would take a point for each.
 const MANY: usize = 20;
 /// Blocks per parameter, and latent steps of a block at least.
 const BLOCKS: usize = 4;
@@ -110,7 +110,7 @@ impl Search<'_> {
                 there
             });
             let Some(next) = next else { break };
-            match self.of_scores(&next) {
+            match self.by_blocks(&next) {
                 Some(measured) => curvature = measured,
                 None => update(&mut curvature, &(&next.free - &now.free), &(&now.gradient - &next.gradient)),
             }
@@ -182,9 +182,10 @@ impl Search<'_> {
         let options = FilterOptions { filters, particles, seed: self.seed };
         let (evidence, nodes) = draw_nodes(&chain, &guide, paths, &options);
         let gradients = mean_gradients(&chain, &nodes, self.blocks());
-        let scores: Vec<DVector<f64>> = gradients.iter().map(|part| self.slopes(&parameters, &chain, part)).collect();
+        let block_gradients: Vec<DVector<f64>> =
+            gradients.iter().map(|part| self.slopes(&parameters, &chain, part)).collect();
         let mut value = evidence.log_evidence;
-        let mut slopes: DVector<f64> = scores.iter().sum();
+        let mut slopes: DVector<f64> = block_gradients.iter().sum();
         for ((l, free), p) in free.iter().enumerate().zip(self.learned()) {
             let prior = parameters[p].prior;
             let away = (free - prior.mean) / prior.std;
@@ -194,7 +195,7 @@ impl Search<'_> {
         if !(value.is_finite() && slopes.iter().all(|slope| slope.is_finite())) {
             return Err(lost());
         }
-        Ok(Point { free: free.clone(), value, error: evidence.std_error, gradient: slopes, scores })
+        Ok(Point { free: free.clone(), value, error: evidence.std_error, gradient: slopes, block_gradients })
     }
 
     /// A gradient on the free scales of the learned parameters.
@@ -217,25 +218,25 @@ impl Search<'_> {
         DVector::from_iterator(learned.len(), learned.into_iter().map(slope))
     }
 
-    /// Blocks of time whose scores are kept apart: 1 unless there are many parameters and steps enough.
+    /// Blocks of time whose gradients are kept apart: 1 unless there are many parameters and steps enough.
     fn blocks(&self) -> usize {
         let count = self.learned().len();
         let blocks = (BLOCKS * count).min(self.grid.len() / BLOCK_STEPS);
         if count > MANY && 2 * blocks > 5 * count { blocks } else { 1 }
     }
 
-    /// The curvature that the scores of n blocks of time show: by the information equality Σ_b s_b s_bᵀ about their mean, of p
+    /// The curvature that the gradients of n blocks of time show: by the information equality Σ_b s_b s_bᵀ about their mean, of p
     /// parameters; times n/(n − p − 1), so that its inverse is right on average, and with that of the prior. Nothing if they
     /// are not kept apart.
-    fn of_scores(&self, at: &Point) -> Option<DMatrix<f64>> {
-        let (blocks, count) = (at.scores.len(), at.free.len());
+    fn by_blocks(&self, at: &Point) -> Option<DMatrix<f64>> {
+        let (blocks, count) = (at.block_gradients.len(), at.free.len());
         if blocks == 1 {
             return None;
         }
-        let mean = at.scores.iter().sum::<DVector<f64>>() / blocks as f64;
+        let mean = at.block_gradients.iter().sum::<DVector<f64>>() / blocks as f64;
         let mut curvature = DMatrix::zeros(count, count);
-        for score in &at.scores {
-            let away = score - &mean;
+        for gradient in &at.block_gradients {
+            let away = gradient - &mean;
             curvature.ger(1.0, &away, &away, 1.0);
         }
         curvature *= blocks as f64 / (blocks - count - 1) as f64;
@@ -247,7 +248,7 @@ impl Search<'_> {
 
     /// The curvature −∇² at the start, by differences of gradients a short way off.
     fn first_curvature(&self, now: &Point) -> DMatrix<f64> {
-        if let Some(curvature) = self.of_scores(now) {
+        if let Some(curvature) = self.by_blocks(now) {
             return curvature;
         }
         let count = now.free.len();
@@ -284,7 +285,7 @@ impl Search<'_> {
     /// Measure the curvature around the best point, and step to the maximum it shows.
     fn finish(&self, now: Point, curvature: &DMatrix<f64>, iterations: usize) -> Result<(DVector<f64>, DMatrix<f64>)> {
         if self.blocks() > 1 {
-            return self.finish_by_scores(&now);
+            return self.finish_by_blocks(&now);
         }
         let count = now.free.len();
         let spread = definite(curvature);
@@ -317,10 +318,10 @@ impl Search<'_> {
 }
 
 impl Search<'_> {
-    /// The same for many parameters: from the scores of one more precise point.
-    fn finish_by_scores(&self, now: &Point) -> Result<(DVector<f64>, DMatrix<f64>)> {
+    /// The same for many parameters: from the block gradients of one more precise point.
+    fn finish_by_blocks(&self, now: &Point) -> Result<(DVector<f64>, DMatrix<f64>)> {
         let there = self.point(&now.free, FINE)?;
-        let curvature = self.of_scores(&there).ok_or_else(lost)?;
+        let curvature = self.by_blocks(&there).ok_or_else(lost)?;
         let spread = definite(&curvature);
         let step = spread.solve(&there.gradient);
         let far = step.iter().enumerate().map(|(l, step)| step.abs() / spread.std(l)).fold(1.0, f64::max);

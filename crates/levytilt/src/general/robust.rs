@@ -18,8 +18,8 @@ pub(super) struct Robust {
 }
 
 const ITERATIONS: usize = 25;
-/// Mean change of the logarithms of the variances at which the smoother has settled.
-const SETTLED: f64 = 0.01;
+/// Mean change of the logarithms of the variances at which the smoother has converged.
+const CONVERGED: f64 = 0.01;
 /// Share of the prior below the variance that jumps start with: high enough that none of them holds the path still.
 const FIRST: f64 = 0.9;
 /// Smallest variance relative to the median one, so that a node that cannot move does not freeze a step.
@@ -57,9 +57,9 @@ pub(super) fn robust(chain: &GeneralChain) -> Result<Robust> {
             return Err(singular(chain, 0));
         }
         let change: f64 = values.iter().zip(&next).map(|(old, new)| (new / old).ln().abs()).sum();
-        let settled = change < SETTLED * values.len() as f64;
+        let converged = change < CONVERGED * values.len() as f64;
         (values, means) = (next, smoothed);
-        if settled {
+        if converged {
             break;
         }
     }

@@ -3,7 +3,7 @@
 //! f(x) = (1/π) Re ∫ exp(ixu − u^α) du over u = r e^{iψ}. On the ray the integrand decays in both factors, so nothing
 //! oscillates for long, and the trapezoidal rule in a stretched ln r converges geometrically: about 50 nodes.
 
-use super::series::Sums;
+use super::expansion::Sums;
 use nalgebra::Complex;
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 

@@ -4,8 +4,8 @@
 //! and exact draws. The symmetric standard law (scale 1) is computed in three ranges that overlap, and every range gives
 //! all quantities from one pass:
 //!
-//! - near the centre, the power series in x² (`series.rs`),
-//! - in the tail, the power series in |x|^{−α} (`series.rs`),
+//! - near the centre, the power series in x² (`expansion.rs`),
+//! - in the tail, the power series in |x|^{−α} (`expansion.rs`),
 //! - between them, the Fourier integral along a ray in the complex plane (`contour.rs`).
 //!
 //! The skewed law is computed everywhere along the path of steepest descent (`path.rs`, `skewed.rs`), where all integrals
@@ -15,9 +15,9 @@
 
 mod contour;
 mod draw;
+mod expansion;
 mod path;
 mod quantile;
-mod series;
 mod skewed;
 mod skewed_draw;
 mod skewed_quantile;

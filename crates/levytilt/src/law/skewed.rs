@@ -61,7 +61,7 @@ impl SkewedPoint {
 
 /// A point by its x in both parametrisations: one of the two is exact where the other is rounded.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct Abscissa {
     pub s0: f64,
     pub s1: f64,
 }
@@ -95,7 +95,7 @@ impl Skewed {
     }
 
     /// The law at `x`, with derivatives only if asked for.
-    pub fn at(&self, x: Place, derivatives: bool) -> SkewedPoint {
+    pub fn at(&self, x: Abscissa, derivatives: bool) -> SkewedPoint {
         let Angles { e, tau, beta, .. } = self.right;
         let (s0, s1) = (x.s0, x.s1);
         if e == 0.0 {
@@ -112,14 +112,14 @@ impl Skewed {
         }
     }
 
-    /// The place with this x of S0.
-    pub fn at_s0(&self, x: f64) -> Place {
-        Place { s0: x, s1: x + self.shift() }
+    /// The abscissa with this x of S0.
+    pub fn at_s0(&self, x: f64) -> Abscissa {
+        Abscissa { s0: x, s1: x + self.shift() }
     }
 
-    /// The place with this x of S1.
-    pub fn at_s1(&self, x: f64) -> Place {
-        Place { s0: x - self.shift(), s1: x }
+    /// The abscissa with this x of S1.
+    pub fn at_s1(&self, x: f64) -> Abscissa {
+        Abscissa { s0: x - self.shift(), s1: x }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Invert the distribution of a skewed stable law.
 
-use super::skewed::{Place, Skewed};
+use super::skewed::{Abscissa, Skewed};
 
 /// Tangent beyond which the origin of S1 is far from the law, so that x of S0 is searched.
 const FAR: f64 = 1e3;
@@ -19,7 +19,7 @@ enum Search {
 }
 
 impl Search {
-    fn place(self, law: &Skewed, y: f64) -> Place {
+    fn abscissa(self, law: &Skewed, y: f64) -> Abscissa {
         match self {
             Self::Around => law.at_s0(y.sinh()),
             Self::Side(sign) => law.at_s1(sign * y.exp()),
@@ -35,10 +35,10 @@ impl Search {
     }
 }
 
-/// The place with P(X ≤ x) = `p` and P(X > x) = `q`, where p + q = 1 and the smaller one is exact.
+/// The abscissa with P(X ≤ x) = `p` and P(X > x) = `q`, where p + q = 1 and the smaller one is exact.
 ///
 /// Newton's method on the logarithm of the smaller probability, inside a bracket that starts as the range of f64.
-pub(super) fn quantile(law: &Skewed, p: f64, q: f64) -> Place {
+pub(super) fn quantile(law: &Skewed, p: f64, q: f64) -> Abscissa {
     let shift = law.shift().abs();
     let search = if law.alpha() == 1.0 || shift > FAR {
         Search::Around
@@ -55,8 +55,8 @@ pub(super) fn quantile(law: &Skewed, p: f64, q: f64) -> Place {
     };
     let mut y = 0.0;
     for count in 0..200 {
-        let place = search.place(law, y);
-        let point = law.at(place, false);
+        let abscissa = search.abscissa(law, y);
+        let point = law.at(abscissa, false);
         let mass = point.ln_density.exp() * search.rate(y);
         // Positive: P(X ≤ x) is too small.
         let (residual, slope) = if p <= q {
@@ -72,7 +72,7 @@ pub(super) fn quantile(law: &Skewed, p: f64, q: f64) -> Place {
         let step = if rising { residual / slope } else { -residual / slope };
         let next = y + step;
         if step.abs() <= SETTLED {
-            return search.place(law, next);
+            return search.abscissa(law, next);
         }
         // Written so that a step that is not a number bisects.
         let newton = next > low && next < high && (count < PATIENCE || count % 2 == 0);
@@ -81,5 +81,5 @@ pub(super) fn quantile(law: &Skewed, p: f64, q: f64) -> Place {
             break;
         }
     }
-    search.place(law, y)
+    search.abscissa(law, y)
 }

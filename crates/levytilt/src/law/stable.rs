@@ -2,7 +2,7 @@
 
 use super::draw;
 use super::quantile::upper_quantile;
-use super::skewed::{Place, Skewed, SkewedPoint};
+use super::skewed::{Abscissa, Skewed, SkewedPoint};
 use super::skewed_draw;
 use super::skewed_quantile::quantile as skewed_quantile;
 use super::standard::{Point, Standard};
@@ -40,7 +40,7 @@ const LEAST_BETA: f64 = 1e-6;
 /// # Example
 ///
 /// ```
-/// use levytilt::{law::StableLaw, stream};
+/// use levytilt::{internals::law::StableLaw, stream};
 ///
 /// let law = StableLaw::new(1.5, 2.0)?;
 /// let q = law.quantile(0.99)?;
@@ -208,11 +208,11 @@ impl StableLaw {
         // The law is smooth in β: next to 0 it has the derivative at 0 to 1e-6.
         let nearly = |beta: f64| Skewed::new(self.alpha, beta);
         let skewed = self.skewed.clone().unwrap_or_else(|| nearly(LEAST_BETA));
-        let place = self.place(&skewed, x);
-        if !place.s0.is_finite() {
+        let abscissa = self.abscissa(&skewed, x);
+        if !abscissa.s0.is_finite() {
             return f64::NAN;
         }
-        let point = skewed.at(place, true);
+        let point = skewed.at(abscissa, true);
         match self.parametrization {
             Parametrization::S0 => point.dbeta,
             Parametrization::S1 if self.alpha == 1.0 => point.dbeta - point.slope / FRAC_PI_2 * self.scale.ln(),
@@ -261,8 +261,12 @@ impl StableLaw {
     /// The standard skewed law at `x`, with its limits at infinity; none for a symmetric law.
     fn skewed_at(&self, x: f64, derivatives: bool) -> Option<SkewedPoint> {
         let skewed = self.skewed.as_ref()?;
-        let place = self.place(skewed, x);
-        Some(if place.s0.is_finite() { skewed.at(place, derivatives) } else { SkewedPoint::at_infinity(place.s0) })
+        let abscissa = self.abscissa(skewed, x);
+        Some(if abscissa.s0.is_finite() {
+            skewed.at(abscissa, derivatives)
+        } else {
+            SkewedPoint::at_infinity(abscissa.s0)
+        })
     }
 
     /// What the law adds to scale·z beside the location: of S1 at α = 1.
@@ -273,7 +277,7 @@ impl StableLaw {
         }
     }
 
-    fn place(&self, skewed: &Skewed, x: f64) -> Place {
+    fn abscissa(&self, skewed: &Skewed, x: f64) -> Abscissa {
         let z = (x - self.location) / self.scale - self.drift();
         match self.parametrization {
             Parametrization::S0 => skewed.at_s0(z),
@@ -281,10 +285,10 @@ impl StableLaw {
         }
     }
 
-    fn value(&self, place: Place) -> f64 {
+    fn value(&self, abscissa: Abscissa) -> f64 {
         let z = match self.parametrization {
-            Parametrization::S0 => place.s0,
-            Parametrization::S1 => place.s1,
+            Parametrization::S0 => abscissa.s0,
+            Parametrization::S1 => abscissa.s1,
         };
         self.scale * (z + self.drift()) + self.location
     }
@@ -337,7 +341,7 @@ impl Distribution<f64> for StableLaw {
     fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> f64 {
         if self.skewed.is_some() {
             let (s0, s1) = skewed_draw::standard(self.alpha, self.beta, rng);
-            return self.value(Place { s0, s1 });
+            return self.value(Abscissa { s0, s1 });
         }
         self.scale * draw::standard(self.alpha, rng) + self.location
     }

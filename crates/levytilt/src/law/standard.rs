@@ -1,7 +1,7 @@
 //! Choose the formula that is accurate at each point of the standard symmetric stable law (scale 1).
 
 use super::contour::{Contour, gaussian_density, gaussian_upper, ln_gaussian_density};
-use super::series::{Center, Sums, Tail};
+use super::expansion::{Center, Sums, Tail};
 use spec_math::Gamma;
 use std::f64::consts::PI;
 use std::sync::OnceLock;

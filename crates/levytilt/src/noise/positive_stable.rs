@@ -20,7 +20,7 @@ pub(crate) struct PositiveStable {
     /// ln A(0), the smallest value of ln A.
     floor: f64,
     /// ln s from which the series is used.
-    series_from: f64,
+    expansion_from: f64,
     /// Trapezoid points in z = √(ln A(θ) − ln A(0)).
     angles: Vec<Angle>,
 }
@@ -47,8 +47,8 @@ impl PositiveStable {
         let c = 1.0 - rho;
         let floor = rho / c * rho.ln() + c.ln();
         // Near ρ = 1 the spike at s = 1 has width 1−ρ and the series may start right behind it.
-        let series_from = (20.0 * c).clamp(0.004, 0.4);
-        let top = highest.min(series_from) * rho / c - floor;
+        let expansion_from = (20.0 * c).clamp(0.004, 0.4);
+        let top = highest.min(expansion_from) * rho / c - floor;
         let deepest = (floor - lowest * rho / c).max(0.0);
         // Heights up to which exp(−e^{−w}), w = top − height, is more than e^{−90} of its value at height 0.
         let z_max = (top.max(0.0) + (90.0 * top.min(0.0).exp()).ln_1p()).sqrt();
@@ -66,12 +66,12 @@ impl PositiveStable {
             let share = if i == 0 { 0.5 } else { 1.0 };
             angles.push(Angle { height: z * z, log_weight: (share * slope * dz / PI).ln(), by_rho: a.by_rho });
         }
-        Self { rho, floor, series_from, angles }
+        Self { rho, floor, expansion_from, angles }
     }
 
     /// ln of the density of ln S at `u`, and its derivatives in u and ρ.
     pub(crate) fn log_mass(&self, u: f64) -> LogPoint<1> {
-        if u >= self.series_from { self.by_series(u) } else { self.by_convolution(u) }
+        if u >= self.expansion_from { self.by_expansion(u) } else { self.by_convolution(u) }
     }
 
     /// c·G(v), v = c·u, c = ρ/(1−ρ), with G = ∫ k(v − ln A(θ)) dθ/π and k(w) = exp(−w − e^{−w}).
@@ -106,7 +106,7 @@ impl PositiveStable {
     }
 
     /// s·f(s) = (1/π) Σ_k (−1)^{k+1} Γ(kρ+1)/k! sin(πkρ) s^{−kρ}, with its derivative term by term.
-    fn by_series(&self, u: f64) -> LogPoint<1> {
+    fn by_expansion(&self, u: f64) -> LogPoint<1> {
         let rho = self.rho;
         let (mut sum, mut by_u, mut by_rho) = (0.0, 0.0, 0.0);
         let mut largest: f64 = 0.0;

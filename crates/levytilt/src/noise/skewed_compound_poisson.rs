@@ -78,7 +78,7 @@ impl Noise for SkewedCompoundPoisson {
             "rate × step length",
             expected,
             expected > 0.0 && expected <= MOST_JUMPS,
-            "must be over 0 and at most 1e6",
+            "must be greater than 0 and at most 1e6",
         )?;
         let stride = self.stride(expected);
         let reach = 9.0 * expected.sqrt();

@@ -1,7 +1,7 @@
 //! Judge a model by its one-step residuals: z = Φ⁻¹(PIT) of every value given the earlier ones.
 //!
-//! Under the right model the residuals are independent standard normal. Each [`Check`] looks for one way in which they are
-//! not. All checks together raise a false alarm on the right model in at most 5% of records: each is held against 5% divided
+//! Under the true model the residuals are independent standard normal. Each [`Check`] looks for one way in which they are
+//! not. All checks together raise a false alarm on the true model in at most 5% of records: each is held against 5% divided
 //! by their number, and fitted parameters make every one of them rarer.
 
 mod normality;
@@ -49,7 +49,7 @@ pub struct Check {
     pub period: Option<&'static str>,
     /// The statistic: Ljung–Box's Q, a correlation, the excess of one at a period, Anderson and Darling's A², skewness, or the largest |z|.
     pub statistic: f64,
-    /// Probability of a larger one under the right model.
+    /// Probability of a larger one under the true model.
     pub p_value: f64,
     /// Whether the model fails.
     pub failed: bool,

@@ -122,9 +122,9 @@ fn identity_slopes_are_those_of_the_evidence() {
         let (model, grid, seen) = jumping(errors);
         let follower = Follower::new(&model, &grid, &seen).unwrap();
         let mut memory = Memory::default();
-        let score = follower.score(&model, &mut memory).unwrap();
+        let gradient = follower.gradient(&model, &mut memory).unwrap();
         let values: Vec<f64> = parameters(&model).iter().map(|p| p.value).collect();
-        assert_eq!(score.slope.len(), values.len());
+        assert_eq!(gradient.slope.len(), values.len());
         for (i, p) in parameters(&model).iter().enumerate() {
             let at = |by: f64| {
                 let mut values = values.clone();
@@ -133,8 +133,8 @@ fn identity_slopes_are_those_of_the_evidence() {
             };
             let step = 1e-3 * values[i].abs();
             let expected = (at(step) - at(-step)) / (2.0 * step);
-            let miss = (score.slope[i] - expected).abs() * values[i].abs();
-            assert!(miss < 2e-2 * (1.0 + (expected * values[i]).abs()), "{}: {} {expected}", p.name, score.slope[i]);
+            let miss = (gradient.slope[i] - expected).abs() * values[i].abs();
+            assert!(miss < 2e-2 * (1.0 + (expected * values[i]).abs()), "{}: {} {expected}", p.name, gradient.slope[i]);
         }
     }
 }

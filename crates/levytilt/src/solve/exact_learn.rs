@@ -1,6 +1,7 @@
 //! Learn the parameters of a one-dimensional model on its exact evidence, with its own slope.
 
 use super::climb::{Climber, Point, Surface, definite};
+use super::learned::Optimum;
 use super::parameters::{Parameter, Transform, rebuild};
 use crate::context::{Context, Progress};
 use crate::exact::follow::{Follower, Memory};
@@ -23,18 +24,7 @@ pub(super) const LONGEST: f64 = 1.0;
 /// Parameters learned on the exact evidence.
 #[derive(Debug)]
 pub(crate) struct ExactLearned {
-    pub model: StateSpace,
-    pub parameters: Vec<Parameter>,
-    /// Standard errors, NaN for fixed parameters; from the observed information, prior included.
-    pub std_errors: Vec<f64>,
-    /// Share of each free parameter's information that comes from the data rather than from its prior.
-    pub data_shares: Vec<f64>,
-    /// Covariance of the free parameters on their free scales, row after row.
-    pub covariance: Vec<f64>,
-    /// From the values found to the mean of their law, on the same scales.
-    pub shift: Vec<f64>,
-    pub iterations: usize,
-    pub warnings: Vec<String>,
+    pub optimum: Optimum,
     /// The windows that were enough at the end.
     pub memory: Memory,
 }
@@ -42,18 +32,7 @@ pub(crate) struct ExactLearned {
 impl ExactLearned {
     /// A model with all parameters given: nothing was learned.
     pub fn given(model: StateSpace, parameters: Vec<Parameter>) -> Self {
-        let unknown = vec![f64::NAN; parameters.len()];
-        Self {
-            model,
-            parameters,
-            std_errors: unknown.clone(),
-            data_shares: unknown,
-            covariance: Vec::new(),
-            shift: Vec::new(),
-            iterations: 0,
-            warnings: Vec::new(),
-            memory: Memory::default(),
-        }
+        Self { optimum: Optimum::given(model, parameters), memory: Memory::default() }
     }
 }
 
@@ -246,10 +225,10 @@ impl Surface for Posterior<'_> {
 
     fn at(&self, free: DVector<f64>, memory: &mut Memory) -> Result<Point> {
         let values = self.values(&free);
-        let score = self.follower.score(&rebuild(self.model, &values)?, memory)?;
-        let on_free = |(i, p): (usize, &Parameter)| score.slope[i] * p.transform.slope(values[i]);
+        let gradient = self.follower.gradient(&rebuild(self.model, &values)?, memory)?;
+        let on_free = |(i, p): (usize, &Parameter)| gradient.slope[i] * p.transform.slope(values[i]);
         let by_all: Vec<f64> = self.parameters.iter().enumerate().map(on_free).collect();
-        let (mut value, mut slope) = (score.log_evidence, DVector::zeros(free.len()));
+        let (mut value, mut slope) = (gradient.log_evidence, DVector::zeros(free.len()));
         for (k, &i) in self.moving.iter().enumerate() {
             slope[k] = by_all[i];
             if let Some(prior) = self.parameters[i].prior {
@@ -264,7 +243,7 @@ impl Surface for Posterior<'_> {
                 why: "the log evidence or its gradient is not finite at these parameters".into(),
             });
         }
-        Ok(Point { free, log_evidence: score.log_evidence, value, slope, by_all })
+        Ok(Point { free, log_evidence: gradient.log_evidence, value, slope, by_all })
     }
 
     fn small(&self, k: usize) -> f64 {
@@ -341,7 +320,7 @@ fn finish(search: &Search, mut top: Point, information: DMatrix<f64>) -> Result<
         data_shares[i] = 1.0 - prior[(k, k)] * covariance[(k, k)];
     }
     let learned = |(p, value): (&Parameter, f64)| Parameter { value, ..p.clone() };
-    Ok(ExactLearned {
+    let optimum = Optimum {
         model: rebuild(posterior.model, &values)?,
         parameters: posterior.parameters.iter().zip(values).map(learned).collect(),
         std_errors,
@@ -350,8 +329,8 @@ fn finish(search: &Search, mut top: Point, information: DMatrix<f64>) -> Result<
         shift: shift.iter().copied().collect(),
         iterations: search.iterations,
         warnings,
-        memory: search.memory.clone(),
-    })
+    };
+    Ok(ExactLearned { optimum, memory: search.memory.clone() })
 }
 
 /// The information, and Σ_ij T_kij C_ij with the third derivatives T and the covariance C; those of the search if they

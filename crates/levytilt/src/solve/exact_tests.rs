@@ -74,9 +74,9 @@ fn identity_slopes_are_those_of_the_evidence() {
                 let (model, grid, seen) = case(drift, family, every);
                 let follower = Follower::new(&model, &grid, &seen).unwrap();
                 let mut memory = Memory::default();
-                let score = follower.score(&model, &mut memory).unwrap();
+                let gradient = follower.gradient(&model, &mut memory).unwrap();
                 let all = parameters(&model);
-                assert_eq!(score.slope.len(), all.len());
+                assert_eq!(gradient.slope.len(), all.len());
                 for (i, p) in all.iter().enumerate() {
                     let step = 1e-3 * p.value.abs().max(0.1);
                     let [high, low] = [step, -step].map(|step| {
@@ -85,14 +85,14 @@ fn identity_slopes_are_those_of_the_evidence() {
                         follower.log_evidence(&rebuild(&model, &values).unwrap(), &mut memory.clone()).unwrap()
                     });
                     let expected = (high - low) / (2.0 * step);
-                    let error = (score.slope[i] - expected).abs() * step;
+                    let error = (gradient.slope[i] - expected).abs() * step;
                     // Windows leave out what changes a slope by less than a hundredth.
                     assert!(
                         error < 3e-4,
                         "{} {family:?} {every:?} {}: {} {expected}",
                         model.drift.kind(),
                         p.name,
-                        score.slope[i]
+                        gradient.slope[i]
                     );
                 }
             }

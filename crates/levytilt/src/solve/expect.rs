@@ -2,8 +2,8 @@
 //!
 //! Learning needs nothing else, so another way to get posterior paths is another branch of [`expect`].
 
+use super::exact_paths::exact_paths_of;
 use super::gaussian_sum::{GaussianSumOptions, gaussian_sum};
-use super::grid::grid_of;
 use super::linear_gaussian;
 use super::method::{Choice, Method};
 use super::robust::robust_start;
@@ -80,7 +80,7 @@ pub fn follow(chain: &Chain, potentials: Potentials, options: &SweepOptions, cho
 
 /// Exact paths: every log weight equals the log evidence, up to the error of the grid.
 fn by_grid(chain: &Chain, options: &SweepOptions, choice: Choice) -> Result<Expected> {
-    let found = grid_of(chain, &exact::Options::default(), options.paths, options.seed)?;
+    let found = exact_paths_of(chain, &exact::Options::default(), options.paths, options.seed)?;
     let summary = WeightSummary::new(&found.paths.log_weights());
     let (potentials, paths) = (Vec::new(), found.paths);
     Ok(Expected { choice, potentials, weights: equal(&paths), paths, summary, warnings: found.notes })

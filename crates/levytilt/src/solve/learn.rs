@@ -3,13 +3,13 @@
 
 use super::carry::{carry, observation_stds};
 use super::expect::{Expected, expect, good_enough, worth};
-use super::gradient::Score;
-use super::learned::{LearnOptions, Learned};
+use super::fisher::gradient_of;
+use super::gradient::Gradient;
+use super::learned::{LearnOptions, Learned, Optimum};
 use super::method::{Choice, Method};
 use super::middle::find_middle;
 use super::newton::System;
 use super::parameters::{Parameter, rebuild};
-use super::score::score_of;
 use super::sweep::SweepOptions;
 use crate::chain::only_exact;
 use crate::context::{Context, Progress};
@@ -35,8 +35,8 @@ struct Task<'a> {
     part: bool,
 }
 
-/// A state of the search. The paths behind the score are not kept: two sets of them may not fit into memory.
-struct Place {
+/// A state of the search. The paths behind the gradient are not kept: two sets of them may not fit into memory.
+struct Iterate {
     model: StateSpace,
     values: Vec<f64>,
     choice: Choice,
@@ -44,13 +44,13 @@ struct Place {
     /// Observation standard deviations that the potentials belong to.
     stds: Vec<f64>,
     summary: WeightSummary,
-    score: Score,
+    gradient: Gradient,
     warnings: Vec<String>,
     /// Bound plus log prior.
     objective: f64,
 }
 
-impl Place {
+impl Iterate {
     fn before(&self) -> (&Potentials, &[f64]) {
         (&self.potentials, &self.stds)
     }
@@ -82,7 +82,7 @@ pub fn learn_with(
     Ok(learned)
 }
 
-/// [`learn`] with potentials that are nearly right from the start, if there are any, and without [`Learned::shift`].
+/// [`learn`] with potentials that are nearly right from the start, if there are any, and without [`Optimum::shift`].
 pub fn learn_from(
     model: StateSpace,
     parameters: &[Parameter],
@@ -119,7 +119,7 @@ pub fn learn_by(
 
 /// The search so far.
 struct Search {
-    place: Place,
+    at: Iterate,
     iterations: usize,
     /// How much shorter than Newton's the next step is to be, see [`System::step`].
     damping: f64,
@@ -130,7 +130,7 @@ struct Search {
 
 /// Sweeps may miss this many times what a Gaussian sum must add, and still lead the way from the first parameters.
 const FIRST_WORTHS: f64 = 5.0;
-/// Steps tried from a place, each shorter than the last, before the search ends there.
+/// Steps tried from an iterate, each shorter than the last, before the search ends there.
 const TRIES: usize = 5;
 /// The least damping, and the factor between one and the next.
 const DAMPING: f64 = 0.05;
@@ -156,39 +156,28 @@ impl Task<'_> {
     fn learn(&self, model: &StateSpace, values: Vec<f64>, before: Option<&Potentials>) -> Result<Learned> {
         let (stds, model) = (observation_stds(model), rebuild(model, &values)?);
         let first = self.begin(model, values, before.map(|before| (before, &stds[..])))?;
-        let mut search = Search { place: first, iterations: 0, damping: 0.0, stopped: false, warnings: Vec::new() };
+        let mut search = Search { at: first, iterations: 0, damping: 0.0, stopped: false, warnings: Vec::new() };
         self.tell(&mut search);
         self.climb(&mut search)?;
-        self.settle(&mut search)?;
+        self.choose_method(&mut search)?;
         self.average(&mut search)?;
-        let Search { place, iterations, stopped, mut warnings, .. } = search;
-        let system = self.system(&place);
-        let (std_errors, data_shares) = system.errors(self.parameters, &place.values);
+        let Search { at, iterations, stopped, mut warnings, .. } = search;
+        let system = self.system(&at);
+        let (std_errors, data_shares) = system.errors(self.parameters, &at.values);
         let covariance = system.covariance();
         warnings.extend(vague(self.parameters, system.vague()));
-        let Place { model, values, choice, potentials, summary, warnings: noted, .. } = place;
+        let Iterate { model, values, choice, potentials, summary, warnings: noted, .. } = at;
         let parameters =
             self.parameters.iter().zip(values).map(|(p, value)| Parameter { value, ..p.clone() }).collect();
         warnings.extend(noted);
-        Ok(Learned {
-            model,
-            parameters,
-            std_errors,
-            data_shares,
-            covariance,
-            shift: Vec::new(),
-            choice,
-            potentials,
-            summary,
-            iterations,
-            stopped,
-            warnings,
-        })
+        let shift = Vec::new();
+        let optimum = Optimum { model, parameters, std_errors, data_shares, covariance, shift, iterations, warnings };
+        Ok(Learned { optimum, choice, potentials, summary, stopped })
     }
 
-    /// The first place.
-    fn begin(&self, model: StateSpace, values: Vec<f64>, before: Option<(&Potentials, &[f64])>) -> Result<Place> {
-        let at = |method| self.place(rebuild(&model, &values)?, values.clone(), method, before, &self.early());
+    /// The first iterate.
+    fn begin(&self, model: StateSpace, values: Vec<f64>, before: Option<(&Potentials, &[f64])>) -> Result<Iterate> {
+        let at = |method| self.evaluate(rebuild(&model, &values)?, values.clone(), method, before, &self.early());
         if self.options.method != Method::Auto {
             return at(self.options.method);
         }
@@ -203,19 +192,19 @@ impl Task<'_> {
     }
 
     /// Choose between sweeps and a Gaussian sum where sweeps led, and go on from there if it is the sum.
-    fn settle(&self, search: &mut Search) -> Result<()> {
-        let Place { model, values, choice, summary, .. } = &search.place;
+    fn choose_method(&self, search: &mut Search) -> Result<()> {
+        let Iterate { model, values, choice, summary, .. } = &search.at;
         if self.options.method != Method::Auto || choice.method != Method::Sweep {
             return Ok(());
         }
         if let Some(choice) = good_enough(summary, self.early().paths, self.worth()) {
-            search.place.choice = choice;
+            search.at.choice = choice;
             return Ok(());
         }
-        let before = Some(search.place.before());
-        let settled = self.place(rebuild(model, values)?, values.clone(), Method::Auto, before, &self.early())?;
-        let goes_on = settled.choice.method != Method::Sweep;
-        search.place = settled;
+        let before = Some(search.at.before());
+        let chosen = self.evaluate(rebuild(model, values)?, values.clone(), Method::Auto, before, &self.early())?;
+        let goes_on = chosen.choice.method != Method::Sweep;
+        search.at = chosen;
         if goes_on && search.iterations < self.options.iterations { self.climb(search) } else { Ok(()) }
     }
 
@@ -225,7 +214,7 @@ impl Task<'_> {
         let grid = self.grid.head(PART);
         let columns: Vec<&[f64]> = self.columns.iter().map(|column| &column[..grid.rows()]).collect();
         let learned = Task { grid: &grid, columns: &columns, part: true, ..*self }.learn(model, values, None)?;
-        Ok(learned.parameters.iter().map(|p| p.value).collect())
+        Ok(learned.optimum.parameters.iter().map(|p| p.value).collect())
     }
 
     fn early(&self) -> SweepOptions {
@@ -233,29 +222,29 @@ impl Task<'_> {
         SweepOptions { paths: paths.min(EARLY_PATHS), sweeps: sweeps.min(EARLY_SWEEPS), ..self.options.sweep }
     }
 
-    /// The place at these values; `before` are potentials of a place nearby and the observation standard deviations there.
-    fn place(
+    /// The iterate at these values; `before` are potentials of one nearby and the observation standard deviations there.
+    fn evaluate(
         &self,
         model: StateSpace,
         values: Vec<f64>,
         method: Method,
         before: Option<(&Potentials, &[f64])>,
         sweep: &SweepOptions,
-    ) -> Result<Place> {
+    ) -> Result<Iterate> {
         let chain = Chain::new(&model, self.grid, self.columns)?;
         let before = before.map(|(potentials, stds)| carry(potentials, stds, &chain)).transpose()?;
         let expected = chain.unless_failed((self.expect)(&chain, before, method, sweep))?;
-        let score = score_of(&chain, self.parameters, &expected)?;
+        let gradient = gradient_of(&chain, self.parameters, &expected)?;
         drop(chain);
         let Expected { choice, potentials, summary, warnings, .. } = expected;
         let objective = summary.elbo + log_prior(self.parameters, &values);
         let stds = observation_stds(&model);
-        Ok(Place { model, values, choice, potentials, stds, summary, score, warnings, objective })
+        Ok(Iterate { model, values, choice, potentials, stds, summary, gradient, warnings, objective })
     }
 
     /// Tell the watcher where the search stands.
     fn tell(&self, search: &mut Search) {
-        let Place { summary, values, .. } = &search.place;
+        let Iterate { summary, values, .. } = &search.at;
         let goes_on = self.context.tell(&Progress {
             subject: self.context.subject(),
             iteration: search.iterations,
@@ -276,14 +265,14 @@ impl Task<'_> {
         }
     }
 
-    fn system(&self, place: &Place) -> System {
-        System::new(&place.score, self.parameters, &place.values)
+    fn system(&self, at: &Iterate) -> System {
+        System::new(&at.gradient, self.parameters, &at.values)
     }
 
     /// Newton steps with the same random numbers throughout, until the noise of the paths nearly hides the rest of the way.
     fn climb(&self, search: &mut Search) -> Result<()> {
         loop {
-            let system = self.system(&search.place);
+            let system = self.system(&search.at);
             let close = system.length() < self.options.tolerance.max(HIDDEN * system.noise());
             if search.stopped || system.is_empty() || close {
                 return Ok(());
@@ -297,7 +286,7 @@ impl Task<'_> {
                 ));
                 return Ok(());
             }
-            let Some(next) = self.advance(&search.place, &system, &mut search.damping) else {
+            let Some(next) = self.advance(&search.at, &system, &mut search.damping) else {
                 // Often the ELBO is as flat as its noise, and new paths will tell more.
                 if system.length() > LOST.max(HIDDEN * system.noise()) {
                     search.warnings.push(format!(
@@ -308,7 +297,7 @@ impl Task<'_> {
                 }
                 return Ok(());
             };
-            search.place = next;
+            search.at = next;
             search.iterations += 1;
             self.tell(search);
         }
@@ -316,24 +305,24 @@ impl Task<'_> {
 
     /// The first of ever more damped steps that does not lower the objective beyond its noise. The damping is that of the
     /// step before, less if that one gained what it promised, more if it did not.
-    fn advance(&self, place: &Place, system: &System, damping: &mut f64) -> Option<Place> {
+    fn advance(&self, at: &Iterate, system: &System, damping: &mut f64) -> Option<Iterate> {
         for _ in 0..TRIES {
             let step = system.step(*damping);
-            let values = system.moved(self.parameters, &place.values, &step, 1.0);
-            let method = place.choice.method;
-            let next = rebuild(&place.model, &values)
-                .and_then(|model| self.place(model, values, method, Some(place.before()), &self.early()));
-            // A place where the model cannot be computed is too far away.
+            let values = system.moved(self.parameters, &at.values, &step, 1.0);
+            let method = at.choice.method;
+            let next = rebuild(&at.model, &values)
+                .and_then(|model| self.evaluate(model, values, method, Some(at.before()), &self.early()));
+            // Values at which the model cannot be computed are too far away.
             if let Ok(next) = next {
-                let noise = next.summary.elbo_std_error.max(place.summary.elbo_std_error);
-                let gain = next.objective - place.objective;
+                let noise = next.summary.elbo_std_error.max(at.summary.elbo_std_error);
+                let gain = next.objective - at.objective;
                 if gain < 0.25 * step.gain - noise {
                     *damping = more(*damping);
                 } else if gain > 0.75 * step.gain - noise {
                     *damping = less(*damping);
                 }
                 if gain > -noise {
-                    return Some(Place { choice: place.choice.clone(), ..next });
+                    return Some(Iterate { choice: at.choice.clone(), ..next });
                 }
             } else {
                 *damping = more(*damping);
@@ -347,7 +336,7 @@ impl Task<'_> {
     /// is lower there than at the first, with one at those.
     fn average(&self, search: &mut Search) -> Result<()> {
         if search.iterations >= self.options.iterations && self.options.sweep.paths <= EARLY_PATHS {
-            // No step is left to take, and all paths are at the place already.
+            // No step is left to take, and all paths are there already.
             return Ok(());
         }
         let mut seeds = stream(self.options.sweep.seed, u64::MAX - 2);
@@ -358,7 +347,7 @@ impl Task<'_> {
             if sets > 0 {
                 self.tell(search);
             }
-            let Place { values, objective, summary, .. } = &search.place;
+            let Iterate { values, objective, summary, .. } = &search.at;
             let (start, best, noise) = first.get_or_insert((values.clone(), *objective, summary.elbo_std_error));
             let fell = *objective < *best - 2.0 * noise.hypot(summary.elbo_std_error);
             if fell {
@@ -370,15 +359,15 @@ impl Task<'_> {
                 self.tell(search);
                 return Ok(());
             }
-            let system = self.system(&search.place);
+            let system = self.system(&search.at);
             let enough = system.noise() <= ENOUGH * (sets as f64).sqrt();
-            let settled = system.is_empty() || enough || sets == MOST_SETS;
-            if search.stopped || settled || search.iterations >= self.options.iterations {
+            let converged = system.is_empty() || enough || sets == MOST_SETS;
+            if search.stopped || converged || search.iterations >= self.options.iterations {
                 return Ok(());
             }
             sets += 1;
             let step = system.step(search.damping);
-            let values = system.moved(self.parameters, &search.place.values, &step, 1.0 / sets as f64);
+            let values = system.moved(self.parameters, &search.at.values, &step, 1.0 / sets as f64);
             if self.move_to(search, values).is_err() {
                 let note = "the last step led to parameters at which the model cannot be computed, so the parameters \
                             from before it are reported";
@@ -392,18 +381,18 @@ impl Task<'_> {
     /// Draw all paths anew at the parameters as they stand.
     fn refresh(&self, search: &mut Search, seed: u64) -> Result<()> {
         let sweep = SweepOptions { seed, sweeps: 1, ..self.options.sweep };
-        let Place { model, values, choice, .. } = &search.place;
-        let before = Some(search.place.before());
-        let again = self.place(rebuild(model, values)?, values.clone(), choice.method, before, &sweep)?;
-        search.place = Place { choice: choice.clone(), ..again };
+        let Iterate { model, values, choice, .. } = &search.at;
+        let before = Some(search.at.before());
+        let again = self.evaluate(rebuild(model, values)?, values.clone(), choice.method, before, &sweep)?;
+        search.at = Iterate { choice: choice.clone(), ..again };
         Ok(())
     }
 
     /// Take other parameters, if the model can be computed there.
     fn move_to(&self, search: &mut Search, values: Vec<f64>) -> Result<()> {
-        let model = rebuild(&search.place.model, &values)?;
+        let model = rebuild(&search.at.model, &values)?;
         Chain::new(&model, self.grid, self.columns)?;
-        (search.place.model, search.place.values) = (model, values);
+        (search.at.model, search.at.values) = (model, values);
         Ok(())
     }
 }

@@ -5,9 +5,11 @@ use super::parameters::Parameter;
 use super::sweep::SweepOptions;
 use crate::StateSpace;
 use crate::posterior::{Potentials, WeightSummary};
+use serde::{Deserialize, Serialize};
 
 /// How to learn.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct LearnOptions {
     /// How to get posterior paths. [`Method::Auto`] climbs by sweeps where they are nearly good enough at the first
     /// parameters, which are only a guess, and is settled at those that they lead to.
@@ -27,10 +29,10 @@ impl Default for LearnOptions {
     }
 }
 
-/// A model learned.
+/// The most probable parameters.
 #[derive(Debug)]
-pub struct Learned {
-    /// The model with the parameters found.
+pub struct Optimum {
+    /// The model with these parameters.
     pub model: StateSpace,
     /// All parameters with their values.
     pub parameters: Vec<Parameter>,
@@ -41,18 +43,42 @@ pub struct Learned {
     /// Covariance of the parameters that are not fixed, on their free scales, row after row; empty if unknown.
     pub covariance: Vec<f64>,
     /// How far the mean of their law lies from the values found, which are its maximum, in the same order and on the same
-    /// scales; looked for in the parameters of the drift. Empty if that could not be done.
+    /// scales; sweeps look for it in the parameters of the drift. Empty if that could not be done.
     pub shift: Vec<f64>,
+    /// Newton steps taken.
+    pub iterations: usize,
+    /// What a careful reader should know.
+    pub warnings: Vec<String>,
+}
+
+impl Optimum {
+    /// A model with all parameters given: nothing was learned.
+    pub fn given(model: StateSpace, parameters: Vec<Parameter>) -> Self {
+        let unknown = vec![f64::NAN; parameters.len()];
+        Self {
+            model,
+            parameters,
+            std_errors: unknown.clone(),
+            data_shares: unknown,
+            covariance: Vec::new(),
+            shift: Vec::new(),
+            iterations: 0,
+            warnings: Vec::new(),
+        }
+    }
+}
+
+/// A model learned from posterior paths.
+#[derive(Debug)]
+pub struct Learned {
+    /// The parameters found.
+    pub optimum: Optimum,
     /// The method that gave the paths.
     pub choice: Choice,
     /// Messages from the future at the parameters found.
     pub potentials: Potentials,
     /// Bound and quality of the paths that the parameters were learned from.
     pub summary: WeightSummary,
-    /// Newton steps taken.
-    pub iterations: usize,
     /// Whether the watcher asked to end.
     pub stopped: bool,
-    /// What a careful reader should know.
-    pub warnings: Vec<String>,
 }

@@ -4,7 +4,7 @@
 //! There Fisher's identity is closed form in the moments of the Kalman smoother, as is the complete-data information,
 //! and the observed information is minus the derivative of that gradient, by central differences.
 
-use super::gradient::Score;
+use super::gradient::Gradient;
 use super::parameters::{parameters, rebuild};
 use crate::exact::kalman::{self, Smoothed, Step};
 use crate::noise::NodeCache;
@@ -17,7 +17,7 @@ pub(super) fn applies(chain: &Chain) -> bool {
 }
 
 /// Exact gradient and information of the log evidence.
-pub(super) fn score(chain: &Chain) -> Result<Score> {
+pub(super) fn gradient(chain: &Chain) -> Result<Gradient> {
     let model = chain.model();
     let values: Vec<f64> = parameters(model).iter().map(|p| p.value).collect();
     let size = values.len();
@@ -34,7 +34,7 @@ pub(super) fn score(chain: &Chain) -> Result<Score> {
         information.set_column(i, &((at(values[i] - h)? - at(values[i] + h)?) / (2.0 * h)));
     }
     let missing = &complete - 0.5 * (&information + information.transpose());
-    Ok(Score { first: 0, slope, products: complete.clone(), complete, missing, paths: None })
+    Ok(Gradient { first: 0, slope, products: complete.clone(), complete, missing, paths: None })
 }
 
 /// E Σ_j ∂ ln p(x_j | x_{j−1}) + E Σ_j ∂ ln p(y_j | x_j) of `model` on the times and values of `chain`, and the

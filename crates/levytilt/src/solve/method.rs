@@ -42,9 +42,7 @@ impl Method {
     /// What it does, in a line.
     pub fn about(self) -> &'static str {
         match self {
-            Self::Auto => {
-                "The exact grid for columns that do not act on each other, where affordable; else sweeps or a Gaussian sum"
-            }
+            Self::Auto => "The exact grid for independent columns, where affordable; else sweeps or a Gaussian sum",
             Self::Grid => "Exact paths from a grid of states: one dimension, slower",
             Self::Sweep => "One quadratic potential per time, improved by sweeps: dense data",
             Self::GaussianSum => "A sum of Gaussians per time from one backward pass: sparse data",

@@ -12,12 +12,12 @@
 
 use super::carry::{carry, observation_stds};
 use super::expect::{Expected, expect, follow};
+use super::fisher::gradient_of;
 use super::learned::{LearnOptions, Learned};
 use super::method::{Choice, Method};
 use super::newton::System;
 use super::parameter_law::ParameterLaw;
 use super::parameters::{Parameter, rebuild};
-use super::score::score_of;
 use super::sweep::SweepOptions;
 use crate::posterior::{Potentials, normalise};
 use crate::series::TimeGrid;
@@ -39,21 +39,24 @@ const MOST_FREE: usize = 16;
 /// Largest shift, in standard deviations, for which the first term of the expansion is meaningful.
 const LARGEST: f64 = 2.0;
 
-/// Compute [`Learned::shift`], if it is worthwhile and reliable.
+/// Compute [`Optimum::shift`](super::Optimum::shift), if it is worthwhile and reliable.
 pub(super) fn find_middle(learned: &mut Learned, data: (&TimeGrid, &[&[f64]]), options: &LearnOptions) {
-    let free: Vec<usize> = (0..learned.parameters.len()).filter(|&k| !learned.parameters[k].fixed).collect();
-    let drift = learned.model.drift.parameter_count();
+    let free: Vec<usize> =
+        (0..learned.optimum.parameters.len()).filter(|&k| !learned.optimum.parameters[k].fixed).collect();
+    let drift = learned.optimum.model.drift.parameter_count();
     let moved = free.iter().filter(|&&k| k < drift).count();
     if learned.stopped || !(1..=MOST_FREE).contains(&moved) || data.0.len() > LONG {
         return;
     }
-    let Some(covariance) = conditional(&learned.covariance, free.len(), moved) else { return };
+    let Some(covariance) = conditional(&learned.optimum.covariance, free.len(), moved) else { return };
     match shift(learned, (&free[..moved], &covariance), data, options) {
         Ok(mut shift) => {
             shift.resize(free.len(), 0.0);
-            learned.shift = shift;
+            learned.optimum.shift = shift;
         }
-        Err(error) => learned.warnings.push(format!("the intervals of the drift parameters are approximate: {error}")),
+        Err(error) => {
+            learned.optimum.warnings.push(format!("the intervals of the drift parameters are approximate: {error}"))
+        }
     }
 }
 
@@ -76,7 +79,7 @@ fn shift(
     options: &LearnOptions,
 ) -> Result<Vec<f64>> {
     let failed = |why: &str| Error::Numerical { what: "posterior mean of the drift parameters", why: why.into() };
-    let law = ParameterLaw::new(&learned.model, free, covariance, &[]);
+    let law = ParameterLaw::new(&learned.optimum.model, free, covariance, &[]);
     let law = law.ok_or_else(|| failed("their covariance is not positive definite"))?;
     let slopes = Slopes::new(learned, (free, &law), data, options);
     let side = (FURTHEST / (free.len() as f64).sqrt()).min(SIDE);
@@ -111,10 +114,10 @@ impl<'a> Slopes<'a> {
         (grid, columns): (&'a TimeGrid, &'a [&'a [f64]]),
         options: &LearnOptions,
     ) -> Self {
-        let mut parameters = learned.parameters.clone();
+        let mut parameters = learned.optimum.parameters.clone();
         parameters.iter_mut().enumerate().for_each(|(k, p)| p.fixed = !free.contains(&k));
         let sweep = SweepOptions { paths: options.sweep.paths.min(PATHS), ..options.sweep };
-        let observation_stds = observation_stds(&learned.model);
+        let observation_stds = observation_stds(&learned.optimum.model);
         Self { learned, law, parameters, observation_stds, grid, columns, sweep }
     }
 
@@ -130,12 +133,12 @@ impl<'a> Slopes<'a> {
     fn slope(&self, z: &DVector<f64>) -> Result<DVector<f64>> {
         let Self { learned, law, .. } = *self;
         let values = law.moved(&(law.root() * z));
-        let model = rebuild(&learned.model, &values)?;
+        let model = rebuild(&learned.optimum.model, &values)?;
         let chain = Chain::new(&model, self.grid, self.columns)?;
         let before = carry(&learned.potentials, &self.observation_stds, &chain)?;
         let expected = nearby(&chain, before, &learned.choice, &self.sweep)?;
-        let score = score_of(&chain, &self.parameters, &expected)?;
-        Ok(law.root().transpose() * System::new(&score, &self.parameters, &values).slope())
+        let gradient = gradient_of(&chain, &self.parameters, &expected)?;
+        Ok(law.root().transpose() * System::new(&gradient, &self.parameters, &values).slope())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Turn gradient and information into a Newton step: on the unconstrained scale, with priors, limited to where they are
 //! reliable.
 
-use super::gradient::Score;
+use super::gradient::Gradient;
 use super::parameters::{Parameter, Transform};
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 
@@ -36,27 +36,27 @@ pub(super) struct Step {
 
 impl System {
     /// The system at these values.
-    pub(super) fn new(score: &Score, parameters: &[Parameter], values: &[f64]) -> Self {
+    pub(super) fn new(gradient: &Gradient, parameters: &[Parameter], values: &[f64]) -> Self {
         let free: Vec<usize> = (0..parameters.len()).filter(|&i| !parameters[i].fixed).collect();
         let n = free.len();
         let scale: Vec<f64> = free.iter().map(|&i| parameters[i].transform.slope(values[i])).collect();
         let on_free = |m: &DMatrix<f64>| {
-            DMatrix::from_fn(n, n, |i, j| m[(free[i] - score.first, free[j] - score.first)] * scale[i] * scale[j])
+            DMatrix::from_fn(n, n, |i, j| m[(free[i] - gradient.first, free[j] - gradient.first)] * scale[i] * scale[j])
         };
         let mut prior = DVector::zeros(n);
-        let mut slope = DVector::from_fn(n, |i, _| score.slope[free[i] - score.first] * scale[i]);
+        let mut slope = DVector::from_fn(n, |i, _| gradient.slope[free[i] - gradient.first] * scale[i]);
         for (k, &i) in free.iter().enumerate() {
             if let Some(p) = parameters[i].prior {
                 prior[k] = p.std.powi(-2);
                 slope[k] -= (parameters[i].transform.forward(values[i]) - p.mean) * prior[k];
             }
         }
-        let missing = on_free(&score.missing);
+        let missing = on_free(&gradient.missing);
         let Observed { left, complete, vague } =
-            observed(&on_free(&score.complete), &on_free(&score.products), &missing, score.paths.is_none());
+            observed(&on_free(&gradient.complete), &on_free(&gradient.products), &missing, gradient.paths.is_none());
         let with_prior = |m: DMatrix<f64>| m + DMatrix::from_diagonal(&prior);
         let (information, complete) = (with_prior(left), with_prior(complete));
-        let noise = match (score.paths, information.clone().cholesky()) {
+        let noise = match (gradient.paths, information.clone().cholesky()) {
             (Some(count), Some(factor)) => (factor.solve(&missing).trace().max(0.0) / count as f64).sqrt(),
             _ => 0.0,
         };

@@ -1,7 +1,7 @@
 //! What is known of learned parameters: a Gaussian on their free scales, from which values and whole models are drawn.
 //! Its middle is the mean of the posterior, beside the maximum that the model has.
 
-use super::learned::Learned;
+use super::learned::Optimum;
 use super::parameters::{Transform, parameters, rebuild};
 use crate::{Error, Result, StateSpace, StreamRng, stream};
 use nalgebra::{DMatrix, DVector};
@@ -103,7 +103,7 @@ impl<'a> ParameterLaw<'a> {
     }
 }
 
-impl Learned {
+impl Optimum {
     /// The law of the parameters learned, if their covariance is known.
     pub fn parameter_law(&self) -> Option<ParameterLaw<'_>> {
         let free: Vec<usize> = (0..self.parameters.len()).filter(|&k| !self.parameters[k].fixed).collect();

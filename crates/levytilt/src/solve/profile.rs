@@ -64,14 +64,16 @@ impl<'a> Profile<'a> {
         data: (&'a TimeGrid, &'a [f64]),
         most: usize,
     ) -> Result<Option<Self>> {
-        let moving: Vec<usize> = (0..learned.parameters.len()).filter(|&i| !learned.parameters[i].fixed).collect();
+        let moving: Vec<usize> =
+            (0..learned.optimum.parameters.len()).filter(|&i| !learned.optimum.parameters[i].fixed).collect();
         let n = moving.len();
-        let Some(k) = moving.iter().position(|&i| i == place).filter(|_| learned.covariance.len() == n * n) else {
+        let Some(k) = moving.iter().position(|&i| i == place).filter(|_| learned.optimum.covariance.len() == n * n)
+        else {
             return Ok(None);
         };
-        let covariance = DMatrix::from_row_slice(n, n, &learned.covariance);
+        let covariance = DMatrix::from_row_slice(n, n, &learned.optimum.covariance);
         let Some(information) = covariance.clone().try_inverse() else { return Ok(None) };
-        let free = |i: usize| learned.parameters[i].transform.forward(learned.parameters[i].value);
+        let free = |i: usize| learned.optimum.parameters[i].transform.forward(learned.optimum.parameters[i].value);
         let others = moving.iter().filter(|&&i| i != place).map(|&i| free(i));
         let start = Spot {
             at: free(place),
@@ -80,12 +82,12 @@ impl<'a> Profile<'a> {
             information: information.remove_row(k).remove_column(k),
             memory: learned.memory.clone(),
         };
-        let posterior = Posterior::new(&learned.model, &learned.parameters, data, most, &SILENT)?;
+        let posterior = Posterior::new(&learned.optimum.model, &learned.optimum.parameters, data, most, &SILENT)?;
         // The law of a parameter of a long record is as good as Gaussian, and a profile would take minutes.
         if posterior.is_parabolic() {
             return Ok(None);
         }
-        let (transform, error) = (learned.parameters[place].transform, covariance[(k, k)].sqrt());
+        let (transform, error) = (learned.optimum.parameters[place].transform, covariance[(k, k)].sqrt());
         let mut profile = Self { posterior, place, transform, error, top: start.clone() };
         profile.top = profile.best(start.at, &start)?;
         Ok(Some(profile))

@@ -92,7 +92,7 @@ fn identity_slopes_are_difference_quotients() {
     let names: Vec<&str> = all.iter().map(|p| p.name.as_str()).collect();
     assert_eq!(names, ["theta", "mu", "scale", "tempering", "k", "observation_std"]);
     let mut memory = Memory::default();
-    let score = follower.score(&model, &mut memory).unwrap();
+    let gradient = follower.gradient(&model, &mut memory).unwrap();
     for k in 0..at.len() {
         let moved = |by: f64| {
             let mut at = at.clone();
@@ -101,7 +101,7 @@ fn identity_slopes_are_difference_quotients() {
         };
         let slope = (moved(1e-4) - moved(-1e-4)) / 2e-4;
         let tolerance = 2e-3 * (1.0 + slope.abs());
-        assert!((score.slope[k] - slope).abs() < tolerance, "{} {} {slope}", names[k], score.slope[k]);
+        assert!((gradient.slope[k] - slope).abs() < tolerance, "{} {} {slope}", names[k], gradient.slope[k]);
     }
 }
 

@@ -8,9 +8,11 @@ use crate::posterior::{Paths, Potentials, WeightSummary, walk};
 use crate::potential::{Potential, Quadratic};
 use crate::tilt::TiltTable;
 use crate::{Chain, Error, Result};
+use serde::{Deserialize, Serialize};
 
 /// How to sweep.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct SweepOptions {
     /// Paths per sweep.
     pub paths: usize,

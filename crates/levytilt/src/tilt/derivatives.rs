@@ -74,8 +74,8 @@ impl TiltedStep {
         }
     }
 
-    /// ∂ ln q_k/∂x̃ for each node: 2aδ(g_k − E_q(g)), the score that a change of the state puts on the node drawn.
-    pub fn node_score(&self, x: f64) -> Vec<f64> {
+    /// ∂ ln q_k/∂x̃ for each node: 2aδ(g_k − E_q(g)): how a change of the state moves the probability of the node drawn.
+    pub fn node_gradient(&self, x: f64) -> Vec<f64> {
         let mean_g = self.evaluate(x).mean_g;
         let pull = 2.0 * self.potential.a() * (self.potential.c() - x);
         self.nodes.iter().map(|n| pull * (n.g - mean_g)).collect()

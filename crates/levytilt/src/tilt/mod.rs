@@ -15,8 +15,8 @@
 
 mod alias;
 mod derivatives;
+mod expansion;
 mod log_sum;
-mod series;
 mod step;
 mod step_table;
 mod sum;

@@ -12,8 +12,8 @@
 //! A table belongs to one thread; its intervals are pure functions of the step, so every thread builds the same ones.
 
 use super::alias::{self, AliasTable};
+use super::expansion::{Expansion, Space, lane_sum};
 use super::log_sum::LogSum;
-use super::series::{Series, Space, lane_sum};
 use super::step::{Draw, Moments, TiltedStep, pick};
 use crate::StreamRng;
 use crate::noise::Nodes;
@@ -83,7 +83,7 @@ struct Interval {
     log_z: f64,
     mean_g: f64,
     /// P(h), or nothing where its remainder would be too large.
-    series: Option<Series>,
+    expansion: Option<Expansion>,
     /// The alias table; empty where its proposals would seldom be accepted.
     proposals: AliasTable,
 }
@@ -153,7 +153,7 @@ impl TiltTable {
         let kappa = -self.potential.log_value(x);
         let tabulated = self.interval(kappa).and_then(|interval| {
             let h = kappa - interval.middle;
-            Some((interval.log_z - h * interval.mean_g, interval.series.as_ref()?.value(h)))
+            Some((interval.log_z - h * interval.mean_g, interval.expansion.as_ref()?.value(h)))
         });
         tabulated.unwrap_or_else(|| (self.step().log_z(x), 1.0))
     }
@@ -162,10 +162,10 @@ impl TiltTable {
     pub fn pull(&self, x: f64) -> f64 {
         let kappa = -self.potential.log_value(x);
         let tabulated = self.interval(kappa).and_then(|interval| {
-            let series = interval.series.as_ref()?;
+            let expansion = interval.expansion.as_ref()?;
             // E_q[g] at κ = ḡ − P'(h)/P(h)
             let h = kappa - interval.middle;
-            Some(interval.mean_g - series.slope(h) / series.value(h))
+            Some(interval.mean_g - expansion.slope(h) / expansion.value(h))
         });
         let mean_g = tabulated.unwrap_or_else(|| self.step().evaluate(x).mean_g);
         2.0 * self.potential.a() * (self.potential.c() - x) * mean_g
@@ -176,7 +176,7 @@ impl TiltTable {
         let kappa = -self.potential.log_value(x);
         let tabulated = self.interval(kappa).and_then(|interval| {
             let h = kappa - interval.middle;
-            let [p, p1, p2] = interval.series.as_ref()?.derivatives(h);
+            let [p, p1, p2] = interval.expansion.as_ref()?.derivatives(h);
             // Z = Z₀ e^{−hḡ} P(h), so Z'/Z = −ḡ + P'/P and Z''/Z = ḡ² − 2ḡP'/P + P''/P.
             let (first, second, mean) = (p1 / p, p2 / p, interval.mean_g);
             Some(Moments {
@@ -236,7 +236,7 @@ impl TiltTable {
 
     #[inline]
     fn weigh_within(&self, interval: &Interval, h: f64, x: f64, log_weight: &mut LogSum) {
-        match &interval.series {
+        match &interval.expansion {
             Some(p) => {
                 log_weight.add(interval.log_z - h * interval.mean_g);
                 log_weight.multiply(p.value(h));
@@ -289,10 +289,11 @@ impl TiltTable {
         SCRATCH.with_borrow_mut(|scratch| {
             let log_z = self.node_law(columns, middle, &mut scratch.weights);
             let mean_g = columns.g.iter().zip(&scratch.weights).map(|(g, q)| q * g).sum();
-            let series = Series::new(&columns.g, &scratch.weights, mean_g, 0.5 * (high - low), &mut scratch.series);
+            let expansion =
+                Expansion::new(&columns.g, &scratch.weights, mean_g, 0.5 * (high - low), &mut scratch.expansion);
             if high - low <= NARROW {
                 let proposals = AliasTable::new(&mut scratch.weights, &mut scratch.order);
-                return Interval { anchor: middle, middle, log_z, mean_g, series, proposals };
+                return Interval { anchor: middle, middle, log_z, mean_g, expansion, proposals };
             }
             // Proposals of the lower end are accepted at the upper end with this probability.
             let log_z_high = self.node_law(columns, high, &mut scratch.weights);
@@ -302,7 +303,7 @@ impl TiltTable {
                 true => AliasTable::default(),
                 false => AliasTable::new(&mut scratch.weights, &mut scratch.order),
             };
-            Interval { anchor: low, middle, log_z, mean_g, series, proposals }
+            Interval { anchor: low, middle, log_z, mean_g, expansion, proposals }
         })
     }
 
@@ -348,7 +349,7 @@ fn accept(uniform: f64, y: f64) -> bool {
 #[derive(Default)]
 struct Scratch {
     weights: Vec<f64>,
-    series: Space,
+    expansion: Space,
     order: Vec<u8>,
 }
 

@@ -2,11 +2,11 @@
 //!
 //! Parameters come from proptest (`main.rs`) and, as bytes, from libFuzzer (`fuzz/`).
 
-use levytilt::law::StableLaw;
+use levytilt::internals::law::StableLaw;
+use levytilt::internals::potential::Quadratic;
+use levytilt::internals::tilt::TiltedStep;
 use levytilt::noise::FAMILIES;
-use levytilt::potential::Quadratic;
 use levytilt::score::{Estimator, Sample, Tail, weighted_crps};
-use levytilt::tilt::TiltedStep;
 
 /// Takes parameters from bytes; whether they were accepted.
 pub type Invariant = fn(&[u8]) -> bool;

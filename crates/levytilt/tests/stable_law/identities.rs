@@ -2,7 +2,7 @@
 
 use super::{ALPHAS, POINTS, close, law};
 use levytilt::Error;
-use levytilt::law::StableLaw;
+use levytilt::internals::law::StableLaw;
 use std::f64::consts::PI;
 
 #[test]

@@ -7,7 +7,7 @@ mod identities;
 mod skewed;
 mod statistics;
 
-use levytilt::law::StableLaw;
+use levytilt::internals::law::StableLaw;
 
 fn law(alpha: f64) -> StableLaw {
     StableLaw::new(alpha, 1.0).unwrap()

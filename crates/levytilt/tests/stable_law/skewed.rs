@@ -1,7 +1,7 @@
 //! Check skewed stable laws: identities, golden rows, draws.
 
 use super::close;
-use levytilt::law::{Parametrization, StableLaw};
+use levytilt::internals::law::{Parametrization, StableLaw};
 use levytilt::stream;
 use std::f64::consts::PI;
 

@@ -1,7 +1,7 @@
 //! Test draws against the law, with fixed seeds and a stated false-alarm rate.
 
 use super::{close, common, law};
-use levytilt::law::StableLaw;
+use levytilt::internals::law::StableLaw;
 use levytilt::stream;
 use rand::SeedableRng;
 use rand_distr::Distribution;

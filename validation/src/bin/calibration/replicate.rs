@@ -2,15 +2,16 @@
 //! posterior the truth lies.
 
 use levytilt::drift::DriftFamily;
-use levytilt::forecast::{ForecastOptions, Target, forecast_drawn};
-use levytilt::noise::Family;
-use levytilt::posterior::{Paths, walk};
-use levytilt::score::Sample;
-use levytilt::series::TimeGrid;
-use levytilt::solve::{
+use levytilt::internals::Chain;
+use levytilt::internals::forecast::{ForecastOptions, Target, forecast_drawn};
+use levytilt::internals::posterior::{Paths, walk};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{
     LearnOptions, Learned, Method, Parameter, Prior, SweepOptions, expect, learn, parameters, rebuild,
 };
-use levytilt::{Chain, Dimension, Error, Result, Start, StateSpace, StreamRng, simulate, stream};
+use levytilt::noise::Family;
+use levytilt::score::Sample;
+use levytilt::{Dimension, Error, Result, Start, StateSpace, StreamRng, simulate, stream};
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 use spec_math::NormDist;
@@ -61,7 +62,7 @@ impl Setting {
         let noise = Family::named(self.noise).expect("a noise of the library");
         let (first, second) = self.middle.split_at(drift.parameters.len());
         let start = Start::Fixed(0.0);
-        let (noise, errors) = (noise.build(second)?, levytilt::Errors::default());
+        let (noise, errors) = (noise.build(second)?, levytilt::internals::Errors::default());
         let dimension = Dimension { noise, size: None, observation_std: OBSERVATION_STD, errors, start };
         StateSpace::multivariate(drift.build(first)?, vec![dimension])
     }
@@ -132,8 +133,9 @@ impl Data {
         let truth = parameters(&self.model);
         let score = |(k, &i): (usize, &usize)| {
             let transform = self.prior[i].transform;
-            let sd = learned.covariance[k * free.len() + k].sqrt();
-            let mean = transform.forward(learned.parameters[i].value) + learned.shift.get(k).unwrap_or(&0.0);
+            let sd = learned.optimum.covariance[k * free.len() + k].sqrt();
+            let mean =
+                transform.forward(learned.optimum.parameters[i].value) + learned.optimum.shift.get(k).unwrap_or(&0.0);
             (self.prior[i].name.clone(), (transform.forward(truth[i].value) - mean) / sd)
         };
         free.iter().enumerate().map(score).collect()
@@ -142,7 +144,7 @@ impl Data {
     /// Normal scores of the true states ahead, near and far, in forecasts by the model learned, with parameters drawn.
     pub fn forecasts(&self, learned: &Learned) -> Result<[f64; 2]> {
         let grid = self.grid()?;
-        let chain = Chain::new(&learned.model, &grid, &[&self.values])?;
+        let chain = Chain::new(&learned.optimum.model, &grid, &[&self.values])?;
         let options = SweepOptions { seed: self.seed, ..SweepOptions::default() };
         let method = learned.choice.method;
         let found = expect(&chain, Some(learned.potentials.clone()), method, &options)?;
@@ -151,7 +153,7 @@ impl Data {
         let from = self.times[STEPS];
         let options =
             ForecastOptions { from, longest_step: STEP, paths: DRAWS, seed: self.seed, target: Target::States };
-        let law = learned.parameter_law().ok_or_else(|| {
+        let law = learned.optimum.parameter_law().ok_or_else(|| {
             let why = "there is none, although every parameter has a prior".into();
             Error::Numerical { what: "covariance of the parameters", why }
         })?;

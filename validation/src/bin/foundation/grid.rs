@@ -3,10 +3,10 @@
 use crate::noise::title;
 use crate::{raise, table};
 use levytilt::drift::{DoubleWell, Drift, Ou};
-use levytilt::exact::kalman::{self, Step};
-use levytilt::exact::{Options, log_evidence, smooth};
+use levytilt::internals::exact::kalman::{self, Step};
+use levytilt::internals::exact::{Options, log_evidence, smooth};
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::{Family, Gaussian, Noise, PlusBrownian};
-use levytilt::series::TimeGrid;
 use levytilt::{Result, Start, StateSpace, simulate};
 
 fn even(steps: usize, span: f64) -> Vec<f64> {

@@ -2,9 +2,9 @@
 
 use crate::{raise, table};
 use levytilt::drift::{DoubleWell, Drift, Linear, Ou};
+use levytilt::internals::potential::Quadratic;
+use levytilt::internals::tilt::{TiltTable, TiltedStep};
 use levytilt::noise::{Nodes, Noise, Stable};
-use levytilt::potential::Quadratic;
-use levytilt::tilt::{TiltTable, TiltedStep};
 use levytilt::{Result, StreamRng, stream};
 use rand::RngExt;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use crate::common::{ks_p_value, ks_statistic};
 use crate::{raise, table};
-use levytilt::law::StableLaw;
+use levytilt::internals::law::StableLaw;
 use levytilt::noise::{Family, Nodes, Noise, PlusBrownian, Stable};
 use levytilt::{Result, stream};
 

@@ -10,12 +10,13 @@
 mod sparse;
 
 use levytilt::drift::{DoubleWell, Drift, Ou};
-use levytilt::exact;
+use levytilt::internals::Chain;
+use levytilt::internals::exact;
+use levytilt::internals::posterior::{WeightSummary, log_evidence, marginals, walk};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{Method, SweepOptions, expect};
 use levytilt::noise::Stable;
-use levytilt::posterior::{WeightSummary, log_evidence, marginals, walk};
-use levytilt::series::TimeGrid;
-use levytilt::solve::{Method, SweepOptions, expect};
-use levytilt::{Chain, Result, Start, StateSpace, simulate};
+use levytilt::{Result, Start, StateSpace, simulate};
 use std::time::Instant;
 
 const STEPS: usize = 1000;

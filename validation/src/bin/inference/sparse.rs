@@ -1,12 +1,13 @@
 //! Sparse data, and dense data with very heavy tails: the Gaussian-sum filter beside sweeps with one quadratic.
 
 use super::{PATHS, STEPS, drift};
+use levytilt::internals::posterior::{WeightSummary, log_evidence, walk};
+use levytilt::internals::potential::Potential;
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{GaussianSumOptions, SweepOptions, gaussian_sum, robust_start, sweep};
+use levytilt::internals::{Chain, exact};
 use levytilt::noise::Stable;
-use levytilt::posterior::{WeightSummary, log_evidence, walk};
-use levytilt::potential::Potential;
-use levytilt::series::TimeGrid;
-use levytilt::solve::{GaussianSumOptions, SweepOptions, gaussian_sum, robust_start, sweep};
-use levytilt::{Chain, Result, Start, StateSpace, exact, simulate};
+use levytilt::{Result, Start, StateSpace, simulate};
 use std::time::Instant;
 
 /// What one data set shows.

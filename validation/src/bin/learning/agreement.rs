@@ -3,8 +3,8 @@
 use crate::data::{Truth, observations};
 use crate::maximum::maximum;
 use levytilt::Result;
-use levytilt::series::TimeGrid;
-use levytilt::solve::{LearnOptions, Method, SweepOptions, learn, parameters};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{LearnOptions, Method, SweepOptions, learn, parameters};
 
 const STEPS: usize = 1000;
 const PATHS: usize = 500;
@@ -46,12 +46,13 @@ fn row(drift: &'static str, alpha: f64, all: bool, seeds: u64) -> Result<()> {
         let sweep = SweepOptions { paths: PATHS, seed, ..SweepOptions::default() };
         let options = LearnOptions { method: Method::Sweep, sweep, ..LearnOptions::default() };
         let learned = learn(truth.model()?, &start, &grid, &[&values], &options)?;
-        let best = maximum(&learned.model, &learned.parameters, &learned.std_errors, &grid, &values)?;
-        first[0] += learned.parameters[0].value / seeds as f64;
+        let best =
+            maximum(&learned.optimum.model, &learned.optimum.parameters, &learned.optimum.std_errors, &grid, &values)?;
+        first[0] += learned.optimum.parameters[0].value / seeds as f64;
         first[1] += best.values[0] / seeds as f64;
         let free = || (0..start.len()).filter(|&i| !start[i].fixed);
-        off.push(free().map(|i| (learned.parameters[i].value - best.values[i]) / best.std_errors[i]).collect());
-        ratios.extend(free().map(|i| learned.std_errors[i] / best.std_errors[i]));
+        off.push(free().map(|i| (learned.optimum.parameters[i].value - best.values[i]) / best.std_errors[i]).collect());
+        ratios.extend(free().map(|i| learned.optimum.std_errors[i] / best.std_errors[i]));
     }
     let rms = |columns: std::ops::Range<usize>| {
         let squares: Vec<f64> = off.iter().flat_map(|row| row[columns.clone()].iter().map(|x| x * x)).collect();

@@ -3,11 +3,11 @@
 use crate::data::{Truth, observations};
 use crate::maximum::maximum;
 use levytilt::drift::DriftFamily;
-use levytilt::exact::kalman::{self, Step};
-use levytilt::fit::{Fit, FitOptions, Spec, fit};
+use levytilt::internals::exact::kalman::{self, Step};
+use levytilt::internals::fit::{Fit, FitOptions, Spec, fit};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::parameters;
 use levytilt::noise::Family;
-use levytilt::series::TimeGrid;
-use levytilt::solve::parameters;
 use levytilt::{Result, Start};
 
 const STEPS: usize = 1000;

@@ -1,8 +1,8 @@
 //! Find the maximum of the exact log evidence, without sampling: the yardstick for what is learned from paths.
 
-use levytilt::exact;
-use levytilt::series::TimeGrid;
-use levytilt::solve::{Parameter, rebuild};
+use levytilt::internals::exact;
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{Parameter, rebuild};
 use levytilt::{Result, StateSpace};
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 

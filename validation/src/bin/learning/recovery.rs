@@ -3,9 +3,9 @@
 use crate::data::{Truth, observations};
 use levytilt::Result;
 use levytilt::drift::DriftFamily;
-use levytilt::fit::{FitOptions, Spec, fit};
+use levytilt::internals::fit::{FitOptions, Spec, fit};
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::Family;
-use levytilt::series::TimeGrid;
 
 const STEPS: usize = 1000;
 /// 95% quantile of the normal law: the end of a 90% interval.

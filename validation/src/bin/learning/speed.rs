@@ -3,9 +3,9 @@
 use crate::data::{Truth, observations};
 use levytilt::Result;
 use levytilt::drift::DriftFamily;
-use levytilt::fit::{Fit, FitOptions, Spec, fit};
+use levytilt::internals::fit::{Fit, FitOptions, Spec, fit};
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::Family;
-use levytilt::series::TimeGrid;
 use levytilt_validation::memory::memory;
 use std::hint::black_box;
 use std::time::Instant;

@@ -7,11 +7,12 @@
 //! compared along several directions: that of its own gradient (found with other random numbers) and random ones.
 
 use levytilt::drift::Ou;
+use levytilt::internals::posterior::{Potentials, walk};
+use levytilt::internals::potential::{GaussianSum, Potential, Quadratic};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::{Chain, exact};
 use levytilt::noise::Stable;
-use levytilt::posterior::{Potentials, walk};
-use levytilt::potential::{GaussianSum, Potential, Quadratic};
-use levytilt::series::TimeGrid;
-use levytilt::{Chain, Result, Start, StateSpace, exact, simulate, stream};
+use levytilt::{Result, Start, StateSpace, simulate, stream};
 use levytilt_paper::potential::{FrameKind, NeuralPotential, NeuralPotentialSpec};
 use levytilt_paper::training::{TrainOptions, Trained, Trainer};
 use rand::RngExt;

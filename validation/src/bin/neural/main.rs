@@ -6,9 +6,10 @@ mod variance;
 
 use gradient::Effort;
 use levytilt::drift::Ou;
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::{Chain, exact};
 use levytilt::noise::Stable;
-use levytilt::series::TimeGrid;
-use levytilt::{Chain, Context, Result, Start, StateSpace, exact, simulate};
+use levytilt::{Context, Result, Start, StateSpace, simulate};
 use levytilt_paper::potential::NeuralPotentialSpec;
 use levytilt_paper::training::{TrainOptions, Trained, Trainer, train};
 

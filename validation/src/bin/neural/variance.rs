@@ -8,10 +8,11 @@
 //!
 //! where ln q = φ − ln Z up to what does not depend on the potential, the node summed out.
 
-use levytilt::posterior::{Potentials, walk};
-use levytilt::potential::Quadratic;
-use levytilt::tilt::TiltedStep;
-use levytilt::{Chain, Result};
+use levytilt::Result;
+use levytilt::internals::Chain;
+use levytilt::internals::posterior::{Potentials, walk};
+use levytilt::internals::potential::Quadratic;
+use levytilt::internals::tilt::TiltedStep;
 use rayon::prelude::*;
 
 /// Slopes of the bound in a and c of every potential (one dimension), from `paths` paths.

@@ -2,12 +2,13 @@
 
 use anyhow::{Context as _, Result};
 use levytilt::drift::Ou;
+use levytilt::internals::potential::Potential;
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::{Parameter, SweepOptions, parameters, robust_start, sweep};
+use levytilt::internals::{Chain, exact};
 use levytilt::noise::TruncatedStable;
-use levytilt::potential::Potential;
 use levytilt::score::{Estimator, Sample};
-use levytilt::series::TimeGrid;
-use levytilt::solve::{Parameter, SweepOptions, parameters, robust_start, sweep};
-use levytilt::{Chain, Context, Start, StateSpace, exact, simulate};
+use levytilt::{Context, Start, StateSpace, simulate};
 use levytilt_paper::potential::NeuralPotentialSpec;
 use levytilt_paper::published::{Bound, PaperOptions, PaperTrainer, draw_paths, published_gradient};
 use levytilt_paper::training::{Optimiser, Rule};

@@ -6,10 +6,11 @@ mod elbo;
 
 use anyhow::{Context, Result, bail};
 use levytilt::drift::NoDrift;
+use levytilt::internals::Chain;
+use levytilt::internals::potential::Quadratic;
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::TruncatedStable;
-use levytilt::potential::Quadratic;
-use levytilt::series::TimeGrid;
-use levytilt::{Chain, Start, StateSpace, StreamRng, stream};
+use levytilt::{Start, StateSpace, StreamRng, stream};
 use levytilt_paper::continuous::{JumpMeasure, TiltedProcess};
 use levytilt_paper::potential::NeuralPotentialSpec;
 use levytilt_paper::published::{PaperOptions, RateTable, draw_paths};
@@ -89,7 +90,7 @@ fn divergence(alpha: f64, draws: usize) -> Result<()> {
         let (a, delta) = ((8.0 * rng.random::<f64>() - 4.0).exp(), 4.0 * rng.random::<f64>() - 2.0);
         let tilted = measure.tilted(Quadratic::new(a, delta)?, 0.0);
         let table = RateTable::new(&measure, a).at(delta)?;
-        match tilted.series() {
+        match tilted.expansion() {
             Ok(series) => worst = worst.max((series.divergence_rate / table.divergence - 1.0).abs()),
             Err(_) => refused += 1,
         }

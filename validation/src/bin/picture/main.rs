@@ -3,9 +3,9 @@
 //! `scripts/validate picture` writes `docs/images/jumps.svg` and prints the figures in it.
 
 use levytilt::drift::{DoubleWell, NoDrift};
-use levytilt::exact::{Options, Smoothed, smooth};
+use levytilt::internals::exact::{Options, Smoothed, smooth};
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::{Gaussian, Noise, Stable};
-use levytilt::series::TimeGrid;
 use levytilt::{Result, Start, StateSpace, simulate};
 use levytilt_validation::svg::{self, Band, Canvas, Panel};
 

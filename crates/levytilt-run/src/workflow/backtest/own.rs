@@ -60,7 +60,7 @@ impl Own {
         settings.data = DataSettings::default();
         let mut checked = || {
             // Windows have numbers for times: periods are said in their unit.
-            season::settle(&mut settings.drift, &table.calendar)?;
+            season::resolve(&mut settings.drift, &table.calendar)?;
             open_model(&settings, &table.names, "fit")
         };
         checked().map_err(|error| bad(format!("--models {name}: {error:#}")))?;

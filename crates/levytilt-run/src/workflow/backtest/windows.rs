@@ -1,8 +1,8 @@
 //! Cut a table into windows: what each model may see, and what it is scored against.
 
 use anyhow::Result;
+use levytilt::internals::series::{Rolling, Scaled, Window, cumulative_log_returns};
 use levytilt::score::Sample;
-use levytilt::series::{Rolling, Scaled, Window, cumulative_log_returns};
 use levytilt_baselines::Record;
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,8 @@
 //! Say which models are compared: settings files, or every combination of noises and drifts.
 
 use anyhow::Result;
-use levytilt::fit::rival_families;
-use levytilt::general::GeneralOptions;
+use levytilt::internals::fit::rival_families;
+use levytilt::internals::general::GeneralOptions;
 use std::path::{Path, PathBuf};
 
 use crate::failure::bad;
@@ -97,7 +97,7 @@ impl Entrant {
             }
             Kind::Plain(settings) => {
                 let mut settings = settings.clone();
-                crate::settings::season::settle(&mut settings.drift, &table.calendar)?;
+                crate::settings::season::resolve(&mut settings.drift, &table.calendar)?;
                 open_model(&settings, &table.names, "fit").map(drop)
             }
             Kind::Written(model) => model.spec(&table.names).map(drop),

@@ -6,8 +6,8 @@ pub mod table;
 
 use anyhow::Result;
 use levytilt::Context;
-use levytilt::fit::{Estimate, Rating};
-use levytilt::residuals::Residuals;
+use levytilt::internals::fit::{Estimate, Rating};
+use levytilt::internals::residuals::Residuals;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Instant;

@@ -1,7 +1,7 @@
 //! Write a comparison: compare.csv, and the table that a person reads on a terminal.
 
 use anyhow::Result;
-use levytilt::fit::Estimate;
+use levytilt::internals::fit::Estimate;
 use std::io::Write;
 
 use crate::number::{figure, readable};

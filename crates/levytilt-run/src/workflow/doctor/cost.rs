@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 use levytilt::drift::DriftFamily;
-use levytilt::fit::{Spec, exact_cells};
+use levytilt::internals::fit::{Spec, exact_cells};
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::Family;
-use levytilt::series::TimeGrid;
 
 use crate::table::Table;
 

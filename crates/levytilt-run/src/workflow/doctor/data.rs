@@ -1,14 +1,15 @@
 //! Examine a data file: spacing, gaps, outliers, tails, and what they suggest for a first fit.
 
 use anyhow::Result;
-use levytilt::series::{Sessions, StepKind, TimeGrid};
+use levytilt::internals::series::{Sessions, StepKind, TimeGrid};
 use serde::Serialize;
 
 use crate::finite;
-use crate::number::brief;
+use crate::number::{brief, duration};
 use crate::shell;
 use crate::table::input::Table;
 use crate::table::time::Calendar;
+use crate::units::TimeUnit;
 use crate::workflow::doctor::cost::Cost;
 use crate::workflow::doctor::quick::{Advice, advise};
 use crate::workflow::doctor::season::{Season, seasons};
@@ -29,6 +30,8 @@ const ALIKE: f64 = 0.1;
 pub struct DataReport {
     source: String,
     rows: usize,
+    #[serde(skip)]
+    unit: TimeUnit,
     time_unit: &'static str,
     first: String,
     last: String,
@@ -100,6 +103,7 @@ pub fn examine(table: &Table, flags: &str) -> Result<DataReport> {
     Ok(DataReport {
         source: table.source.clone(),
         rows: table.times.len(),
+        unit: TimeUnit::new(&table.calendar, &table.time_name),
         time_unit: table.calendar.unit(),
         first: table.calendar.write(table.times[0]),
         last: table.calendar.write(table.times[table.times.len() - 1]),
@@ -190,7 +194,8 @@ fn judge(report: &mut ColumnReport) {
             }
             if let (true, Some(gain)) = (advice.wants_logarithms(), advice.log_gain) {
                 report.remarks.push(format!(
-                    "moves grow with the level: the logarithm of {name} is explained better, by {gain:.0} nats. Fit that"
+                    "moves grow with the level: a model of the logarithm of {name} has {gain:.0} nats more \
+                     evidence; fit that"
                 ));
             }
         }
@@ -208,13 +213,17 @@ fn judge(report: &mut ColumnReport) {
     }
     if report.move_correlation > ALIKE + 3.0 / (report.observed as f64).sqrt() {
         report.remarks.push(format!(
-            "neighbouring moves are alike (correlation {:.2}): a drift of the level alone misses that; a hidden velocity or \
-             trend does not (docs/states.md)",
+            "successive moves are positively correlated ({:.2}): a drift of the level alone cannot explain that; a \
+             hidden velocity or trend can (docs/states.md)",
             report.move_correlation
         ));
     }
     if report.move_correlation < -0.3 {
-        report.remarks.push("neighbouring moves cancel: observation noise is as large as the moves".into());
+        report.remarks.push(
+            "successive moves are negatively correlated: observation noise is as large as the \
+         moves"
+                .into(),
+        );
     }
     if report.typical_move == 0.0 {
         report.remarks.push("half of the moves are zero: values are rounded or stale; thin the rows".into());
@@ -288,23 +297,24 @@ impl DataReport {
     /// For a terminal.
     pub fn to_text(&self) -> String {
         let spacing = match self.regular {
-            true => format!("every {}", brief(self.spacing_median)),
+            true => format!("every {}", self.unit.length(self.spacing_median)),
             false => {
-                let [min, max, median] = [self.spacing_min, self.spacing_max, self.spacing_median].map(brief);
+                let spacings = [self.spacing_min, self.spacing_max, self.spacing_median];
+                let [min, max, median] = spacings.map(|spacing| self.unit.length(spacing));
                 format!("spacing {min} to {max}, typically {median}")
             }
         };
         let mut lines = vec![
             format!(
-                "data          {}: {} rows from {} to {}, {spacing} (time unit: {})",
-                self.source, self.rows, self.first, self.last, self.time_unit
+                "data          {}: {} rows from {} to {}, {spacing}",
+                self.source, self.rows, self.first, self.last
             ),
             format!("gaps          {}{}", self.gaps, list(&self.longest_gaps)),
             format!(
                 "grid          {} latent steps by default; a fit takes about {:.0} MB{}",
                 self.latent_steps,
                 self.memory_mb,
-                self.seconds.map_or(String::new(), |seconds| format!(" and {} s", brief(seconds)))
+                self.seconds.map_or(String::new(), |seconds| format!(" and {}", duration(seconds)))
             ),
         ];
         for column in &self.columns {
@@ -327,7 +337,7 @@ impl DataReport {
         }
         if self.sessions {
             lines.push(
-                "note          the market closes at times: --clock business learns how long such gaps count".into(),
+                "note          the market closes at times: --clock business learns how much such gaps count".into(),
             );
         }
         lines.push(format!("try           {}", self.suggestion));

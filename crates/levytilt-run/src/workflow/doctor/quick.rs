@@ -1,9 +1,9 @@
 //! Fit a part of a column quickly, with several drifts, and let the evidence say which one to try first.
 
 use levytilt::drift::DriftFamily;
-use levytilt::fit::{FitOptions, Rating, Spec, fit};
+use levytilt::internals::fit::{FitOptions, Rating, Spec, fit};
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::Family;
-use levytilt::series::TimeGrid;
 use serde::Serialize;
 
 /// Rows that a quick fit sees at most: of one column, and of all columns together.

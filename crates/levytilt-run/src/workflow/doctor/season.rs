@@ -1,6 +1,6 @@
 //! Look for seasons of the calendar in a column: in its level, and in the size of its moves.
 
-use levytilt::residuals::Period;
+use levytilt::internals::residuals::Period;
 use serde::Serialize;
 
 /// Periods in days, with the flag that puts each into a drift.

@@ -3,15 +3,15 @@
 pub mod summary;
 
 use anyhow::Result;
-use levytilt::exact::{Options, Smoothed, smooth};
-use levytilt::series::Observations;
+use levytilt::internals::exact::{Options, Smoothed, smooth};
+use levytilt::internals::series::Observations;
 use levytilt::{Error, Start, StateSpace};
 use std::time::Instant;
 
 use crate::directory::entry::Entry;
 use crate::directory::lock::Lock;
 use crate::failure::bad;
-use crate::settings::build_model::{build, latent_times, settle_start};
+use crate::settings::build_model::{build, latent_times, resolve_start};
 use crate::settings::season;
 use crate::settings::{DriftName, NoiseName, Settings};
 use crate::table::Table;
@@ -32,10 +32,10 @@ pub struct Outcome {
 pub fn analyse(mut settings: Settings, table: &Table) -> Result<Outcome> {
     let values = only_column(table, "exact")?;
     settings.model.drift.get_or_insert(DriftName::OU);
-    season::settle(&mut settings.drift, &table.calendar)?;
+    season::resolve(&mut settings.drift, &table.calendar)?;
     settings.model.noise.get_or_insert(NoiseName::STABLE);
     let first = values.iter().position(|value| !value.is_nan()).unwrap_or(0);
-    settle_start(&mut settings, values[first], table.errors.as_ref().map(|errors| errors[first]));
+    resolve_start(&mut settings, values[first], table.errors.as_ref().map(|errors| errors[first]));
     let mut built = build(&settings, "exact")?;
     built.model.dimensions[0].errors.known = table.errors.as_ref().map(|errors| errors.as_slice().into());
     let started = Instant::now();

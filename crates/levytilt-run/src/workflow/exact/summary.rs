@@ -1,7 +1,7 @@
 //! Write the results: summary.json, posterior.csv and the printed summary.
 
 use anyhow::Result;
-use levytilt::exact::Smoothed;
+use levytilt::internals::exact::Smoothed;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;

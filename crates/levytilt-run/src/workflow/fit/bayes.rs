@@ -1,9 +1,9 @@
 //! Draw the parameters of a fit from their posterior, weighted by exact evidence, and say what the draws show.
 
 use anyhow::Result;
-use levytilt::fit::{Fit, PosteriorKind, Spec, parameter_posterior};
-use levytilt::series::TimeGrid;
-use levytilt::solve::ParameterPosterior;
+use levytilt::internals::fit::{Fit, PosteriorKind, Spec, parameter_posterior};
+use levytilt::internals::series::TimeGrid;
+use levytilt::internals::solve::ParameterPosterior;
 use levytilt::{Error, Result as LibraryResult};
 use serde::Serialize;
 use std::collections::BTreeMap;

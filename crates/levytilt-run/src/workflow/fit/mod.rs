@@ -5,12 +5,12 @@ pub mod outliers;
 pub mod summary;
 
 use anyhow::Result;
-use levytilt::fit::{
+use levytilt::internals::fit::{
     AnyNoise, Candidate, Fit, FitOptions, Spec, fit_any_noise_by, fit_with, rival_families, use_draws,
 };
-use levytilt::registry::{OBSERVATION_STD, X0, X0_STD};
-use levytilt::series::Observations;
-use levytilt::solve::{LearnOptions, ParameterPosterior};
+use levytilt::internals::registry::{OBSERVATION_STD, X0, X0_STD};
+use levytilt::internals::series::Observations;
+use levytilt::internals::solve::{LearnOptions, ParameterPosterior};
 use levytilt::{Context, Start};
 use levytilt_paper::potential::{FrameKind, NeuralPotentialSpec};
 use levytilt_paper::published::{PaperOptions, fit_paper_grid};
@@ -84,8 +84,8 @@ fn posterior_kinds(fit: &Fit) -> OneOrMany<&'static str> {
 /// Fit the columns of `table`; `context` is told how it goes, and may ask for an end.
 pub fn analyse(mut settings: Settings, table: &Table, context: &Context) -> Result<Outcome> {
     refuse_panel(&settings)?;
-    settle(&mut settings)?;
-    season::settle(&mut settings.drift, &table.calendar)?;
+    resolve_defaults(&mut settings)?;
+    season::resolve(&mut settings.drift, &table.calendar)?;
     refuse_early(&settings, &table.names)?;
     let mut spec = open_model(&settings, &table.names, "fit")?;
     spec.known_errors.extend(table.errors.iter().map(|errors| errors.as_slice().into()));
@@ -305,11 +305,11 @@ fn refuse_panel(settings: &Settings) -> Result<()> {
 }
 
 /// Write defaults into the settings, so that what is saved is what was computed, and refuse what cannot be done.
-pub(crate) fn settle(settings: &mut Settings) -> Result<()> {
+pub(crate) fn resolve_defaults(settings: &mut Settings) -> Result<()> {
     settings.model.drift.get_or_insert(DriftName::OU);
     let method = *settings.solve.method.get_or_insert(Method::Auto);
     if method == Method::Paper {
-        settle_paper(settings)?;
+        resolve_paper(settings)?;
     } else if settings.paper != PaperSettings::default() {
         return Err(bad(
             "--kl, --gradient, --motion, --alpha-grid and [paper] are for --method paper; give that, or leave them out",
@@ -353,7 +353,7 @@ pub(crate) fn settle(settings: &mut Settings) -> Result<()> {
 }
 
 /// The noise of method paper: truncated stable, at the published tau unless another is given.
-fn settle_paper(settings: &mut Settings) -> Result<()> {
+fn resolve_paper(settings: &mut Settings) -> Result<()> {
     const NOISE: &str = "truncated-stable";
     if settings.model.noise.is_none() {
         settings.model.noise = NoiseName::named(NOISE);

@@ -1,7 +1,7 @@
 //! List the observed values with the probability that each is wrong: outliers.csv.
 
 use anyhow::Result;
-use levytilt::fit::Fit;
+use levytilt::internals::fit::Fit;
 use std::io::Write;
 
 use crate::number::figure;

@@ -1,8 +1,8 @@
 //! Say what a fit found: summary.json, posterior.csv, jumps.csv, paths.npz and the lines a person reads.
 
 use anyhow::Result;
-use levytilt::fit::{BrownianEvidence, Candidate, Estimate, Fit, FittedNetwork};
-use levytilt::residuals::Residuals;
+use levytilt::internals::fit::{BrownianEvidence, Candidate, Estimate, Fit, FittedNeural};
+use levytilt::internals::residuals::Residuals;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -150,7 +150,7 @@ pub struct NetworkRow {
 
 impl NetworkRow {
     /// What is said of a network.
-    pub fn new(network: &FittedNetwork) -> Self {
+    pub fn new(network: &FittedNeural) -> Self {
         let (spec, held) = (network.drift.spec(), network.regularisation);
         Self {
             width: spec.width,

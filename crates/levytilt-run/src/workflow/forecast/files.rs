@@ -1,7 +1,7 @@
 //! Read a forecast back from the directory `levytilt forecast --out` wrote.
 
 use anyhow::Result;
-use levytilt::forecast::Target;
+use levytilt::internals::forecast::Target;
 use std::path::Path;
 
 use crate::directory::npz_read;

@@ -1,13 +1,14 @@
 //! Write the model out that `--noise-common` asks for: every column with its own drift and noise, and a noise that moves all.
 
 use anyhow::Result;
+use levytilt::internals::registry::{OBSERVATION_STD, X0};
 use levytilt::noise::Family;
-use levytilt::registry::{OBSERVATION_STD, X0};
 use std::collections::BTreeMap;
 
+use super::fit::unsupported;
 use super::settings::{GeneralSettings, LoadingValue, NoiseSettings, ObserveSettings, Of, On, StartValue};
 use crate::failure::bad;
-use crate::settings::{DriftName, Named, NoiseName, Settings};
+use crate::settings::{DriftName, Named, NoiseName, Settings, season};
 use crate::table::Table;
 
 /// Name of the common source.
@@ -20,6 +21,8 @@ const COMMON: &str = "common";
 /// A setting that the general model does not know; fewer than two columns; a column whose name cannot stand in a formula.
 pub fn written_out(settings: &Settings, family: NoiseName, table: &Table) -> Result<GeneralSettings> {
     refuse(settings, family)?;
+    let mut seasonal = settings.drift.clone();
+    season::resolve(&mut seasonal, &table.calendar)?;
     if table.names.len() < 2 {
         return Err(bad("--noise-common moves several columns at once, and there is only one; leave it out"));
     }
@@ -33,7 +36,9 @@ pub fn written_out(settings: &Settings, family: NoiseName, table: &Table) -> Res
     };
     for (name, column) in table.names.iter().zip(&table.columns) {
         check_name(name)?;
-        drift(settings, name, column, &mut model)?;
+        let seasons = season::terms(&seasonal, &format!("[{name}]"))?.unwrap_or_default();
+        let formula = drift(settings, name, column, &mut model)? + &seasons;
+        model.states.insert(name.clone(), formula);
         let values = values(settings, own)?;
         let noise = NoiseSettings { family: own.to_string(), on: On::State(name.clone()), values };
         model.noise.insert(name.clone(), noise);
@@ -61,12 +66,14 @@ fn refuse(settings: &Settings, family: NoiseName) -> Result<()> {
         ),
         (!gaussian, "--errors other than gaussian".into()),
         (settings.model.clock.is_some(), "--clock".into()),
-        (settings.drift.season.is_some(), "--season".into()),
+        (settings.model.volatility.is_some(), "--volatility".into()),
+        (settings.model.learn_brownian, "--brownian learn".into()),
+        (settings.model.size.is_some(), "--size".into()),
+        (!settings.inputs.is_empty(), "--inputs".into()),
         (settings.data.error_column.is_some(), "--error-column".into()),
-        (settings.solve.method.is_some(), "--method".into()),
-        (settings.solve.bayes.is_some() || settings.solve.draws.is_some(), "--bayes or --draws".into()),
     ];
-    match given.into_iter().find(|(given, _)| *given) {
+    let solver = unsupported(&settings.solve).map(|(given, what)| (given, what.trim_end_matches(',').to_string()));
+    match given.into_iter().chain(solver).find(|(given, _)| *given) {
         Some((_, what)) => Err(bad(format!("{what}: not possible with --noise-common; leave one of them out"))),
         None => Ok(()),
     }
@@ -87,26 +94,24 @@ fn check_name(name: &str) -> Result<()> {
 }
 
 /// The formula of the column's drift, with what is known of its parameters.
-fn drift(settings: &Settings, name: &str, column: &[f64], model: &mut GeneralSettings) -> Result<()> {
+fn drift(settings: &Settings, name: &str, column: &[f64], model: &mut GeneralSettings) -> Result<String> {
     let drift = settings.drift();
     let mut known = |key: &str, open: Named| {
         let held = settings.drift.values.get(key).map(Named::from);
         model.parameters.entry(format!("{key}[{name}]")).or_insert(held.unwrap_or(open));
     };
-    let formula = if drift == DriftName::OU {
+    if drift == DriftName::OU {
         known("theta", Named::positive());
         known("mu", Named::guess(middle(column)));
-        format!("theta[{name}]*(mu[{name}] - {name})")
+        Ok(format!("theta[{name}]*(mu[{name}] - {name})"))
     } else if drift == DriftName::NONE {
-        "0".into()
+        Ok("0".into())
     } else {
-        return Err(bad(format!(
+        Err(bad(format!(
             "--drift {drift}: with --noise-common it must be ou or none; write other models out in a settings file with \
              [states]"
-        )));
-    };
-    model.states.insert(name.into(), formula);
-    Ok(())
+        )))
+    }
 }
 
 /// The median of the values that are there.

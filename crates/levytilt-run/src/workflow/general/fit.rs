@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use levytilt::Context;
-use levytilt::general::{GeneralFit, GeneralOptions, Particles, fit_general_with};
-use levytilt::series::{Observations, TimeGrid};
+use levytilt::internals::general::{GeneralFit, GeneralOptions, Particles, fit_general_with};
+use levytilt::internals::series::{Observations, TimeGrid};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -12,7 +12,7 @@ use super::settings::GeneralSettings;
 use super::summary::Summary;
 use crate::directory::state::History;
 use crate::failure::bad;
-use crate::settings::Settings;
+use crate::settings::{KeepPaths, Settings, SolveSettings};
 use crate::table::Table;
 use crate::table::time::Calendar;
 use crate::workflow::exact::locate;
@@ -96,22 +96,31 @@ pub fn analyse(
 
 /// Flags that say what the model is belong to models that are not written out.
 pub fn refuse(flags: &Settings) -> Result<()> {
-    let solve = &flags.solve;
     let given = [
         (flags.model != Default::default(), "a flag of the noise, the observations or the start"),
         (flags.drift != Default::default(), "a flag of the drift"),
         (!flags.data.chosen().is_empty(), "--column or --columns"),
-        (solve.method.is_some(), "--method"),
-        (solve.bayes.is_some() || solve.draws.is_some(), "--bayes or --draws, which need exact evidence,"),
-        (solve.init.is_some() || solve.iterations.is_some() || solve.components.is_some(), "a flag of method neural"),
     ];
-    match given.iter().find(|(given, _)| *given) {
+    match given.iter().chain(&unsupported(&flags.solve)).find(|(given, _)| *given) {
         Some((_, what)) => Err(bad(format!(
             "{what} cannot be combined with a settings file that has [states]: write it there, or use --set \"NAME=VALUE\" to fix \
              a parameter"
         ))),
         None => Ok(()),
     }
+}
+
+/// What the solver of models with directions does not know, and whether it was asked for.
+pub fn unsupported(solve: &SolveSettings) -> [(bool, &'static str); 6] {
+    let neural = solve.init.is_some() || solve.iterations.is_some() || solve.components.is_some();
+    [
+        (solve.method.is_some(), "--method"),
+        (solve.bayes.is_some() || solve.draws.is_some(), "--bayes or --draws, which need exact evidence,"),
+        (neural, "a flag of method neural"),
+        (solve.alongside.is_some(), "--alongside"),
+        (solve.jump_above.is_some(), "--jump-above"),
+        (matches!(solve.keep_paths, Some(KeepPaths::Count(_))), "--keep-paths other than all"),
+    ]
 }
 
 /// What a forecast needs of `fit`.

@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 use levytilt::drift::{Between, Inputs};
-use levytilt::forecast::{Forecast, ForecastOptions, Target};
-use levytilt::general::{GeneralModel, forecast_general};
-use levytilt::posterior::Marginal;
+use levytilt::internals::forecast::{Forecast, ForecastOptions, Target};
+use levytilt::internals::general::{GeneralModel, forecast_general};
+use levytilt::internals::posterior::Marginal;
 use std::path::Path;
 use std::sync::Arc;
 

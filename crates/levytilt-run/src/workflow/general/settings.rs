@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 use levytilt::drift::{Formula, Inputs};
-use levytilt::general::{GeneralSpec, Loading, RowSpec, SourceSpec, StartSpec};
+use levytilt::internals::general::{GeneralSpec, Loading, RowSpec, SourceSpec, StartSpec};
+use levytilt::internals::registry::{OBSERVATION_STD, close_names};
 use levytilt::noise::{FAMILIES, Family};
-use levytilt::registry::{OBSERVATION_STD, close_names};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -301,7 +301,7 @@ impl GeneralSettings {
     }
 
     /// The same with every parameter held at its estimate and the start known as it was.
-    pub fn filled(&self, estimates: &[levytilt::fit::Estimate], columns: &[String]) -> Self {
+    pub fn filled(&self, estimates: &[levytilt::internals::fit::Estimate], columns: &[String]) -> Self {
         let mut all = self.clone();
         for (name, noise) in &mut all.noise {
             let own = |key: &str| format!("{key}[{name}]");

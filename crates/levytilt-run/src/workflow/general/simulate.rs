@@ -1,7 +1,7 @@
 //! Draw a record of a written-out model and write it beside its truth.
 
 use anyhow::Result;
-use levytilt::general::{GeneralSimulated, simulate_general};
+use levytilt::internals::general::{GeneralSimulated, simulate_general};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -1,8 +1,8 @@
 //! Say what a fit of a written-out model found: summary.json, posterior.csv, jumps.csv, paths.npz, and lines for people.
 
 use anyhow::Result;
-use levytilt::fit::Estimate;
-use levytilt::general::GeneralFit;
+use levytilt::internals::fit::Estimate;
+use levytilt::internals::general::GeneralFit;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -83,8 +83,8 @@ impl Summary {
             warnings: fit.warnings.iter().cloned().chain(calendar.warning()).collect(),
             estimates: fit.parameters.clone(),
             solver: match fit.model.drift.is_affine() {
-                true => "particles that carry Gaussian laws, backward simulation: paths count equally",
-                false => "particles that carry states, traced back: paths count equally",
+                true => "Rao-Blackwellised particles, backward simulation: equally weighted paths",
+                false => "particle filter, ancestral paths: equally weighted",
             },
         }
     }

@@ -1,7 +1,7 @@
 //! Take new rows into a fitted run of a written-out model, with particles.
 
 use anyhow::Result;
-use levytilt::general::{OnlineFilter, Particles};
+use levytilt::internals::general::{OnlineFilter, Particles};
 
 use super::fit::GeneralState;
 use super::forecast::Origin;
@@ -30,12 +30,14 @@ impl GeneralUpdate {
         watch.check_alarm()?;
         let refused = [(watch.lag > 0, "--lag"), (watch.jump_above.is_some(), "--jump-above")];
         if let Some((_, flag)) = refused.iter().find(|(given, _)| *given) {
-            return Err(bad(format!("{flag} is not there for a model with [states]; leave it out")));
+            return Err(bad(format!("{flag} is not available for a model with [states]; leave it out")));
         }
         let (state, model, calendar) = origin.parts();
         let refused = [(!model.drift.is_affine(), "a nonlinear drift"), (!state.inputs.is_empty(), "[inputs]")];
         if let Some((_, what)) = refused.iter().find(|(there, _)| *there) {
-            return Err(bad(format!("update is not there for [states] with {what}; fit the longer record instead")));
+            return Err(bad(format!(
+                "update is not available for [states] with {what}; fit the longer record instead"
+            )));
         }
         let filter = OnlineFilter::new(model, state.step, state.seed).map_err(|error| bad(error.to_string()))?;
         let particles = match &state.particles {

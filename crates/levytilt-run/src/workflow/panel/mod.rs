@@ -4,16 +4,16 @@ pub mod summary;
 
 use anyhow::Result;
 use levytilt::Context;
-use levytilt::fit::{FitOptions, Record, learn_shared_with};
-use levytilt::parameter::Prior;
-use levytilt::solve::{LearnOptions, Method, Share, Shared};
+use levytilt::internals::fit::{FitOptions, Record, learn_shared_with};
+use levytilt::internals::parameter::Prior;
+use levytilt::internals::solve::{LearnOptions, Method, Share, Shared};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::bad;
 use crate::settings::build_model::{latent_times, open_model};
 use crate::settings::{Clock, DriftName, NoiseName, Settings, Volatility, season};
 use crate::table::Table;
-use crate::workflow::fit::settle;
+use crate::workflow::fit::resolve_defaults;
 
 /// What the series of a panel share.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -85,8 +85,8 @@ pub fn learn(settings: &Settings, tables: &[&Table], context: &Context) -> Resul
     let shares = shares(settings)?;
     let mut settings = alone(settings);
     let Some(first) = tables.first() else { return Err(bad("there is no series to learn from")) };
-    settle(&mut settings)?;
-    season::settle(&mut settings.drift, &first.calendar)?;
+    resolve_defaults(&mut settings)?;
+    season::resolve(&mut settings.drift, &first.calendar)?;
     check(&settings, tables)?;
     let spec = open_model(&settings, &first.names, "fit")?;
     let record = |table: &&Table| -> Result<Record> {

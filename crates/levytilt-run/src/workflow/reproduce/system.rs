@@ -2,7 +2,7 @@
 
 use levytilt::Result;
 use levytilt::drift::{DoubleWell, Drift, Ou};
-use levytilt::solve::Prior;
+use levytilt::internals::solve::Prior;
 use serde::{Deserialize, Serialize};
 
 /// Mean and standard deviation of ln|z| and of |z|, z standard normal.

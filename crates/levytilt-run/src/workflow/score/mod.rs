@@ -4,7 +4,7 @@ pub mod align;
 pub mod summary;
 
 use anyhow::{Context, Result};
-use levytilt::forecast::Target;
+use levytilt::internals::forecast::Target;
 use levytilt::score::{
     Cloud, Estimator, Sample, ScoredWindow, Tail, VARIOGRAM_ORDER, histogram, jump_crps, pits, reliability,
 };

@@ -28,7 +28,7 @@ mod typeset;
 pub use inputs::{Between, Inputs};
 pub use motion::FormulaDrift;
 
-use super::{DriftFamily, FormulaParameter, Known, Place};
+use super::{Drift, DriftFamily, Each, FormulaParameter, Known, Slot};
 use crate::error::expect_length;
 use crate::parameter::Prior;
 use crate::{Error, Result};
@@ -206,13 +206,33 @@ impl Formula {
         FormulaDrift::new(self.clone(), values.to_vec())
     }
 
+    /// The drift of `dim` dimensions that do not act on each other, each by this formula of one state with values of its own,
+    /// in the order of [`Formula::slots_in`].
+    ///
+    /// # Errors
+    /// As for [`Formula::drift`]; also a formula of several states.
+    pub fn drift_in(&self, dim: usize, values: &[f64]) -> Result<Box<dyn Drift>> {
+        if dim == 1 {
+            return Ok(Box::new(self.drift(values)?));
+        }
+        let count = self.parameters.len();
+        expect_length("parameters of the formula", values.len(), dim * count)?;
+        let part = |i: usize| Ok(Box::new(self.drift(&values[i * count..][..count])?) as Box<dyn Drift>);
+        Ok(Box::new(Each::new((0..dim).map(part).collect::<Result<_>>()?)?))
+    }
+
+    /// The parameters of `dim` dimensions that each have this drift: those of the first, then those of the second, …
+    pub fn slots_in(&self, dim: usize) -> Vec<Slot> {
+        (0..dim).flat_map(|dimension| self.slots().into_iter().map(move |slot| Slot { dimension, ..slot })).collect()
+    }
+
     /// The parameters as those of a model.
-    pub fn places(&self) -> Vec<Place> {
+    pub fn slots(&self) -> Vec<Slot> {
         let known = |parameter: &FormulaParameter| match parameter.entry {
             Some(entry) => Known::Listed(entry),
             None => Known::Named(Arc::new(parameter.clone())),
         };
-        self.parameters.iter().map(|parameter| Place::new(known(parameter), 0)).collect()
+        self.parameters.iter().map(|parameter| Slot::new(known(parameter), 0)).collect()
     }
 
     /// The same, where parameters with the names of the family's are those of the family.

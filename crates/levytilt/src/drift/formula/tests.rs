@@ -365,7 +365,7 @@ fn identity_parameters_are_learned_as_with_the_built_in_drift() {
     let known = learned(Box::new(Ou::new(2.0, 0.5).unwrap()));
     let formula = learned(Box::new(formula.drift(&[2.0, 0.5]).unwrap()));
     for l in 0..2 {
-        let (a, b, se) = (&known.parameters[l], &formula.parameters[l], known.std_errors[l]);
+        let (a, b, se) = (&known.optimum.parameters[l], &formula.optimum.parameters[l], known.optimum.std_errors[l]);
         assert_eq!((&a.name, a.transform), (&b.name, b.transform));
         assert!((a.value - b.value).abs() < 0.02 * se, "{a:?} {b:?} {se}");
     }

@@ -20,13 +20,13 @@ use rayon::prelude::*;
 const FLOOR: f64 = 0.01;
 /// Most models of tangents that are smoothed in turn.
 const TANGENTS: usize = 8;
-/// Change of the path, in units of its own size, at which it has settled.
-const SETTLED: f64 = 1e-3;
+/// Change of the path, in units of its own size, at which it has converged.
+const CONVERGED: f64 = 1e-3;
 /// Particles of the filters that find a path.
 const SCOUTS: usize = 300;
 
 impl NonlinearGuide {
-    /// With the reach that promises the smaller error for the same work, by short filters.
+    /// With the reach that has the smaller error for the same work, by short filters.
     pub fn new(chain: &GeneralChain) -> Self {
         let near = Self::near(chain);
         let mut all = vec![near];
@@ -35,10 +35,10 @@ impl NonlinearGuide {
         if let Some(far) = all.get(1).and_then(|far| Self::far(chain, far)) {
             all.push(far);
         }
-        let scores: Vec<Score> = all.iter().map(|guide| guide.score(chain)).collect();
-        let top = scores.iter().map(|score| score.mean).fold(f64::NEG_INFINITY, f64::max);
-        let cost = |score: &Score| (score.variance + 2.0 * (top - score.mean)) * score.work;
-        let best = (0..all.len()).min_by(|&a, &b| cost(&scores[a]).total_cmp(&cost(&scores[b]))).unwrap_or(0);
+        let pilots: Vec<Pilot> = all.iter().map(|guide| guide.pilot(chain)).collect();
+        let top = pilots.iter().map(|pilot| pilot.mean).fold(f64::NEG_INFINITY, f64::max);
+        let cost = |pilot: &Pilot| (pilot.variance + 2.0 * (top - pilot.mean)) * pilot.work;
+        let best = (0..all.len()).min_by(|&a, &b| cost(&pilots[a]).total_cmp(&cost(&pilots[b]))).unwrap_or(0);
         all.swap_remove(best)
     }
 
@@ -76,7 +76,7 @@ impl NonlinearGuide {
             let size: f64 = smoothed.means.iter().map(|mean| mean.norm_squared()).sum();
             path.clone_from(&smoothed.means);
             found = Some(smoothed);
-            if change <= SETTLED * SETTLED * size {
+            if change <= CONVERGED * CONVERGED * size {
                 break;
             }
         }
@@ -94,8 +94,8 @@ impl NonlinearGuide {
         Some(Self { reach: Reach::Record, at: found.means, future, variances: found.variances })
     }
 
-    /// What short filters promise.
-    fn score(&self, chain: &GeneralChain) -> Score {
+    /// What short filters find.
+    fn pilot(&self, chain: &GeneralChain) -> Pilot {
         const PILOTS: u64 = 6;
         let options = FilterOptions { filters: PILOTS as usize, particles: 100, seed: 7 };
         let logs: Vec<f64> =
@@ -105,12 +105,12 @@ impl NonlinearGuide {
         let nodes: usize = (0..chain.model.sources.len()).map(|r| chain.nodes(r, 1).len()).sum();
         let copies: usize = self.future.iter().map(Vec::len).sum();
         // A flow costs about as much as 500 terms of a sum.
-        Score { mean, variance, work: 500.0 * chain.len() as f64 + (copies * nodes) as f64 }
+        Pilot { mean, variance, work: 500.0 * chain.len() as f64 + (copies * nodes) as f64 }
     }
 }
 
 /// Mean and variance of log evidences, whose mean is the lower the larger the error, and the work that they take.
-struct Score {
+struct Pilot {
     mean: f64,
     variance: f64,
     work: f64,

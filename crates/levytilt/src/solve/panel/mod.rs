@@ -12,9 +12,9 @@
 //! slopes E[u − m]/τ² and E[(u − m)²]/τ² − 1. The spread has the prior τ e^{−τ/A}, A the standard deviation of the parameter's
 //! usual prior, which keeps τ from 0 (Chung and others 2013).
 
-mod place;
+mod share;
 
-pub use place::{Share, Shared};
+pub use share::{Share, Shared};
 
 use super::climb::{Climber, Point, Surface, definite};
 use super::exact_learn::{LONGEST, Posterior, ascend, information_at, unfinished};
@@ -24,8 +24,8 @@ use crate::exact::follow::Memory;
 use crate::series::TimeGrid;
 use crate::{Error, Result, StateSpace};
 use nalgebra::{DMatrix, DVector};
-use place::{Place, first, places, watched};
 use rayon::prelude::*;
+use share::{SharedParameter, first, shared_parameters, watched};
 use std::f64::consts::TAU;
 
 /// Way to go of a series' own parameters, in standard errors; what is left is corrected for.
@@ -58,7 +58,7 @@ pub(crate) struct PanelLearned {
 /// The sum over series as a function of what they share.
 struct Panel<'a> {
     series: Vec<Series<'a>>,
-    places: Vec<Place>,
+    common: Vec<SharedParameter>,
     /// As watchers see them.
     parameters: Vec<Parameter>,
     most: usize,
@@ -68,7 +68,7 @@ struct Panel<'a> {
 struct Series<'a> {
     posterior: Posterior<'a>,
     data: (&'a TimeGrid, &'a [f64]),
-    /// Place of each shared parameter among those of the series.
+    /// Index of each shared parameter among those of the series.
     shared: Vec<usize>,
 }
 
@@ -95,11 +95,11 @@ pub(crate) fn learn_panel(
     most: usize,
     context: &Context,
 ) -> Result<PanelLearned> {
-    let places = places(members, shares)?;
-    let first = first(members, &places);
+    let common = shared_parameters(members, shares)?;
+    let first = first(members, &common);
     let mut failures = Vec::new();
     let tried: Vec<Result<(Series, Stand)>> =
-        members.par_iter().map(|member| Series::new(member, &places).and_then(|s| s.begin(&first, &places))).collect();
+        members.par_iter().map(|member| Series::new(member, &common).and_then(|s| s.begin(&first, &common))).collect();
     let (mut series, mut stands) = (Vec::new(), Vec::new());
     for (i, tried) in tried.into_iter().enumerate() {
         match tried {
@@ -113,7 +113,7 @@ pub(crate) fn learn_panel(
     if series.is_empty() {
         return Err(failures.swap_remove(0).1);
     }
-    let panel = Panel { series, parameters: watched(&places, &first), places, most, context };
+    let panel = Panel { series, parameters: watched(&common, &first), common, most, context };
     let mut search = Climber { memory: stands, ..Climber::new(panel, most) };
     let (mut top, rough) = search.climb(first, None)?;
     let mut warnings: Vec<String> = unfinished(&search).into_iter().collect();
@@ -124,32 +124,32 @@ pub(crate) fn learn_panel(
     if last.dot(&top.slope) < 0.25 {
         top.free += last;
     }
-    let shared = search.surface.places.iter().map(|place| place.shared(&top.free, &covariance)).collect();
+    let shared = search.surface.common.iter().map(|shared| shared.shared(&top.free, &covariance)).collect();
     let log_evidence = top.log_evidence;
     Ok(PanelLearned { shared, log_evidence, failures, iterations: search.iterations, warnings })
 }
 
 impl<'a> Series<'a> {
-    fn new(member: &'a Member<'a>, places: &[Place]) -> Result<Self> {
+    fn new(member: &'a Member<'a>, common: &[SharedParameter]) -> Result<Self> {
         let data = (member.grid, member.values);
         let posterior = Posterior::new(&member.model, &member.parameters, data, OWN_STEPS, &SILENT)?;
-        let find = |place: &Place| member.parameters.iter().position(|p| p.name == place.name && !p.fixed);
-        let missing = |place: &Place| Error::Series {
-            place: format!("shared parameter {}", place.name),
+        let find = |shared: &SharedParameter| member.parameters.iter().position(|p| p.name == shared.name && !p.fixed);
+        let missing = |shared: &SharedParameter| Error::Series {
+            place: format!("shared parameter {}", shared.name),
             problem: "this series does not learn it".into(),
         };
-        let shared = places.iter().map(|p| find(p).ok_or_else(|| missing(p))).collect::<Result<_>>()?;
+        let shared = common.iter().map(|p| find(p).ok_or_else(|| missing(p))).collect::<Result<_>>()?;
         Ok(Self { posterior, data, shared })
     }
 
     /// The parameters of the series if the shared numbers are `free`.
-    fn parameters(&self, free: &DVector<f64>, places: &[Place]) -> Vec<Parameter> {
+    fn parameters(&self, free: &DVector<f64>, common: &[SharedParameter]) -> Vec<Parameter> {
         let mut parameters = self.posterior.parameters().to_vec();
-        for (place, &i) in places.iter().zip(&self.shared) {
-            match place.law(free) {
+        for (shared, &i) in common.iter().zip(&self.shared) {
+            match shared.law(free) {
                 Some(law) => parameters[i].prior = Some(law),
                 None => {
-                    (parameters[i].value, parameters[i].fixed) = (place.transform.backward(free[place.first]), true)
+                    (parameters[i].value, parameters[i].fixed) = (shared.transform.backward(free[shared.first]), true)
                 }
             }
         }
@@ -157,28 +157,28 @@ impl<'a> Series<'a> {
     }
 
     /// The first evaluation.
-    fn begin(self, free: &DVector<f64>, places: &[Place]) -> Result<(Self, Stand)> {
-        let posterior = self.posterior.with(self.parameters(free, places));
+    fn begin(self, free: &DVector<f64>, common: &[SharedParameter]) -> Result<(Self, Stand)> {
+        let posterior = self.posterior.with(self.parameters(free, common));
         let stand = if posterior.moving().is_empty() {
-            self.given(posterior, free, places, Memory::default())?
+            self.given(posterior, free, common, Memory::default())?
         } else {
             let (search, top, rough) = ascend(posterior, self.data)?;
-            self.stand(&search, (top, rough), free, places)?
+            self.stand(&search, (top, rough), free, common)?
         };
         Ok((self, stand))
     }
 
     /// An evaluation near an earlier one.
-    fn evaluate(&self, free: &DVector<f64>, places: &[Place], stand: &Stand) -> Result<Stand> {
-        let posterior = self.posterior.with(self.parameters(free, places));
+    fn evaluate(&self, free: &DVector<f64>, common: &[SharedParameter], stand: &Stand) -> Result<Stand> {
+        let posterior = self.posterior.with(self.parameters(free, common));
         if posterior.moving().is_empty() {
-            return self.given(posterior, free, places, stand.windows.clone());
+            return self.given(posterior, free, common, stand.windows.clone());
         }
         let begin = &stand.own + &stand.drag * (free - &stand.shared);
         let mut information = stand.information.clone();
-        for (place, &i) in places.iter().zip(&self.shared) {
-            if let (Some(now), Some(before)) = (place.law(free), place.law(&stand.shared)) {
-                let k = own_place(&posterior, i);
+        for (shared, &i) in common.iter().zip(&self.shared) {
+            if let (Some(now), Some(before)) = (shared.law(free), shared.law(&stand.shared)) {
+                let k = own_index(&posterior, i);
                 information[(k, k)] += now.std.powi(-2) - before.std.powi(-2);
             }
         }
@@ -186,14 +186,20 @@ impl<'a> Series<'a> {
         search.memory = stand.windows.clone();
         search.close = OWN_CLOSE;
         let found = search.climb(begin, Some(information))?;
-        self.stand(&search, found, free, places)
+        self.stand(&search, found, free, common)
     }
 
     /// The evaluation of a series that has no parameters of its own.
-    fn given(&self, posterior: Posterior, free: &DVector<f64>, places: &[Place], mut windows: Memory) -> Result<Stand> {
+    fn given(
+        &self,
+        posterior: Posterior,
+        free: &DVector<f64>,
+        common: &[SharedParameter],
+        mut windows: Memory,
+    ) -> Result<Stand> {
         let point = posterior.at(DVector::zeros(0), &mut windows)?;
         let mut slope = DVector::zeros(free.len());
-        places.iter().zip(&self.shared).for_each(|(place, &i)| slope[place.first] = point.by_all[i]);
+        common.iter().zip(&self.shared).for_each(|(shared, &i)| slope[shared.first] = point.by_all[i]);
         let (own, information) = (DVector::zeros(0), DMatrix::zeros(0, 0));
         let drag = DMatrix::zeros(0, free.len());
         Ok(Stand { windows, own, information, drag, shared: free.clone(), value: point.value, slope })
@@ -205,7 +211,7 @@ impl<'a> Series<'a> {
         search: &Climber<Posterior>,
         (top, rough): (Point, DMatrix<f64>),
         free: &DVector<f64>,
-        places: &[Place],
+        common: &[SharedParameter],
     ) -> Result<Stand> {
         let posterior = &search.surface;
         let n = top.free.len();
@@ -232,21 +238,21 @@ impl<'a> Series<'a> {
         let own = &top.free + &last;
         let mut slope = DVector::zeros(free.len());
         let mut drag = DMatrix::zeros(n, free.len());
-        for (j, (place, &i)) in places.iter().zip(&self.shared).enumerate() {
-            match place.law(free) {
+        for (j, (shared, &i)) in common.iter().zip(&self.shared).enumerate() {
+            match shared.law(free) {
                 None => {
                     let cross = cross.row(j).transpose();
-                    slope[place.first] = top.by_all[i] + 0.5 * bend_shared[j] - cross.dot(&(&last + &shift));
-                    drag.set_column(place.first, &(-(&covariance * cross)));
+                    slope[shared.first] = top.by_all[i] + 0.5 * bend_shared[j] - cross.dot(&(&last + &shift));
+                    drag.set_column(shared.first, &(-(&covariance * cross)));
                 }
                 Some(law) => {
-                    let k = own_place(posterior, i);
+                    let k = own_index(posterior, i);
                     let (away, precision) = (own[k] - law.mean, law.std.powi(-2));
-                    slope[place.first] = (away + shift[k]) * precision;
+                    slope[shared.first] = (away + shift[k]) * precision;
                     let square = away * away + 2.0 * shift[k] * away + covariance[(k, k)];
-                    slope[place.first + 1] = square * precision - 1.0;
-                    drag.set_column(place.first, &(covariance.column(k) * precision));
-                    drag.set_column(place.first + 1, &(covariance.column(k) * (2.0 * away * precision)));
+                    slope[shared.first + 1] = square * precision - 1.0;
+                    drag.set_column(shared.first, &(covariance.column(k) * precision));
+                    drag.set_column(shared.first + 1, &(covariance.column(k) * (2.0 * away * precision)));
                 }
             }
         }
@@ -254,8 +260,8 @@ impl<'a> Series<'a> {
     }
 }
 
-/// Place among the parameters that move of parameter `i`, which does.
-fn own_place(posterior: &Posterior, i: usize) -> usize {
+/// Index of parameter `i`, which moves, among the parameters that move.
+fn own_index(posterior: &Posterior, i: usize) -> usize {
     posterior.moving().iter().filter(|&&k| k < i).count()
 }
 
@@ -266,7 +272,7 @@ impl Surface for Panel<'_> {
         let same = |stand: &Stand| stand.shared == free;
         let one = |(series, stand): (&Series, &Stand)| match same(stand) {
             true => Ok(stand.clone()),
-            false => series.evaluate(&free, &self.places, stand),
+            false => series.evaluate(&free, &self.common, stand),
         };
         let next = self.series.par_iter().zip(stands.par_iter()).map(one).collect::<Result<Vec<_>>>()?;
         let (mut log_evidence, mut slope) = (0.0, DVector::zeros(free.len()));
@@ -275,7 +281,7 @@ impl Surface for Panel<'_> {
             slope += &stand.slope;
         }
         let mut value = log_evidence;
-        self.places.iter().for_each(|place| place.add_prior(&free, &mut value, &mut slope));
+        self.common.iter().for_each(|shared| shared.add_prior(&free, &mut value, &mut slope));
         if !(value.is_finite() && slope.iter().all(|s| s.is_finite())) {
             return Err(Error::Numerical {
                 what: "learning",
@@ -287,15 +293,15 @@ impl Surface for Panel<'_> {
     }
 
     fn small(&self, k: usize) -> f64 {
-        match self.places.iter().find(|place| place.first == k) {
-            Some(Place { transform: Transform::Identity, wide, .. }) => 1e-2 * wide,
+        match self.common.iter().find(|shared| shared.first == k) {
+            Some(SharedParameter { transform: Transform::Identity, wide, .. }) => 1e-2 * wide,
             _ => 0.03,
         }
     }
 
     fn longest(&self, k: usize) -> f64 {
-        match self.places.iter().find(|place| place.first == k) {
-            Some(Place { transform: Transform::Identity, wide, .. }) => *wide,
+        match self.common.iter().find(|shared| shared.first == k) {
+            Some(SharedParameter { transform: Transform::Identity, wide, .. }) => *wide,
             _ => LONGEST,
         }
     }
@@ -358,10 +364,10 @@ mod tests {
         let grid: &'static TimeGrid = Box::leak(Box::new(grid));
         let members: Vec<Member> = seen.into_iter().map(|values| member(values.leak(), grid)).collect();
         for (pooled, free) in [(false, vec![1.2]), (true, vec![1.2, -0.7])] {
-            let places = places(&members, &[Share { name: "alpha".into(), pooled }]).unwrap();
-            let begin = |m| Series::new(m, &places).unwrap().begin(&DVector::from_vec(free.clone()), &places).unwrap();
+            let common = shared_parameters(&members, &[Share { name: "alpha".into(), pooled }]).unwrap();
+            let begin = |m| Series::new(m, &common).unwrap().begin(&DVector::from_vec(free.clone()), &common).unwrap();
             let (series, stands): (Vec<_>, Vec<_>) = members.iter().map(begin).unzip();
-            let panel = Panel { series, parameters: Vec::new(), places, most: 30, context: &SILENT };
+            let panel = Panel { series, parameters: Vec::new(), common, most: 30, context: &SILENT };
             for k in 0..free.len() {
                 let at = |step: f64| {
                     let mut free = DVector::from_vec(free.clone());

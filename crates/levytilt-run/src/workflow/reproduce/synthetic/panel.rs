@@ -1,7 +1,7 @@
 //! Posterior paths of a few data sets, with Gaussian and with stable noise, for the figures of the paper.
 
 use levytilt::Result;
-use levytilt::posterior::{Paths, marginals};
+use levytilt::internals::posterior::{Paths, marginals};
 
 use crate::workflow::reproduce::synthetic::set::DataSet;
 use crate::workflow::reproduce::synthetic::task::Line;

@@ -1,6 +1,6 @@
 //! Score posterior paths by the observations that were held out between those they were inferred from.
 
-use levytilt::posterior::{Bridge, Paths};
+use levytilt::internals::posterior::{Bridge, Paths};
 use levytilt::score::{Estimator, Sample};
 use levytilt::{Result, StateSpace, stream};
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Make one data set of the synthetic study.
 
+use levytilt::internals::series::TimeGrid;
 use levytilt::noise::{Noise, TruncatedStable};
-use levytilt::series::TimeGrid;
 use levytilt::{Result, Start, StateSpace, simulate};
 use serde::{Deserialize, Serialize};
 

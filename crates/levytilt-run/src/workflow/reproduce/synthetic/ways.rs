@@ -1,11 +1,14 @@
 //! Infer a data set of the synthetic study: our posterior, that of networks, a Gaussian one, and the exact floor.
 
-use levytilt::exact;
-use levytilt::fit::Scales;
+use levytilt::internals::Chain;
+use levytilt::internals::exact;
+use levytilt::internals::fit::Scales;
+use levytilt::internals::posterior::{self, Paths};
+use levytilt::internals::solve::{
+    LearnOptions, Learned, Method, Optimum, SweepOptions, exact_paths, learn_from, parameters,
+};
 use levytilt::noise::{Gaussian, Noise, Stable};
-use levytilt::posterior::{self, Paths};
-use levytilt::solve::{LearnOptions, Learned, Method, SweepOptions, grid, learn_from, parameters};
-use levytilt::{Chain, Context, Result, StateSpace};
+use levytilt::{Context, Result, StateSpace};
 use levytilt_paper::potential::NeuralPotentialSpec;
 use levytilt_paper::training::{TrainOptions, Trainer, train};
 
@@ -31,15 +34,15 @@ impl DataSet {
 
     /// Model and paths of [`DataSet::tilt`].
     pub fn tilt_paths(&self, data: &Data, [learned, drawn]: [u64; 2]) -> Result<(StateSpace, Paths)> {
-        let model = self.learn_stable(data, learned)?.model;
-        let posterior = grid(&model, &data.grid()?, &data.values(), &exact::Options::default(), PATHS, drawn)?;
+        let model = self.learn_stable(data, learned)?.optimum.model;
+        let posterior = exact_paths(&model, &data.grid()?, &data.values(), &exact::Options::default(), PATHS, drawn)?;
         Ok((model, posterior.paths))
     }
 
     /// The same parameters, but unweighted paths of networks of the paper's size, begun cold and trained on the ELBO of the
     /// chain, which is not the published recipe.
     pub fn neural(&self, data: &Data, _: [f64; 2], [learned, drawn]: [u64; 2]) -> Result<([f64; 2], Scored)> {
-        let model = self.learn_stable(data, learned)?.model;
+        let model = self.learn_stable(data, learned)?.optimum.model;
         let (grid, values) = (data.grid()?, data.values());
         let chain = Chain::new(&model, &grid, &[&values])?;
         let options = TrainOptions { paths: TRAIN_PATHS, seed: drawn, ..TrainOptions::default() };
@@ -65,7 +68,7 @@ impl DataSet {
     pub fn gaussian_paths(&self, data: &Data, [learned, drawn]: [u64; 2]) -> Result<(StateSpace, Paths)> {
         let scales = Scales::new(&data.times(), &data.values(), Some(self.observation_std))?;
         let noise = Gaussian::new(scales.root_mean_square / scales.lag.sqrt())?;
-        let Learned { model, potentials, .. } = self.learn(data, Box::new(noise), learned)?;
+        let Learned { optimum: Optimum { model, .. }, potentials, .. } = self.learn(data, Box::new(noise), learned)?;
         let (grid, values) = (data.grid()?, data.values());
         let chain = Chain::new(&model, &grid, &[&values])?;
         let paths = posterior::walk(&chain, &potentials, PATHS, drawn);
@@ -76,7 +79,7 @@ impl DataSet {
     /// The true model and its exact posterior: no method can do better but by luck.
     pub fn exact(&self, data: &Data, truth: [f64; 2], [_, drawn]: [u64; 2]) -> Result<([f64; 2], Scored)> {
         let model = self.true_model(truth)?;
-        let posterior = grid(&model, &data.grid()?, &data.values(), &exact::Options::default(), PATHS, drawn)?;
+        let posterior = exact_paths(&model, &data.grid()?, &data.values(), &exact::Options::default(), PATHS, drawn)?;
         Ok((truth, score(data, &model, &posterior.paths, drawn)?))
     }
 

@@ -7,23 +7,23 @@ const TOLERANCE: f64 = 1e-10;
 
 /// A Taylor polynomial of degree 8, 12 or 16.
 #[derive(Debug)]
-pub(super) struct Series {
+pub(super) struct Expansion {
     groups: usize,
     coefficients: [f64; 4 * MOST_GROUPS + 1],
 }
 
-/// Working space of [`Series::new`].
+/// Working space of [`Expansion::new`].
 #[derive(Debug, Default)]
 pub(super) struct Space {
     powers: Vec<f64>,
     deviations: Vec<f64>,
 }
 
-impl Series {
+impl Expansion {
     /// P(h) for |h| ≤ `reach`: coefficients (−1)^m E[(g − ḡ)^m]/m!, as many as its remainder needs. Nothing if degree 16
     /// is not enough for a relative accuracy of 1e-10.
     pub(super) fn new(g: &[f64], weights: &[f64], mean_g: f64, reach: f64, space: &mut Space) -> Option<Self> {
-        let mut series = Self { groups: 0, coefficients: [1.0; 4 * MOST_GROUPS + 1] };
+        let mut expansion = Self { groups: 0, coefficients: [1.0; 4 * MOST_GROUPS + 1] };
         let Space { powers, deviations } = space;
         powers.clear();
         powers.extend_from_slice(weights);
@@ -35,15 +35,15 @@ impl Series {
         for m in (2..=4 * MOST_GROUPS).step_by(2) {
             let (odd, even) = next_moments(powers, deviations);
             factorial *= (m - 1) as f64;
-            series.coefficients[m - 1] = odd / factorial;
+            expansion.coefficients[m - 1] = odd / factorial;
             factorial *= m as f64;
-            series.coefficients[m] = even / factorial;
+            expansion.coefficients[m] = even / factorial;
             remainder *= reach * reach;
             if m >= 8 && m % 4 == 0 {
                 let next: f64 = powers.iter().zip(deviations.iter()).map(|(p, d)| (p * d).abs()).sum();
                 if next * remainder * reach < TOLERANCE * factorial * (m + 1) as f64 {
-                    series.groups = m / 4;
-                    return Some(series);
+                    expansion.groups = m / 4;
+                    return Some(expansion);
                 }
             }
         }

@@ -22,6 +22,7 @@ const NAMED: [(&[&str], &str, &str); 12] = [
 const SINCE: [&str; 5] = [" relative to", " since", " before", " after", " bp"];
 
 /// The unit of time of a record.
+#[derive(Debug)]
 pub struct TimeUnit {
     one: &'static str,
     many: &'static str,
@@ -125,7 +126,7 @@ mod tests {
 
     #[test]
     fn identity_every_unit_of_time_in_the_registry_is_written() {
-        for listed in levytilt::registry::all() {
+        for listed in levytilt::internals::registry::all() {
             for (_, entry) in &listed.owners {
                 let written = days().of(entry.unit);
                 assert_eq!(entry.unit.contains("time"), written.contains("day"), "{}: {}", listed.name, entry.unit);

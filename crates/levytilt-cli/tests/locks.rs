@@ -71,7 +71,7 @@ fn identity_the_second_process_waits_for_no_one_and_a_kill_frees_the_directory()
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     };
     let mut first = spawn();
-    // The journal comes after the claim.
+    // The journal comes after the lock.
     while !at.path("r/sets.jsonl").exists() {
         assert!(first.try_wait().unwrap().is_none(), "the first process ended");
         std::thread::sleep(Duration::from_millis(5));

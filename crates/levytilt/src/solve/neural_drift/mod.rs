@@ -24,7 +24,7 @@ use transitions::Transitions;
 
 /// The network to learn.
 #[derive(Debug, Clone, PartialEq)]
-pub struct NetworkOptions {
+pub struct NeuralOptions {
     /// Size, and centre and scale of the inputs: those of the data.
     pub spec: NeuralSpec,
     /// Plausible size of the drift, per dimension: the unit of the penalty.
@@ -35,7 +35,7 @@ pub struct NetworkOptions {
 
 /// A model whose drift is a network.
 #[derive(Debug)]
-pub struct LearnedNetwork {
+pub struct LearnedNeural {
     /// The network.
     pub network: Neural,
     /// The strength of its penalty, chosen on held-out transitions.
@@ -52,15 +52,15 @@ const NEWTON_STEPS: usize = 1;
 ///
 /// `noise` are its parameters behind those of the drift. If the evidence for a drift is not beyond one standard error,
 /// the network stays at zero.
-pub fn learn_network(
+pub fn learn_neural(
     model: &StateSpace,
     noise: &[Parameter],
     potentials: &Potentials,
     data: (&TimeGrid, &[&[f64]]),
-    network: &NetworkOptions,
+    network: &NeuralOptions,
     options: &LearnOptions,
     context: &Context,
-) -> Result<LearnedNetwork> {
+) -> Result<LearnedNeural> {
     let mut seeds = stream(options.sweep.seed, u64::MAX - 2);
     let initial = Neural::new(network.spec.clone(), seeds.next_u64())?.still()?;
     let coordinates = Coordinates { start: initial.values().to_vec(), std: initial.natural_stds(&network.units) };
@@ -68,7 +68,7 @@ pub fn learn_network(
     let mut learned: Option<Learned> = None;
     let mut round = 0;
     loop {
-        let (model, potentials) = learned.as_ref().map_or((model, potentials), |l| (&l.model, &l.potentials));
+        let (model, potentials) = learned.as_ref().map_or((model, potentials), |l| (&l.optimum.model, &l.potentials));
         let chain = Chain::new(model, data.0, data.1)?;
         let paths = walk(&chain, potentials, options.sweep.paths, options.sweep.seed);
         let last = round + 1 >= network.rounds;
@@ -76,10 +76,10 @@ pub fn learn_network(
         let (next, regularisation) = step.improve(&chain, &paths, last, seeds.next_u64())?;
         drop(chain);
         if regularisation.strength.is_infinite() {
-            return Ok(LearnedNetwork { network: initial, regularisation, learned: None });
+            return Ok(LearnedNeural { network: initial, regularisation, learned: None });
         }
         let (with_network, mut parameters) = replace_drift(model, &next)?;
-        let values = learned.as_ref().map(|l| &l.parameters[l.parameters.len() - noise.len()..]);
+        let values = learned.as_ref().map(|l| &l.optimum.parameters[l.optimum.parameters.len() - noise.len()..]);
         parameters.extend(
             noise
                 .iter()
@@ -91,7 +91,7 @@ pub fn learn_network(
         current = next;
         round += 1;
         if round == network.rounds.max(1) {
-            return Ok(LearnedNetwork { network: current, regularisation, learned });
+            return Ok(LearnedNeural { network: current, regularisation, learned });
         }
     }
 }

@@ -1,43 +1,43 @@
 //! Add up how the sampled paths push every parameter: Fisher's identity and Louis's information.
 //!
-//! Per path, the complete-data score is s = Σ_j ∂ ln p(x_j | x_{j−1}) + Σ_j ∂ ln p(y_j | x_j). Its mean over the posterior
+//! Per path, the complete-data gradient is s = Σ_j ∂ ln p(x_j | x_{j−1}) + Σ_j ∂ ln p(y_j | x_j). Its mean over the posterior
 //! is the slope of the log evidence, and the observed information is what a path known exactly would give, −E Σ_j ∂s_j,
 //! less what is lost by not knowing it, Cov(s).
 
 use super::expect::Expected;
-use super::gradient::Score;
+use super::gradient::Gradient;
 use super::linear_gaussian;
 use super::parameters::Parameter;
-use crate::noise::{StepScore, pairs};
+use crate::noise::{StepGradient, pairs};
 use crate::posterior::Paths;
 use crate::{Chain, Result};
 use nalgebra::{DMatrix, DVector, Dyn, Matrix, StorageMut};
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Scores of the paths, each with its normalised weight, in the order of [`super::parameters`].
-pub fn score(chain: &Chain, paths: &Paths, weights: &[f64]) -> Score {
-    score_from(0, chain, paths, weights)
+/// Gradients of the paths, each with its normalised weight, in the order of [`super::parameters`].
+pub fn gradient(chain: &Chain, paths: &Paths, weights: &[f64]) -> Gradient {
+    gradient_from(0, chain, paths, weights)
 }
 
-/// The score that an E-step gives, of what is free among `parameters` at least: exact where there is a formula.
-pub(super) fn score_of(chain: &Chain, parameters: &[Parameter], expected: &Expected) -> Result<Score> {
+/// The gradient that an E-step gives, of what is free among `parameters` at least: exact where there is a formula.
+pub(super) fn gradient_of(chain: &Chain, parameters: &[Parameter], expected: &Expected) -> Result<Gradient> {
     if linear_gaussian::applies(chain) {
-        return linear_gaussian::score(chain);
+        return linear_gaussian::gradient(chain);
     }
-    // A drift that is held fixed (a network has thousands of weights) needs no score.
+    // A drift that is held fixed (a network has thousands of weights) needs no gradient.
     let drift = chain.drift().parameter_count();
     let first = if parameters[..drift].iter().all(|p| p.fixed) { drift } else { 0 };
-    Ok(score_from(first, chain, &expected.paths, &expected.weights))
+    Ok(gradient_from(first, chain, &expected.paths, &expected.weights))
 }
 
-/// [`score`] of the parameters from number `first` on: 0, or the number of the drift's.
-fn score_from(first: usize, chain: &Chain, paths: &Paths, weights: &[f64]) -> Score {
+/// [`gradient`] of the parameters from number `first` on: 0, or the number of the drift's.
+fn gradient_from(first: usize, chain: &Chain, paths: &Paths, weights: &[f64]) -> Gradient {
     let noise = |dimension: &crate::Dimension| dimension.noise.parameters().len() + 1;
     let drift = chain.drift().parameter_count() - first;
     let size = drift + chain.model().dimensions.iter().map(noise).sum::<usize>();
     let tables = tables(chain);
-    let blocks: Vec<BlockScore> = paths
+    let blocks: Vec<BlockGradient> = paths
         .block_ranges()
         .into_par_iter()
         .map(|(block, first, count)| {
@@ -48,26 +48,26 @@ fn score_from(first: usize, chain: &Chain, paths: &Paths, weights: &[f64]) -> Sc
     let zero = || DMatrix::zeros(size, size);
     let slope = blocks.iter().fold(DVector::zeros(size), |sum, b| sum + &b.slope);
     // One path alone has no covariance; blocks share one window after the other, so any of them is a fair sample.
-    let several: Vec<&BlockScore> = blocks.iter().filter(|b| b.count > 1).collect();
+    let several: Vec<&BlockGradient> = blocks.iter().filter(|b| b.count > 1).collect();
     let weight: f64 = several.iter().map(|b| b.weight).sum();
     let missing = several.iter().fold(zero(), |sum, b| sum + &b.missing) / weight.max(f64::MIN_POSITIVE);
-    let BlockScore { complete, products, weight, .. } = &blocks[0];
+    let BlockGradient { complete, products, weight, .. } = &blocks[0];
     let (complete, products) = (complete / *weight, products / *weight);
-    Score { first, slope, complete, products, missing, paths: Some(paths.len()) }
+    Gradient { first, slope, complete, products, missing, paths: Some(paths.len()) }
 }
 
-/// Scores per dimension and step (the one that ends at time j is number j − 1); steps share tables where they can.
-pub(super) fn tables(chain: &Chain) -> Vec<Vec<Arc<StepScore>>> {
+/// Gradients per dimension and step (the one that ends at time j is number j − 1); steps share tables where they can.
+pub(super) fn tables(chain: &Chain) -> Vec<Vec<Arc<StepGradient>>> {
     (0..chain.dim())
-        .map(|i| StepScore::of_steps((1..chain.len()).map(|j| (chain.length(j), chain.nodes(i, j)))))
+        .map(|i| StepGradient::of_steps((1..chain.len()).map(|j| (chain.length(j), chain.nodes(i, j)))))
         .collect()
 }
 
 /// Sums over the paths of a block, each with its weight.
-struct BlockScore {
+struct BlockGradient {
     slope: DVector<f64>,
     missing: DMatrix<f64>,
-    /// Sums of curvatures and products of scores; only one block has them, because a block is enough.
+    /// Sums of curvatures and products of gradients; only one block has them, because a block is enough.
     complete: DMatrix<f64>,
     products: DMatrix<f64>,
     weight: f64,
@@ -77,14 +77,14 @@ struct BlockScore {
 /// Times and observed times in a window.
 const WINDOW: (usize, usize) = (8, 4);
 
-/// Scores of one block of paths, step by step.
+/// Gradients of one block of paths, step by step.
 ///
 /// States far apart in time are independent under the posterior, so Cov(s) is summed over windows of time and their
 /// neighbours only: what pairs further apart would add is noise.
 struct Worker<'a> {
     chain: &'a Chain<'a>,
     paths: &'a Paths,
-    tables: &'a [Vec<Arc<StepScore>>],
+    tables: &'a [Vec<Arc<StepGradient>>],
     block: usize,
     size: usize,
     drift_size: usize,
@@ -92,9 +92,9 @@ struct Worker<'a> {
     places: Vec<(usize, usize)>,
     /// Increments x_j − flow(x_{j−1}) of all paths of the block, dimension fastest.
     increments: Vec<f64>,
-    /// Scores of one step: a column per path.
-    scores: DMatrix<f64>,
-    /// Scores of all paths within the window so far, and centred ones of the window before.
+    /// Gradients of one step: a column per path.
+    gradients: DMatrix<f64>,
+    /// Gradients of all paths within the window so far, and centred ones of the window before.
     window: DMatrix<f64>,
     before: DMatrix<f64>,
     scratch: Scratch,
@@ -114,7 +114,7 @@ impl<'a> Worker<'a> {
     fn new(
         chain: &'a Chain<'a>,
         paths: &'a Paths,
-        tables: &'a [Vec<Arc<StepScore>>],
+        tables: &'a [Vec<Arc<StepGradient>>],
         (block, count): (usize, usize),
         size: usize,
         drift_size: usize,
@@ -141,7 +141,7 @@ impl<'a> Worker<'a> {
             drift_size,
             places,
             increments: vec![0.0; count * dim],
-            scores: DMatrix::zeros(size, count),
+            gradients: DMatrix::zeros(size, count),
             window: DMatrix::zeros(size, count),
             before: DMatrix::zeros(size, count),
             scratch: Scratch {
@@ -154,10 +154,10 @@ impl<'a> Worker<'a> {
     }
 
     /// All steps of all paths; `curved` asks for the information of known paths as well.
-    fn run(&mut self, weights: &[f64], curved: bool) -> BlockScore {
+    fn run(&mut self, weights: &[f64], curved: bool) -> BlockGradient {
         let count = weights.len();
         let zero = || DMatrix::zeros(self.size, self.size);
-        let mut sums = BlockScore {
+        let mut sums = BlockGradient {
             slope: DVector::zeros(self.size),
             missing: zero(),
             complete: zero(),
@@ -168,9 +168,9 @@ impl<'a> Worker<'a> {
         let (mut times, mut observed) = (0, 0);
         for j in 0..self.chain.len() {
             self.step(j);
-            self.window += &self.scores;
+            self.window += &self.gradients;
             if curved {
-                add_products(weights, &self.scores, &self.scores, &mut sums.products);
+                add_products(weights, &self.gradients, &self.gradients, &mut sums.products);
                 self.curve(j, weights, &mut sums.complete);
             }
             times += 1;
@@ -187,8 +187,8 @@ impl<'a> Worker<'a> {
         sums
     }
 
-    /// Add the window's scores to the slope and its covariance, with itself and with the window before, to what is lost.
-    fn close_window(&mut self, weights: &[f64], sums: &mut BlockScore) {
+    /// Add the window's gradients to the slope and its covariance, with itself and with the window before, to what is lost.
+    fn close_window(&mut self, weights: &[f64], sums: &mut BlockGradient) {
         let weights = DVector::from_row_slice(weights);
         let total = &self.window * &weights;
         let mean = &total / sums.weight;
@@ -204,11 +204,11 @@ impl<'a> Worker<'a> {
         self.window.fill(0.0);
     }
 
-    /// Scores of the step that ends at time `j`, with the observation there.
+    /// Gradients of the step that ends at time `j`, with the observation there.
     fn step(&mut self, j: usize) {
-        self.scores.fill(0.0);
+        self.gradients.fill(0.0);
         if j > 0 {
-            self.step_scores(j);
+            self.step_gradients(j);
         }
         let states = self.paths.block_states(self.block, j);
         for (i, dimension) in self.chain.model().dimensions.iter().enumerate() {
@@ -220,24 +220,24 @@ impl<'a> Worker<'a> {
             for (path, x) in states.iter().skip(i).step_by(self.chain.dim()).enumerate() {
                 // ∂/∂σ of −z²/2 − ln σ, z = (y − x)/σ
                 let z = (y - x) * inverse;
-                self.scores[(place, path)] = (z * z - 1.0) * inverse;
+                self.gradients[(place, path)] = (z * z - 1.0) * inverse;
             }
         }
     }
 
-    /// Scores of ln p(r), r = x_j − flow(x_{j−1}): a change of the flow acts as −∂/∂r.
-    fn step_scores(&mut self, j: usize) {
-        let Self { chain, paths, tables, increments, scores, places, size, drift_size, scratch, .. } = self;
+    /// Gradients of ln p(r), r = x_j − flow(x_{j−1}): a change of the flow acts as −∂/∂r.
+    fn step_gradients(&mut self, j: usize) {
+        let Self { chain, paths, tables, increments, gradients, places, size, drift_size, scratch, .. } = self;
         let dim = chain.dim();
         let (before, now) = (paths.block_states(self.block, j - 1), paths.block_states(self.block, j));
-        let columns = scores.as_mut_slice();
+        let columns = gradients.as_mut_slice();
         let mut pushes = |ahead: &[f64], pushes: &mut [f64]| {
             for (place, push) in pushes.iter_mut().enumerate() {
                 let (path, i) = (place / dim, place % dim);
                 let (first, last) = places[i];
                 increments[place] = now[place] - ahead[place];
-                let score = &mut columns[path * *size + first..path * *size + last];
-                *push = -tables[i][j - 1].evaluate(increments[place], score);
+                let gradient = &mut columns[path * *size + first..path * *size + last];
+                *push = -tables[i][j - 1].evaluate(increments[place], gradient);
             }
         };
         let Scratch { ahead, by_state, by_drift, .. } = scratch;
@@ -249,7 +249,7 @@ impl<'a> Worker<'a> {
         by_drift.fill(0.0);
         let (t, dt) = (chain.times()[j - 1], chain.length(j));
         chain.drift().pullback_many(t, dt, before, &mut pushes, ahead, by_state, by_drift);
-        for (mut column, row) in scores.column_iter_mut().zip(by_drift.chunks_exact(*drift_size)) {
+        for (mut column, row) in gradients.column_iter_mut().zip(by_drift.chunks_exact(*drift_size)) {
             column.rows_mut(0, *drift_size).copy_from_slice(row);
         }
     }

@@ -9,19 +9,20 @@
 //! ```
 
 use crate::potential::Frame;
-use levytilt::potential::Quadratic;
-use levytilt::solve::from_natural;
-use levytilt::{Chain, Result};
+use levytilt::Result;
+use levytilt::internals::Chain;
+use levytilt::internals::potential::Quadratic;
+use levytilt::internals::solve::from_natural;
 
 /// One dimension at one time: the frame there, and (firmness, centre) of the observation and of what is taken back.
-pub(super) struct Place {
+pub(super) struct LocalFrame {
     centre: f64,
     unit: f64,
     observation: (f64, f64),
     taken: (f64, f64),
 }
 
-impl Place {
+impl LocalFrame {
     pub fn new(frame: &Frame, chain: &Chain, i: usize, j: usize) -> Self {
         let (centre, unit) = frame.at(i, chain.times()[j]);
         let observation = chain.observation(i, j).unwrap_or((0.0, 0.0));

@@ -1,8 +1,8 @@
 //! Collect transitions of sampled paths: what a drift is learned from.
 
-use crate::noise::StepScore;
+use crate::noise::StepGradient;
 use crate::posterior::Paths;
-use crate::solve::score::tables;
+use crate::solve::fisher::tables;
 use crate::{Chain, Error, Result};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Transitions from x to x' over one step, a few paths for every step, in the order of time.
 pub(super) struct Transitions<'a> {
     chain: &'a Chain<'a>,
-    tables: Vec<Vec<Arc<StepScore>>>,
+    tables: Vec<Vec<Arc<StepGradient>>>,
     /// Transitions per step.
     pub copies: usize,
     from: Vec<f64>,

@@ -1,14 +1,12 @@
 //! Find a drift network: first the noise without any drift, then both in turn.
 
-use super::found::{Found, estimates};
-use super::spec::NetworkSize;
+use super::found::{Found, found as found_of};
+use super::spec::NeuralSize;
 use super::start::{Beginning, begin, observed_times};
-use super::{Estimate, FittedNetwork, Spec};
+use super::{FittedNeural, Spec};
 use crate::drift::{Drift, NeuralSpec};
 use crate::series::{Scales, TimeGrid};
-use crate::solve::{
-    LearnOptions, Learned, LearnedNetwork, Method, NetworkOptions, Parameter, SweepOptions, learn_network,
-};
+use crate::solve::{LearnOptions, LearnedNeural, Method, NeuralOptions, Parameter, SweepOptions, learn_neural};
 use crate::{Context, Result, StateSpace};
 
 /// Paths that are plenty while learning: regression wants transitions, not paths.
@@ -25,9 +23,9 @@ pub(super) fn network_learning(options: &LearnOptions) -> LearnOptions {
 }
 
 /// Find a network and the noise beside it, given what was `found` without any drift, by `still`, and with these options.
-pub(super) fn find_network(
+pub(super) fn find_neural(
     found: Found,
-    (still, size): (&Spec, NetworkSize),
+    (still, size): (&Spec, NeuralSize),
     (grid, columns): (&TimeGrid, &[&[f64]]),
     priors: bool,
     options: &LearnOptions,
@@ -38,29 +36,29 @@ pub(super) fn find_network(
         .map(|(p, found)| Parameter { value: found.value, ..p })
         .collect();
     let network = network_options(size, grid, columns)?;
-    let LearnedNetwork { network, regularisation, learned } =
-        learn_network(&found.model, &noise, &found.potentials, (grid, columns), &network, options, context)?;
+    let LearnedNeural { network, regularisation, learned } =
+        learn_neural(&found.model, &noise, &found.potentials, (grid, columns), &network, options, context)?;
     let weights = network.parameter_count();
-    let network = FittedNetwork { drift: network, regularisation: Some(regularisation) };
+    let network = FittedNeural { drift: network, regularisation: Some(regularisation) };
     let Some(learned) = learned else {
         let model = StateSpace { drift: Box::new(network.drift.clone()), ..found.model };
         return Ok(Found { model, network: Some(network), ..found });
     };
-    let estimates: Vec<Estimate> = estimates(&learned).split_off(weights);
-    let Learned { model, covariance, shift, choice, potentials, iterations, warnings, .. } = learned;
-    let iterations = found.iterations + iterations;
-    let (choices, network) = (vec![choice], Some(network));
-    Ok(Found { model, estimates, covariance, shift, choices, potentials, iterations, noted: warnings, network })
+    let mut both = found_of(learned);
+    both.estimates.drain(..weights);
+    both.iterations += found.iterations;
+    both.network = Some(network);
+    Ok(both)
 }
 
 /// A network whose inputs are centred and scaled by the data, and the drift that would be no surprise: back within a time
 /// halfway, in factors, between one observation and a tenth of the span.
-pub(super) fn network_options(size: NetworkSize, grid: &TimeGrid, columns: &[&[f64]]) -> Result<NetworkOptions> {
+pub(super) fn network_options(size: NeuralSize, grid: &TimeGrid, columns: &[&[f64]]) -> Result<NeuralOptions> {
     let times = observed_times(grid);
     let scales = columns.iter().map(|column| Scales::new(&times, column, None)).collect::<Result<Vec<_>>>()?;
     // Of a Gaussian, nine tenths lie within 3.3 standard deviations.
     let scale: Vec<f64> = scales.iter().map(|s| s.spread / 3.3).collect();
-    Ok(NetworkOptions {
+    Ok(NeuralOptions {
         units: scales.iter().zip(&scale).map(|(s, scale)| scale * (10.0 / (s.span * s.lag)).sqrt()).collect(),
         spec: NeuralSpec {
             dim: columns.len(),

@@ -24,7 +24,7 @@ const CELLS: usize = 256;
 
 /// The log evidence and its slope.
 #[derive(Debug)]
-pub(crate) struct Score {
+pub(crate) struct Gradient {
     pub log_evidence: f64,
     /// ∂/∂p for the parameters of the drift, those of the noise and of its size, the observation standard deviation, and the other parameters
     /// of the observation errors.
@@ -69,7 +69,7 @@ pub(crate) fn evidence(
 }
 
 /// The evidence with its slope.
-pub(crate) fn score(problem: &Problem, layout: &Layout, max_cells: usize, rounding: Rounding) -> Result<Score> {
+pub(crate) fn gradient(problem: &Problem, layout: &Layout, max_cells: usize, rounding: Rounding) -> Result<Gradient> {
     let (past, future) = rayon::join(
         || forward(&mut Transition::new(problem, layout, max_cells, rounding)),
         || backward(&mut Transition::new(problem, layout, max_cells, rounding)),
@@ -87,7 +87,7 @@ pub(crate) fn score(problem: &Problem, layout: &Layout, max_cells: usize, roundi
             for j in from..(from + task).min(problem.end) {
                 part.step(j, &past[j].values, &future[j])?;
             }
-            part.settle();
+            part.add_flow();
             Ok(part)
         })
         .collect::<Result<_>>()?;
@@ -166,7 +166,7 @@ impl<'a> Part<'a> {
     }
 
     /// Add what the drift owes to the cells of all steps.
-    fn settle(&mut self) {
+    fn add_flow(&mut self) {
         let Transition { problem, layout, .. } = self.transition;
         for (j, slopes) in std::mem::take(&mut self.moved).into_values() {
             for (block, slopes) in slopes.chunks(CELLS).enumerate().filter(|(_, s)| s.iter().any(|s| *s != 0.0)) {
@@ -269,14 +269,14 @@ impl Sum {
         }
     }
 
-    fn finish(self, problem: &Problem, log_evidence: f64) -> Score {
+    fn finish(self, problem: &Problem, log_evidence: f64) -> Gradient {
         let mut noise = vec![0.0; problem.dimension.noise.parameters().len()];
         for (_, slopes) in &self.by_length {
             noise.iter_mut().zip(slopes).for_each(|(sum, slope)| *sum += slope);
         }
         let own = self.drift.into_iter().chain(noise).chain(self.size);
         let slope = own.chain([self.error]).chain(self.error_law).collect();
-        Score { log_evidence, slope, by_length: self.by_length, judged: self.judged }
+        Gradient { log_evidence, slope, by_length: self.by_length, judged: self.judged }
     }
 }
 

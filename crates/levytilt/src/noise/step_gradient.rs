@@ -1,10 +1,10 @@
-//! Share score tables between steps of different lengths.
+//! Share gradient tables between steps of different lengths.
 //!
 //! Where the nodes of one length are those of another times a factor (stable, Student, Gaussian noise), one table serves all
 //! lengths, exact up to its interpolation. Other noises have a table per length.
 
 use super::Nodes;
-use super::score_table::{ScoreTable, pairs};
+use super::gradient_table::{GradientTable, pairs};
 use crate::series::length_key;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,37 +12,37 @@ use std::sync::Arc;
 /// Relative error up to which nodes count as those of another length times a factor.
 const ROUNDING: f64 = 1e-12;
 
-/// Derivatives of ln p of the increment of one step, see [`ScoreTable`].
+/// Derivatives of ln p of the increment of one step, see [`GradientTable`].
 #[derive(Debug, Clone)]
-pub struct StepScore {
-    table: Arc<ScoreTable>,
+pub struct StepGradient {
+    table: Arc<GradientTable>,
     /// The increment of the table's step is that of this one times this.
     shrink: f64,
     /// Per parameter p: ∂ ln S/∂p here less that of the table; empty if there is none.
     slides: Vec<f64>,
 }
 
-impl StepScore {
-    /// The scores of every step, given the length and nodes of each.
+impl StepGradient {
+    /// The gradients of every step, given the length and nodes of each.
     pub(crate) fn of_steps<'a>(steps: impl Iterator<Item = (f64, &'a Arc<Nodes>)>) -> Vec<Arc<Self>> {
         let mut different: HashMap<u64, Arc<Self>> = HashMap::new();
-        let mut shared: Option<(&Nodes, Arc<ScoreTable>)> = None;
-        let mut score = |(dt, nodes): (f64, &'a Arc<Nodes>)| {
+        let mut shared: Option<(&Nodes, Arc<GradientTable>)> = None;
+        let mut gradient = |(dt, nodes): (f64, &'a Arc<Nodes>)| {
             let known = different.entry(length_key(dt)).or_insert_with(|| {
                 let rescaled = shared.as_ref().and_then(|(base, table)| Self::rescaled(base, table, nodes));
                 Arc::new(rescaled.unwrap_or_else(|| {
-                    let table = Arc::new(ScoreTable::new(nodes));
+                    let table = Arc::new(GradientTable::new(nodes));
                     shared = Some((nodes, table.clone()));
                     Self { table, shrink: 1.0, slides: Vec::new() }
                 }))
             });
             known.clone()
         };
-        steps.map(&mut score).collect()
+        steps.map(&mut gradient).collect()
     }
 
     /// The table of `base` for `nodes`, if these are the same with all variances times a factor.
-    fn rescaled(base: &Nodes, table: &Arc<ScoreTable>, nodes: &Nodes) -> Option<Self> {
+    fn rescaled(base: &Nodes, table: &Arc<GradientTable>, nodes: &Nodes) -> Option<Self> {
         let close = |a: f64, b: f64| (a - b).abs() <= ROUNDING * a.abs().max(b.abs());
         let same = |a: &[f64], b: &[f64]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| close(*a, *b));
         let factor = nodes.variances()[0] / base.variances()[0];
@@ -75,7 +75,7 @@ impl StepScore {
     pub fn evaluate(&self, r: f64, out: &mut [f64]) -> f64 {
         let r = r * self.shrink;
         let slope = self.table.evaluate(r, out);
-        // A stretch of ln S has the score (r²E[1/S | r] − 1)/2.
+        // A stretch of ln S has the gradient (r²E[1/S | r] − 1)/2.
         let stretch = -0.5 * (r * slope + 1.0);
         out.iter_mut().zip(&self.slides).for_each(|(out, slide)| *out += slide * stretch);
         slope * self.shrink
@@ -111,17 +111,17 @@ mod tests {
     fn largest_difference(noise: &dyn Noise) -> f64 {
         let lengths: Vec<f64> = (0..40).map(|j| 0.01 * 1.07f64.powi(j)).collect();
         let nodes: Vec<Arc<Nodes>> = lengths.iter().map(|&dt| Arc::new(noise.nodes(dt).unwrap())).collect();
-        let scores = StepScore::of_steps(lengths.iter().copied().zip(&nodes));
+        let gradients = StepGradient::of_steps(lengths.iter().copied().zip(&nodes));
         let count = noise.parameters().len();
         let (mut got, mut want) = (vec![0.0; count], vec![0.0; count]);
         let (mut bends, mut own_bends) = (vec![0.0; pairs(count).count()], vec![0.0; pairs(count).count()]);
         let mut worst: f64 = 0.0;
-        for (nodes, score) in nodes.iter().zip(&scores) {
-            let own = ScoreTable::new(nodes);
+        for (nodes, gradient) in nodes.iter().zip(&gradients) {
+            let own = GradientTable::new(nodes);
             for i in -20..=20 {
                 let r = 0.3 * nodes.variances()[nodes.len() / 2].sqrt() * f64::from(i);
-                let (slope, own_slope) = (score.evaluate(r, &mut got), own.evaluate(r, &mut want));
-                let (bend, own_bend) = (score.curvature(r, &mut bends), own.curvature(r, &mut own_bends));
+                let (slope, own_slope) = (gradient.evaluate(r, &mut got), own.evaluate(r, &mut want));
+                let (bend, own_bend) = (gradient.curvature(r, &mut bends), own.curvature(r, &mut own_bends));
                 let size = own_bend.abs() + own_slope * own_slope;
                 worst = worst.max((slope - own_slope).abs() / size.sqrt()).max((bend - own_bend).abs() / size);
                 let pairs = got.iter().zip(&want).chain(bends.iter().zip(&own_bends));

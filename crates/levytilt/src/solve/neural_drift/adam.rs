@@ -6,6 +6,7 @@
 
 use super::transitions::Transitions;
 use crate::drift::Neural;
+use crate::solve::adam::Adam;
 use crate::{Result, stream};
 use rand::RngExt;
 use rayon::prelude::*;
@@ -38,7 +39,7 @@ pub(super) fn train(
     let count = start.len();
     let mut network = network.clone();
     let mut parameters = network.values().to_vec();
-    let (mut mean, mut square) = (vec![0.0; count], vec![0.0; count]);
+    let mut adam = Adam::new(count, [[0.9, 0.1], [0.99, 0.01]]);
     let mut rng = stream(seed, 0);
     let mut batch = vec![0; BATCH.min(transitions.len())];
     let weight = strength / data.steps() as f64;
@@ -46,13 +47,12 @@ pub(super) fn train(
         batch.iter_mut().for_each(|n| *n = transitions[rng.random_range(0..transitions.len())]);
         let slope = slope(&network, data, &batch);
         let rate = RATE * (1.0 - step as f64 / STEPS as f64);
-        let ages = [0.9f64, 0.99].map(|keep| 1.0 - keep.powi(step as i32 + 1));
+        let corrections = adam.corrections([0.9, 0.99]);
         for k in 0..count {
             let z = (parameters[k] - start[k]) / std[k];
             let g = slope[k] * std[k] / batch.len() as f64 - weight * z;
-            mean[k] = 0.9 * mean[k] + 0.1 * g;
-            square[k] = 0.99 * square[k] + 0.01 * g * g;
-            parameters[k] += std[k] * rate * (mean[k] / ages[0]) / ((square[k] / ages[1]).sqrt() + 1e-12);
+            let [mean, square] = adam.update(k, g);
+            parameters[k] += std[k] * rate * (mean / corrections[0]) / ((square / corrections[1]).sqrt() + 1e-12);
         }
         network = network.with_values(&parameters)?;
     }

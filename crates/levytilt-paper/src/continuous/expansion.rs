@@ -27,9 +27,9 @@ use super::tilted::{TiltedMeasure, gain};
 use levytilt::{Error, Result};
 use spec_math::cephes64::{beta, gamma, igamc, incbet};
 
-/// Rates of a tilted measure by series.
+/// Rates of a tilted measure by power series.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SeriesRates {
+pub struct ExpansionRates {
     /// Λ.
     pub rate: f64,
     /// Divergence per time.
@@ -76,10 +76,10 @@ struct Moments {
 }
 
 impl TiltedMeasure {
-    /// Rates by series; an error, not a wrong number, where fewer than nine digits would be right.
-    pub fn series(&self) -> Result<SeriesRates> {
+    /// Rates by power series; an error, not a wrong number, where fewer than nine digits would be right.
+    pub fn expansion(&self) -> Result<ExpansionRates> {
         if self.least_u == 0.0 {
-            return Ok(SeriesRates { rate: self.measure.rate(), divergence_rate: 0.0, digits_lost: 0.0, terms: 1 });
+            return Ok(ExpansionRates { rate: self.measure.rate(), divergence_rate: 0.0, digits_lost: 0.0, terms: 1 });
         }
         let (rate, divergence, first, terms) = self.sums();
         let lost = rate.condition().max(divergence.condition()) * first.condition();
@@ -91,10 +91,10 @@ impl TiltedMeasure {
                 false => "terms leave the range of floating-point numbers".to_string(),
             };
             let why = format!("{reason} at κ = {}; use log_rate and log_divergence_rate", self.kappa);
-            return Err(Error::Numerical { what: "series of tilted rates", why });
+            return Err(Error::Numerical { what: "power series of tilted rates", why });
         }
         let lambda = self.measure.rate();
-        Ok(SeriesRates { rate: lambda * rate.value, divergence_rate: lambda * divergence.value, digits_lost, terms })
+        Ok(ExpansionRates { rate: lambda * rate.value, divergence_rate: lambda * divergence.value, digits_lost, terms })
     }
 
     /// E H, E\[H ln H − H + 1\], the first moment and the number of terms.

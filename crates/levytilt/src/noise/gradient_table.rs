@@ -14,7 +14,7 @@ const MOST_PARAMETERS: usize = 8;
 /// Derivatives of ln p of the increment r of one step, interpolated to 1e-3 or better, which is the accuracy of the nodes
 /// themselves.
 #[derive(Debug)]
-pub struct ScoreTable {
+pub struct GradientTable {
     unit: f64,
     /// Rows as in [`Live::row`].
     rows: Vec<f64>,
@@ -24,7 +24,7 @@ pub struct ScoreTable {
     atom: Option<Vec<f64>>,
 }
 
-impl ScoreTable {
+impl GradientTable {
     /// The table of a step's nodes.
     pub fn new(nodes: &Nodes) -> Self {
         let parameters = nodes.derivatives().len();
@@ -178,18 +178,18 @@ impl Live {
         shares.iter_mut().for_each(|share| *share *= scale);
         let first = lane_sum(shares, |k| precisions[k]);
         // u_p = ∂ ln(w N(r; 0, S))/∂p, with ∂ ln N/∂ ln S = (r²/S − 1)/2.
-        let mut scores = [0.0; MOST_PARAMETERS + 1];
-        for ((u, (log_s, log_w)), score) in centred.iter_mut().zip(directions.iter()).zip(&mut scores) {
+        let mut gradients = [0.0; MOST_PARAMETERS + 1];
+        for ((u, (log_s, log_w)), gradient) in centred.iter_mut().zip(directions.iter()).zip(&mut gradients) {
             let terms = log_s.iter().zip(log_w).zip(squares.iter());
             u.clear();
             u.extend(terms.map(|((s, w), z)| w + 0.5 * s * (z - 1.0)));
-            *score = lane_sum(shares, |k| u[k]);
-            u.iter_mut().for_each(|u| *u -= *score);
+            *gradient = lane_sum(shares, |k| u[k]);
+            u.iter_mut().for_each(|u| *u -= *gradient);
         }
         // In units of the mean precision, whose square may overflow.
         let spread = lane_sum(shares, |k| (precisions[k] / first - 1.0).min(1e100).powi(2));
         rows.push(first);
-        rows.extend_from_slice(&scores[..parameters]);
+        rows.extend_from_slice(&gradients[..parameters]);
         rows.push(first - square * first * first * spread);
         let curvature = |p: usize, q: usize| {
             let ((u, (a, _)), (v, (b, _))) = ((&centred[p], &directions[p]), (&centred[q], &directions[q]));
@@ -246,7 +246,7 @@ mod tests {
             [Box::new(Stable::new(1.6, 2.0).unwrap()), Box::new(Nig::new(1.0, 3.0).unwrap())];
         for noise in noises {
             let nodes = noise.nodes(0.05).unwrap();
-            let table = ScoreTable::new(&nodes);
+            let table = GradientTable::new(&nodes);
             let mut out = vec![0.0; nodes.derivatives().len()];
             let mut second = vec![0.0; 3];
             for i in 0..400 {
@@ -284,7 +284,7 @@ mod tests {
             for r in [0.01, 0.3, 1.0, 4.0] {
                 let (up, down) = (value(scale * f64::exp(h), r), value(scale * f64::exp(-h), r));
                 let bend = (2.0 * value(scale, r) - up - down) / (h * h);
-                ScoreTable::new(&nodes).curvature(r, &mut out);
+                GradientTable::new(&nodes).curvature(r, &mut out);
                 let got = out[out.len() - 1] * scale * scale;
                 assert!((got - bend).abs() < 2e-3 * bend.abs().max(1.0), "{r}: {got} {bend}");
             }

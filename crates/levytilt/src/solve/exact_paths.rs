@@ -10,7 +10,7 @@ use crate::{Chain, Result, StateSpace};
 
 /// Paths of the exact posterior.
 #[derive(Debug)]
-pub struct GridPosterior {
+pub struct ExactPosterior {
     /// The paths. Their log-weights are computed path by path and differ from the log evidence by the errors of the grid
     /// alone, so paths may be counted equally.
     pub paths: Paths,
@@ -32,19 +32,19 @@ pub struct GridPosterior {
 ///
 /// # Errors
 /// Those of [`smooth`](crate::exact::smooth); no path asked for; a path that heavy tails carry out of the range of numbers.
-pub fn grid(
+pub fn exact_paths(
     model: &StateSpace,
     grid: &TimeGrid,
     values: &[f64],
     options: &Options,
     count: usize,
     seed: u64,
-) -> Result<GridPosterior> {
-    grid_of(&Chain::new(model, grid, &[values])?, options, count, seed)
+) -> Result<ExactPosterior> {
+    exact_paths_of(&Chain::new(model, grid, &[values])?, options, count, seed)
 }
 
 /// [`grid`] for a model that is laid out already.
-pub(crate) fn grid_of(chain: &Chain, options: &Options, count: usize, seed: u64) -> Result<GridPosterior> {
+pub(crate) fn exact_paths_of(chain: &Chain, options: &Options, count: usize, seed: u64) -> Result<ExactPosterior> {
     crate::error::positive("paths", count as f64)?;
     chain.model().only_dimension()?;
     let values = chain.rows(0);
@@ -52,7 +52,7 @@ pub(crate) fn grid_of(chain: &Chain, options: &Options, count: usize, seed: u64)
     let solution = solve::solve(&problem, options, false)?;
     let layout = Layout::new(&problem, solution.spacing, solution.domain, options.max_cells)?;
     let paths = sample((&problem, chain), (&layout, solution.rounding), options.max_cells, count, seed)?;
-    Ok(GridPosterior {
+    Ok(ExactPosterior {
         paths,
         log_evidence: solution.run.log_evidence,
         spacing: solution.spacing,

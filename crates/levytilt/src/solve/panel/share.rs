@@ -33,7 +33,7 @@ pub struct Shared {
 }
 
 /// A shared parameter, and where its numbers are.
-pub(super) struct Place {
+pub(super) struct SharedParameter {
     pub name: String,
     pub transform: Transform,
     pub prior: Option<Prior>,
@@ -45,12 +45,12 @@ pub(super) struct Place {
 }
 
 /// The shared parameters; an error names one that cannot be shared.
-pub(super) fn places(members: &[Member], shares: &[Share]) -> Result<Vec<Place>> {
+pub(super) fn shared_parameters(members: &[Member], shares: &[Share]) -> Result<Vec<SharedParameter>> {
     let refuse =
         |name: &str, problem: String| Err(Error::Series { place: format!("shared parameter {name}"), problem });
-    let (mut places, mut numbers): (Vec<Place>, usize) = (Vec::new(), 0);
+    let (mut common, mut numbers): (Vec<SharedParameter>, usize) = (Vec::new(), 0);
     for Share { name, pooled } in shares {
-        if places.iter().any(|place| place.name == *name) {
+        if common.iter().any(|shared| shared.name == *name) {
             return refuse(name, "is listed twice".into());
         }
         let known = members.iter().find_map(|m| m.parameters.iter().find(|p| p.name == *name));
@@ -60,15 +60,27 @@ pub(super) fn places(members: &[Member], shares: &[Share]) -> Result<Vec<Place>>
             return refuse(name, format!("no parameter of the model has this name; expected one of {names}"));
         };
         if p.fixed {
-            return refuse(name, "is given a value, so that there is nothing to learn; share it, or give it".into());
+            return refuse(
+                name,
+                "has a fixed value, so there is nothing to share; leave out the value, or the name \
+             in --share"
+                    .into(),
+            );
         }
         let middle = median(members, name);
         let prior = p.prior.map(|prior| Prior { mean: middle, ..prior });
         let wide = prior.map_or(3.0, |prior| prior.std);
-        places.push(Place { name: name.clone(), transform: p.transform, prior, wide, first: numbers, pooled: *pooled });
+        common.push(SharedParameter {
+            name: name.clone(),
+            transform: p.transform,
+            prior,
+            wide,
+            first: numbers,
+            pooled: *pooled,
+        });
         numbers += 1 + usize::from(*pooled);
     }
-    Ok(places)
+    Ok(common)
 }
 
 /// Median over series of a parameter's first value on the free scale.
@@ -80,27 +92,28 @@ fn median(members: &[Member], name: &str) -> f64 {
 }
 
 /// Where the search begins.
-pub(super) fn first(members: &[Member], places: &[Place]) -> DVector<f64> {
-    let numbers = places.iter().flat_map(|place| {
-        let spread = place.pooled.then(|| (FIRST_SPREAD * place.wide).ln());
-        std::iter::once(median(members, &place.name)).chain(spread)
+pub(super) fn first(members: &[Member], common: &[SharedParameter]) -> DVector<f64> {
+    let numbers = common.iter().flat_map(|shared| {
+        let spread = shared.pooled.then(|| (FIRST_SPREAD * shared.wide).ln());
+        std::iter::once(median(members, &shared.name)).chain(spread)
     });
     DVector::from_vec(numbers.collect())
 }
 
 /// The shared numbers as parameters for a watcher.
-pub(super) fn watched(places: &[Place], first: &DVector<f64>) -> Vec<Parameter> {
+pub(super) fn watched(common: &[SharedParameter], first: &DVector<f64>) -> Vec<Parameter> {
     let one = |name: String, value, transform| Parameter { name, value, fixed: false, transform, prior: None };
-    let of = |place: &Place| {
-        let value = one(place.name.clone(), place.transform.backward(first[place.first]), place.transform);
-        let spread =
-            place.pooled.then(|| one(format!("{} spread", place.name), first[place.first + 1].exp(), Transform::Log));
+    let of = |shared: &SharedParameter| {
+        let value = one(shared.name.clone(), shared.transform.backward(first[shared.first]), shared.transform);
+        let spread = shared
+            .pooled
+            .then(|| one(format!("{} spread", shared.name), first[shared.first + 1].exp(), Transform::Log));
         std::iter::once(value).chain(spread)
     };
-    places.iter().flat_map(of).collect()
+    common.iter().flat_map(of).collect()
 }
 
-impl Place {
+impl SharedParameter {
     /// The law over series at `free`, if it is pooled.
     pub fn law(&self, free: &DVector<f64>) -> Option<Prior> {
         self.pooled.then(|| Prior { mean: free[self.first], std: free[self.first + 1].exp() })
