@@ -74,6 +74,18 @@ impl<'a> Chain<'a> {
         Ok(Self { model, grid, lengths, nodes, values, likelihoods, units })
     }
 
+    /// The same with noise over other lengths than those of the steps: what is left of it where steps were gathered.
+    pub(crate) fn with_noise_lengths(mut self, lengths: &[f64]) -> Result<Self> {
+        for (dimension, nodes) in self.model.dimensions.iter().zip(&mut self.nodes) {
+            let mut cache = NodeCache::of_lengths(dimension.noise.as_ref(), lengths);
+            nodes.truncate(1);
+            for &length in lengths {
+                nodes.push(cache.nodes(length)?);
+            }
+        }
+        Ok(self)
+    }
+
     /// Sweeps, sums of Gaussians and particles tilt symmetric noise only.
     pub(crate) fn check_symmetric(&self) -> Result<()> {
         self.model.even_noise("sweeps and sums of Gaussians")?;

@@ -6,7 +6,7 @@ use super::gather::{Gathered, index};
 use super::gradient::{Gradient, Judged, evidence, gradient};
 use super::layout::Layout;
 use super::problem::Problem;
-use super::windows::{Windows, narrowest};
+use super::windows::{Widths, Windows, widths};
 use crate::series::TimeGrid;
 use crate::{Error, Result, StateSpace};
 
@@ -22,8 +22,18 @@ const BEYOND: f64 = 2e-4;
 const VARIANCE: f64 = 1e-2;
 const OUTSIDE: f64 = 2e-4;
 const MODERATE: usize = 1 << 22;
+/// Finest spacing of the answer, as a share of what the evidence needs.
+const FINER: f64 = 0.125;
+/// Cells of times without an observation that are affordable in the answer: in all, and more for every time.
+const AFFORDABLE: usize = 1 << 22;
+const AFFORDABLE_EACH: usize = 1 << 11;
+/// The same of one of them.
+const AFFORDABLE_WIDEST: usize = 1 << 17;
 /// Error by the rounding of FFTs that is let pass in the answer.
 const LOSS: f64 = 1e-5;
+/// Multiplications of a run without FFTs that rounding is worth, and the error by rounding from which it is worth any number.
+const DEAREST: f64 = 2e10;
+const UNBEARABLE: f64 = 1e-2;
 /// Times that windows are widened.
 const WIDENINGS: usize = 12;
 /// Most cells of one time, and of all times together: three messages of them are kept.
@@ -95,7 +105,7 @@ impl<'a> Follower<'a> {
     pub fn cells(&self, model: &StateSpace) -> Result<usize> {
         let count = |problem: &Problem| {
             let windows = Windows::new(problem);
-            Ok(layout(problem, narrowest(problem)? / LEARNING, &windows)?.total())
+            Ok(layout(problem, widths(problem)?.future / LEARNING, &windows)?.total())
         };
         match self.gathered.as_ref().zip(index(model)) {
             Some((gathered, index)) => count(&gathered.problem(model, index)?),
@@ -129,7 +139,7 @@ fn learn<T>(
     run: impl Fn(&Problem, &Layout, usize, Rounding) -> Result<T>,
     judged: impl Fn(&T) -> &Judged,
 ) -> Result<T> {
-    let spacing = narrowest(problem)? / LEARNING;
+    let spacing = widths(problem)?.future / LEARNING;
     let windows = memory.windows.get_or_insert_with(|| Windows::new(problem));
     for _ in 0..WIDENINGS {
         let found = run(problem, &layout(problem, spacing, windows)?, MOST_CELLS, Rounding::Fast)?;
@@ -171,20 +181,122 @@ fn unsettled() -> Error {
     Error::Numerical { what: "exact posterior", why: "windows around the data do not contain the posterior".into() }
 }
 
+/// The spacing for the answer: as fine as the laws of the states are narrow, so that their quantiles are told, but not finer than
+/// [`FINER`] of what the evidence needs, nor than [`MODERATE`] cells allow.
+fn answer_spacing(problem: &Problem, windows: &Windows) -> Result<f64> {
+    let Widths { future, past } = widths(problem)?;
+    let (coarsest, fine) = (future / ANSWER, past.max(FINER * future) / ANSWER);
+    let Extents { open, closed, .. } = extents(problem, &windows.ranges(problem)?);
+    Ok(fine.max((open + closed) / MODERATE as f64).min(coarsest))
+}
+
+/// How far the states of times extend in all: those before the last observation that have none, and all others; and of one of the
+/// former at most.
+#[derive(Default)]
+struct Extents {
+    open: f64,
+    closed: f64,
+    widest_open: f64,
+}
+
+fn extents(problem: &Problem, ranges: &[(f64, f64)]) -> Extents {
+    let mut sum = Extents::default();
+    for (i, (low, high)) in ranges.iter().enumerate() {
+        let extent = high - low;
+        match problem.values[i + 1].is_nan() && i + 1 < problem.end {
+            true => {
+                sum.open += extent;
+                sum.widest_open = sum.widest_open.max(extent);
+            }
+            false => sum.closed += extent,
+        }
+    }
+    sum
+}
+
+/// Multiplications of a run without FFTs.
+fn direct_cost(problem: &Problem, layout: &Layout) -> f64 {
+    let step = |j: usize| 3.0 * layout.support(j - 1).len as f64 * layout.support(j).len as f64;
+    (1..problem.values.len()).map(step).sum()
+}
+
+/// What [`try_answer`] came to.
+enum Outcome {
+    Answered(Answer),
+    /// More cells than are affordable; the times to go on with, and their windows.
+    TooWide(Vec<usize>, Windows),
+}
+
 /// Evidence and marginals of `problem`, all its times included; `memory` says where learning ended.
 pub(crate) fn answer(problem: &Problem, levels: &[f64], memory: Memory) -> Result<Answer> {
-    let spacing = narrowest(problem)? / ANSWER;
-    let mut windows = memory.windows(problem);
-    let mut rounding = Rounding::Fast;
+    match try_answer(problem, levels, memory.windows(problem), None)? {
+        Outcome::Answered(answer) => Ok(answer),
+        Outcome::TooWide(..) => Err(unsettled()),
+    }
+}
+
+/// The same on times of which some may be left out.
+#[derive(Debug)]
+pub(crate) struct Partial {
+    pub answer: Answer,
+    /// The times that are left; nothing if that is all.
+    pub gathered: Option<Gathered>,
+}
+
+/// Evidence and marginals of `model`. Where the law over a gap is known, the times in gaps whose states spread over more cells than
+/// are affordable are left out, to be filled in between the states at their ends.
+pub(crate) fn partial_answer(
+    model: &StateSpace,
+    (grid, values): (&TimeGrid, &[f64]),
+    levels: &[f64],
+    memory: Memory,
+) -> Result<Partial> {
+    let problem = Problem::new(model, grid, values)?;
+    let index = index(model).filter(|_| model.dimensions[0].errors.known.is_none());
+    let affordable = index.map(|_| (AFFORDABLE + AFFORDABLE_EACH * grid.len()) as f64);
+    let (mut kept, mut windows) = match try_answer(&problem, levels, memory.windows(&problem), affordable)? {
+        Outcome::Answered(answer) => return Ok(Partial { answer, gathered: None }),
+        Outcome::TooWide(kept, windows) => (kept, windows),
+    };
     for _ in 0..WIDENINGS {
+        let gathered = Gathered::only(grid, &problem.values, kept);
+        let reduced = gathered.problem(model, index.ok_or_else(unsettled)?)?;
+        match try_answer(&reduced, levels, windows, affordable)? {
+            Outcome::Answered(answer) => return Ok(Partial { answer, gathered: Some(gathered) }),
+            Outcome::TooWide(fewer, next) => {
+                kept = fewer.into_iter().map(|k| gathered.kept()[k]).collect();
+                windows = next;
+            }
+        }
+    }
+    Err(unsettled())
+}
+
+/// [`answer`], unless times without an observation have more than `affordable` cells together, or one of them too many.
+fn try_answer(problem: &Problem, levels: &[f64], mut windows: Windows, affordable: Option<f64>) -> Result<Outcome> {
+    let mut rounding = Rounding::Fast;
+    let spacing = answer_spacing(problem, &windows)?;
+    for _ in 0..WIDENINGS {
+        if let Some(cells) = affordable {
+            let (most, widest) = (cells * spacing, AFFORDABLE_WIDEST as f64 * spacing);
+            let ranges = windows.ranges(problem)?;
+            let Extents { open, widest_open, .. } = extents(problem, &ranges);
+            if open > most || widest_open > widest {
+                let kept = windows.narrow_gaps(problem, &ranges, (most, widest));
+                let windows = windows.only(&kept);
+                return Ok(Outcome::TooWide(kept, windows));
+            }
+        }
         let layout = layout(problem, spacing, &windows)?;
         let run = forward::smooth(problem, &layout, levels, MOST_CELLS, rounding)?;
         let narrow = reach_out(&mut windows, &run, layout.total() < MODERATE);
-        let rough = run.loss > LOSS && rounding == Rounding::Fast;
+        // Beyond this a run without FFTs takes minutes, and the error is stated as it is.
+        let bearable = direct_cost(problem, &layout) < DEAREST || run.loss > UNBEARABLE;
+        let rough = run.loss > LOSS && rounding == Rounding::Fast && bearable;
         if !(narrow || rough) && run.pressed.is_empty() {
             let [low, high] = run.ends();
             let error = low.evidence + high.evidence + run.loss;
-            return Ok(Answer { run, layout, rounding, error });
+            return Ok(Outcome::Answered(Answer { run, layout, rounding, error }));
         }
         run.pressed.iter().for_each(|&(j, sides)| windows.press(j, sides));
         if rough {

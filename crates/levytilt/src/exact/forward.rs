@@ -193,6 +193,24 @@ impl Run {
         &self.edges
     }
 
+    /// Put what was found at the times `kept` into a run over `count` times; NaN elsewhere.
+    pub fn spread(&mut self, kept: &[usize], count: usize) {
+        let over = |values: &[f64]| {
+            let mut all = vec![f64::NAN; count];
+            values.iter().zip(kept).for_each(|(value, &j)| all[j] = *value);
+            all
+        };
+        (self.mean, self.sd) = (over(&self.mean), over(&self.sd));
+        if !self.wrong.is_empty() {
+            let until = kept[self.wrong.len() - 1] + 1;
+            self.wrong = over(&self.wrong)[..until].to_vec();
+        }
+        let levels = self.quantiles.first().map_or(0, Vec::len);
+        let mut quantiles = vec![vec![f64::NAN; levels]; count];
+        std::mem::take(&mut self.quantiles).into_iter().zip(kept).for_each(|(own, &j)| quantiles[j] = own);
+        self.quantiles = quantiles;
+    }
+
     /// Add the moments and quantiles of one time; `open` if the first and the last cell stand for all beyond them.
     fn summarise(&mut self, (first, spacing): (f64, f64), masses: &[f64], levels: &[f64], open: bool) {
         let all = Marginal { first, spacing, masses, outside: (0.0, 0.0) };

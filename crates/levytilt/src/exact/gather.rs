@@ -10,7 +10,7 @@ use crate::drift::Drift;
 use crate::noise::BROWNIAN;
 use crate::series::TimeGrid;
 use crate::series::length_key;
-use crate::{Result, StateSpace};
+use crate::{Chain, Result, StateSpace};
 use std::collections::BTreeMap;
 
 /// Families whose increments over adjoining steps add up to one over both.
@@ -30,13 +30,15 @@ const ADDITIVE: [&str; 11] = [
 /// Families that an affine drift leaves as they are, but for the scale.
 const STABLE: [&str; 3] = ["stable", "gaussian", "skewed-stable"];
 
-/// A series reduced to its observations, the first time apart.
+/// A series reduced to some of its times: the first, those of observations, and others if they are worth it.
 #[derive(Debug)]
 pub(crate) struct Gathered {
     grid: TimeGrid,
     values: Vec<f64>,
     /// Row of each observation in the full series.
     rows: Vec<Option<usize>>,
+    /// Place of each time in the full series.
+    kept: Vec<usize>,
     /// Steps of the full grid that each step gathers, as their lengths and the time from their end to that of the gap.
     steps: Vec<Vec<(f64, f64)>>,
 }
@@ -70,6 +72,12 @@ impl Gathered {
         if kept.len() < 2 || 10 * kept.len() > 9 * grid.len() {
             return Ok(None);
         }
+        Ok(Some(Self::only(grid, &spread, kept)))
+    }
+
+    /// The latent times `kept` of a series with one value per latent time: at least two in increasing order, with the first and all
+    /// that are observed.
+    pub fn only(grid: &TimeGrid, spread: &[f64], kept: Vec<usize>) -> Self {
         let lengths = |from: usize, to: usize| {
             let mut rest = 0.0;
             let step = |j: usize| {
@@ -79,12 +87,28 @@ impl Gathered {
             };
             (from..to).rev().map(step).collect()
         };
-        Ok(Some(Self {
+        Self {
             grid: grid.only(&kept),
             rows: kept.iter().map(|&j| grid.observation(j)).collect(),
             values: kept.iter().map(|&j| spread[j]).collect(),
             steps: kept.windows(2).map(|pair| lengths(pair[0], pair[1])).collect(),
-        }))
+            kept,
+        }
+    }
+
+    /// The model on the times that are left, for drawing paths.
+    pub fn chain<'a>(&'a self, problem: &Problem<'a>) -> Result<Chain<'a>> {
+        Chain::new(problem.model, &self.grid, &[&self.values])?.with_noise_lengths(&problem.lengths)
+    }
+
+    /// The times that are left.
+    pub fn kept(&self) -> &[usize] {
+        &self.kept
+    }
+
+    /// Steps that step number `k` gathers, in order of time: their lengths, and the time from the end of each to that of the gap.
+    pub fn steps(&self, k: usize) -> impl Iterator<Item = (f64, f64)> {
+        self.steps[k].iter().rev().copied()
     }
 
     /// The reduced problem of a model with this `index`.

@@ -15,6 +15,7 @@
 pub(crate) mod backward;
 mod choose;
 pub(crate) mod convolve;
+pub(crate) mod fill;
 pub mod filter;
 mod flow_table;
 pub(crate) mod follow;

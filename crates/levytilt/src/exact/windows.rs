@@ -54,6 +54,35 @@ impl Windows {
         self.gaps.len()
     }
 
+    /// The windows of some of the times, observations all among them.
+    pub fn only(&self, kept: &[usize]) -> Self {
+        let (sides, gaps) =
+            (kept.iter().map(|&j| self.sides[j]).collect(), kept.iter().map(|&j| self.gaps[j]).collect());
+        Self { sides, gaps, reach: self.reach.clone() }
+    }
+
+    /// The times to go on with where those of the widest gaps are left out, until the states of the others extend over half of
+    /// `most` in all and over `widest` at each; `ranges` are those of all times but the first.
+    pub fn narrow_gaps(&self, problem: &Problem, ranges: &[(f64, f64)], (most, widest): (f64, f64)) -> Vec<usize> {
+        let mut extents = vec![0.0; self.reach.len()];
+        let open = |j: usize| j > 0 && j < problem.end && problem.values[j].is_nan();
+        for j in (0..self.len()).filter(|&j| open(j)) {
+            let extent = ranges[j - 1].1 - ranges[j - 1].0;
+            extents[self.gaps[j]] += if extent > widest { f64::INFINITY } else { extent };
+        }
+        let mut order: Vec<usize> = (0..extents.len()).collect();
+        order.sort_by(|&a, &b| extents[a].total_cmp(&extents[b]));
+        let mut sum = 0.0;
+        let kept: BTreeSet<usize> = order
+            .into_iter()
+            .take_while(|&gap| {
+                sum += extents[gap];
+                sum <= 0.5 * most
+            })
+            .collect();
+        (0..self.len()).filter(|&j| !open(j) || kept.contains(&self.gaps[j])).collect()
+    }
+
     /// Move out the lower or upper side of the window of time `j`.
     pub fn press(&mut self, j: usize, sides: [bool; 2]) {
         for (side, _) in self.sides[j].iter_mut().zip(sides).filter(|(_, pressed)| *pressed) {
@@ -284,32 +313,73 @@ fn eighths(length: f64, round: fn(f64) -> f64) -> f64 {
     (round(8.0 * length.log2()) / 8.0).exp2()
 }
 
-/// The narrowest that past or future alone leave a state, as a standard deviation.
+/// How narrow messages get, as standard deviations.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Widths {
+    /// What the future alone says of a state. Messages are at least so wide, and what the past says is only ever weighed with
+    /// them, as one pass is the transpose of the other: cells need not be finer for the evidence, its slopes and the moments.
+    pub future: f64,
+    /// What the past alone says: the width of the law itself, where that is narrower.
+    pub past: f64,
+}
+
+/// How narrow the messages of a problem get.
 ///
-/// A filter of variances: a step takes P to 1/E[1/(a²P + S)], no more than the prediction's, and an observation adds its
-/// precision.
-pub(crate) fn narrowest(problem: &Problem) -> Result<f64> {
+/// A filter of variances in either direction: the noise of a step takes P to 1/E[1/(P + S)], an observation adds its precision, and
+/// the drift takes P to a²P, or to P/a² on the way back. A drift that is not affine has other slopes at other states, so that
+/// its messages count as narrowed everywhere by the steepest slope between the values.
+pub(crate) fn widths(problem: &Problem) -> Result<Widths> {
     let mut cache = NodeCache::new(problem.dimension.noise.as_ref());
     let coarse = has_many_lengths(problem);
     let core = problem.law().core();
-    let error = |j: usize| (problem.std(j) * core).powi(2);
+    let precision = |j: usize| match problem.values[j].is_nan() {
+        true => 0.0,
+        false => (problem.std(j) * core).powi(-2),
+    };
     let first = problem.narrowest_error().powi(2);
-    let (mut variance, mut least) = (first, first);
+    // Per step: its nodes, the square of their factor, and the square of the slope of the flow.
+    let mut steps = Vec::with_capacity(problem.end);
+    let (mut variance, mut past) = (first, first);
     let mut x = problem.values[0];
     for j in 0..problem.end {
         // A shorter step leaves no more, so that the width is none too large.
         let length = if coarse { eighths(problem.lengths[j], f64::floor) } else { problem.lengths[j] };
         let nodes = cache.nodes(length)?;
         let (next, slope) = if x.is_nan() { (x, 1.0) } else { flow(problem, j, x) };
-        let carried = slope * slope * variance;
-        let each = nodes.variances().iter().zip(nodes.weights());
         let size = if x.is_nan() { 1.0 } else { problem.largest_size(j, &[x])? };
-        let precision: f64 = each.map(|(s, w)| w / (carried + size * size * s)).sum();
+        let carried = blurred(slope * slope * variance, &nodes, size);
+        variance = 1.0 / (carried.recip() + precision(j + 1));
+        past = if variance < past { variance } else { past };
         let y = problem.values[j + 1];
         x = if y.is_nan() { next } else { y };
-        let observed = if y.is_nan() { 0.0 } else { error(j + 1).recip() };
-        variance = 1.0 / (precision + observed);
-        least = if variance < least { variance } else { least };
+        steps.push((nodes, size, slope * slope));
     }
-    Ok(least.sqrt())
+    let steepest = if problem.model.drift.is_affine() { 0.0 } else { steepest(problem) };
+    // Nothing follows the last observation.
+    let (mut ahead, mut future) = (0.0f64, first);
+    for (j, (nodes, size, square)) in steps.iter().enumerate().rev() {
+        let product = ahead + precision(j + 1);
+        if product > 0.0 {
+            future = future.min(product.recip());
+            ahead = square.max(steepest) / blurred(product.recip(), nodes, *size);
+        }
+    }
+    Ok(Widths { future: future.sqrt(), past: past.min(future).sqrt() })
+}
+
+/// The variance that the noise of `nodes` times `size` leaves of one.
+fn blurred(variance: f64, nodes: &Nodes, size: f64) -> f64 {
+    let each = nodes.variances().iter().zip(nodes.weights());
+    1.0 / each.map(|(s, w)| w / (variance + size * size * s)).sum::<f64>()
+}
+
+/// Places between the values at which slopes of the flow are taken.
+const PLACES: usize = 64;
+
+/// The square of the steepest slope of the flow of the longest step, at states between the lowest and the highest value.
+fn steepest(problem: &Problem) -> f64 {
+    let longest = (0..problem.end).max_by(|&a, &b| problem.grid.step(a).total_cmp(&problem.grid.step(b))).unwrap_or(0);
+    let ends = problem.observed().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), (_, y)| (lo.min(y), hi.max(y)));
+    let state = |k: usize| ends.0 + (ends.1 - ends.0) * k as f64 / PLACES as f64;
+    (0..=PLACES).map(|k| flow(problem, longest, state(k)).1.powi(2)).filter(|s| s.is_finite()).fold(0.0, f64::max)
 }

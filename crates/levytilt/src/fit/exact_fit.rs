@@ -6,7 +6,8 @@ use super::found::{found_at, join};
 use super::judge::Judgement;
 use super::start::{Beginning, begin};
 use super::{Fit, FitOptions, Interval, Solved, Spec};
-use crate::exact::follow::{Answer, Follower, answer};
+use crate::exact::fill::sample_filled;
+use crate::exact::follow::{Answer, Follower, Partial, partial_answer};
 use crate::exact::problem::Problem;
 use crate::exact::sample::sample;
 use crate::noise::BROWNIAN;
@@ -22,13 +23,17 @@ const MOST_LEARNING: usize = 20_000_000;
 /// What an exact fit gave, or why there is none, if that is worth saying.
 type Attempt = std::result::Result<Solved, Option<String>>;
 
-/// Fit `spec` exactly: one dimension, or several that do not act on each other, one by one.
+/// Fits a column, given by its number, its model and its values, in another way.
+pub(super) type Otherwise<'a> = dyn Fn(usize, &Spec, &[f64]) -> Result<Solved> + 'a;
+
+/// Fit `spec` exactly: one dimension, or several that do not act on each other, one by one. If some columns have an exact posterior
+/// and others do not, these are fitted by `otherwise`, if it is given.
 pub(super) fn fit_exact(
     spec: &Spec,
     (grid, columns): (&TimeGrid, &[&[f64]]),
     options: &FitOptions,
     seed: u64,
-    context: &Context,
+    (context, otherwise): (&Context, Option<&Otherwise>),
 ) -> Result<Attempt> {
     spec.check_names()?;
     if spec.network.is_some() || (spec.dim() > 1 && spec.drift.coupled) {
@@ -40,32 +45,49 @@ pub(super) fn fit_exact(
     let mut all = Vec::with_capacity(spec.dim());
     for (i, (name, column)) in spec.names.iter().zip(columns).enumerate() {
         let fitted = fit_one(&spec.only(i), (grid, column), options, seed ^ i as u64, context);
-        match fitted.map_err(|error| error.in_dimension(name))? {
-            Ok(solved) => all.push(solved),
-            Err(why_not) => return Ok(Err(why_not.map(|why_not| format!("for {name}, {why_not}")))),
+        let fitted = fitted.map_err(|error| error.in_dimension(name))?;
+        if let (Err(why_not), None) = (&fitted, otherwise) {
+            return Ok(Err(why_not.as_ref().map(|why_not| format!("for {name}, {why_not}"))));
+        }
+        all.push(fitted);
+    }
+    if let Some(otherwise) = otherwise.filter(|_| all.iter().any(|one| one.is_ok())) {
+        for (i, one) in all.iter_mut().enumerate() {
+            if let Err(why_not) = one {
+                let fitted = otherwise(i, &spec.only(i), columns[i]);
+                let fitted = fitted.map_err(|error| error.in_dimension(&spec.names[i]))?;
+                *one = Ok(fitted.instead_of_exact(why_not.take()));
+            }
         }
     }
-    Ok(Ok(together(spec, all)?))
+    match all.into_iter().collect::<std::result::Result<Vec<Solved>, _>>() {
+        Ok(all) => Ok(Ok(together(spec, all)?)),
+        Err(why_not) => Ok(Err(why_not)),
+    }
 }
 
-/// Independent dimensions as one: evidences and log-weights add up.
+/// Independent dimensions as one: evidences, their errors and log-weights add up.
 fn together(spec: &Spec, all: Vec<Solved>) -> Result<Solved> {
     let (mut found, mut paths, mut marginals, mut wrong) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut notes, mut smoothed) = (Vec::new(), false);
     let mut evidence = Evidence { log_evidence: 0.0, std_error: 0.0, resamplings: 0.0 };
     let mut brownian = Vec::new();
     for (i, one) in all.into_iter().enumerate() {
         brownian.extend(one.brownian.iter().map(|(_, evidence)| (spec.brownian_name(i), *evidence)));
         evidence.log_evidence += one.judgement.evidence.log_evidence;
         evidence.std_error += one.judgement.evidence.std_error;
+        evidence.resamplings += one.judgement.evidence.resamplings;
+        smoothed |= one.judgement.smoothed;
         found.push(one.found);
         paths.push(one.judgement.paths);
-        marginals.extend(one.marginals.into_iter().flatten());
+        marginals.extend(one.marginals);
         wrong.extend(one.wrong);
+        notes.extend(one.judgement.notes.iter().map(|note| format!("{}: {note}", spec.names[i])));
     }
     let paths = Paths::join(&paths);
     let summary = WeightSummary::new(&paths.log_weights());
-    let judgement = Judgement { paths, summary, evidence, notes: Vec::new(), smoothed: false };
-    Ok(Solved { found: join(spec, found)?, judgement, marginals: Some(marginals), wrong, brownian })
+    let judgement = Judgement { paths, summary, evidence, notes, smoothed };
+    Ok(Solved { found: join(spec, found)?, judgement, marginals, wrong, brownian })
 }
 
 /// Cells of a grid over all times that an exact fit of `spec` to one column works on, at the first guess of its parameters:
@@ -197,29 +219,47 @@ fn solve(
     seed: u64,
 ) -> Result<Attempt> {
     let memory = std::mem::take(&mut learned.memory);
-    let problem = Problem::new(&learned.optimum.model, grid, values)?;
-    let solved = match answer(&problem, &options.quantiles, memory) {
-        Ok(solved) => solved,
+    let partial = partial_answer(&learned.optimum.model, (grid, values), &options.quantiles, memory);
+    let Partial { answer: mut solved, gathered } = match partial {
+        Ok(partial) => partial,
         Err(error) => return Ok(Err(Some(error.to_string()))),
     };
-    let chain = Chain::new(&learned.optimum.model, grid, &[values])?;
-    let paths = sample((&problem, &chain), (&solved.layout, solved.rounding), usize::MAX, options.paths, seed)?;
+    let on = (&solved.layout, solved.rounding);
+    let paths = match &gathered {
+        None => {
+            let problem = Problem::new(&learned.optimum.model, grid, values)?;
+            sample(
+                (&problem, &Chain::new(&learned.optimum.model, grid, &[values])?),
+                on,
+                usize::MAX,
+                options.paths,
+                seed,
+            )?
+        }
+        Some(gathered) => sample_filled((&learned.optimum.model, grid), gathered, on, options.paths, seed)?,
+    };
+    let cells = solved.layout.total() / solved.run.mean.len();
+    if let Some(gathered) = &gathered {
+        solved.run.spread(gathered.kept(), grid.len());
+    }
     let summary = WeightSummary::new(&paths.log_weights());
     let evidence = Evidence { log_evidence: solved.run.log_evidence, std_error: solved.error, resamplings: 0.0 };
     let equal = vec![1.0 / options.paths as f64; options.paths];
     let drawn = marginals(&paths, 0, &equal, &options.quantiles);
     let marginals = exact_marginals(drawn, &solved);
-    drop(chain);
-    drop(problem);
-    let cells = solved.layout.total() / grid.len();
+    let left_out = grid.len() - gathered.as_ref().map_or(grid.len(), |gathered| gathered.kept().len());
+    let filled = match left_out {
+        0 => String::new(),
+        _ => format!("; {left_out} times, whose states spread far, are drawn between the states around them"),
+    };
     let why = format!(
-        "the exact posterior on a grid of {cells} cells per time; the log evidence is accurate to {:.0e}",
+        "the exact posterior on a grid of {cells} cells per time; the log evidence is accurate to {:.0e}{filled}",
         solved.error.max(1e-6)
     );
     let judgement = Judgement { paths, summary, evidence, notes: Vec::new(), smoothed: false };
     let found = found_at(learned.optimum, Choice { method: Method::Grid, why }, vec![Vec::new()]);
     let wrong = if solved.run.wrong.is_empty() { Vec::new() } else { vec![solved.run.wrong] };
-    Ok(Ok(Solved { found, judgement, marginals: Some(vec![marginals]), wrong, brownian: Vec::new() }))
+    Ok(Ok(Solved { found, judgement, marginals: vec![Some(marginals)], wrong, brownian: Vec::new() }))
 }
 
 /// The marginals of the grid, with the probabilities of jumps from paths. Where a moment or a quantile is not finite, or lies

@@ -115,7 +115,7 @@ pub struct Fit {
     /// How the posterior was found, and why so: one choice for all dimensions, or one each where they do not act on
     /// each other.
     pub choices: Vec<Choice>,
-    /// What the paths and marginals are.
+    /// What the paths and marginals are, all dimensions together; see [`Fit::posterior_of`].
     pub posterior: PosteriorKind,
     /// The drift network, if the drift is one.
     pub network: Option<FittedNeural>,
@@ -143,6 +143,17 @@ impl Fit {
     /// The verdicts on its paths.
     pub fn diagnosis(&self) -> Diagnosis {
         Diagnosis::new(&self.summary, &self.evidence, self.weights.len(), self.observations)
+    }
+
+    /// What the paths and marginals of dimension `i` are: where dimensions do not act on each other some may have the exact
+    /// posterior and others not.
+    pub fn posterior_of(&self, i: usize) -> PosteriorKind {
+        match self.choices.get(i) {
+            Some(choice) if self.choices.len() == self.paths.dim() && choice.method == Method::Grid => {
+                PosteriorKind::Exact
+            }
+            _ => self.posterior,
+        }
     }
 
     /// The estimate of a parameter.
@@ -218,12 +229,21 @@ fn solve(
         });
     }
     let learn = LearnOptions { sweep, ..options.learn };
+    let otherwise = |i: usize, alone: &Spec, column: &[f64]| {
+        let seeds = [fresh, particles].map(|seed| seed ^ i as u64);
+        by_paths(alone, (grid, &[column]), options, (&learn, None), seeds, context)
+    };
+    let learns_brownian = (0..spec.dim()).any(|i| spec.learns_brownian(i));
+    let only_exact_serves = spec.noise.is_skewed() || !spec.has_plain_errors() || learns_brownian;
+    let otherwise: Option<&exact_fit::Otherwise> =
+        if finder.is_some() || only_exact_serves { None } else { Some(&otherwise) };
+    let watched = (context, otherwise);
     let exact = match options.learn.method {
         // Skewed noise is learned on the exact evidence only.
-        Method::Grid if spec.noise.is_skewed() => exact_fit::fit_exact(spec, (grid, columns), options, fresh, context)?,
-        Method::Auto => exact_fit::fit_exact(spec, (grid, columns), options, fresh, context)?,
+        Method::Grid if spec.noise.is_skewed() => exact_fit::fit_exact(spec, (grid, columns), options, fresh, watched)?,
+        Method::Auto => exact_fit::fit_exact(spec, (grid, columns), options, fresh, watched)?,
         Method::Grid if !spec.has_plain_errors() || spec.learn_brownian || spec.size.is_some() => {
-            exact_fit::fit_exact(spec, (grid, columns), options, fresh, context)?
+            exact_fit::fit_exact(spec, (grid, columns), options, fresh, watched)?
         }
         _ => Err(None),
     };
@@ -236,7 +256,7 @@ fn solve(
         Err(why_not) if spec.size.is_some() && !finder.as_ref().is_some_and(|finder| finder.takes_sizes()) => {
             return Err(size_needs_grid(options.learn.method, why_not));
         }
-        Err(why_not) if (0..spec.dim()).any(|i| spec.learns_brownian(i)) => {
+        Err(why_not) if learns_brownian => {
             return Err(brownian::needs_grid(options.learn.method, why_not));
         }
         Err(why_not) => by_paths(spec, (grid, columns), options, (&learn, finder), [fresh, particles], context)?
@@ -267,8 +287,8 @@ fn solve(
         true => PosteriorKind::Smoothed,
         false => PosteriorKind::of(&choices, &summary, &weights),
     };
-    let drawn = || (0..chain.dim()).map(|i| marginals(&paths, i, &weights, &options.quantiles)).collect();
-    let marginals = known.unwrap_or_else(drawn);
+    let drawn = |i: usize| marginals(&paths, i, &weights, &options.quantiles);
+    let marginals = known.into_iter().enumerate().map(|(i, known)| known.unwrap_or_else(|| drawn(i))).collect();
     let table = |i| jump_table(&paths, &chain, i, &weights, options.jump_above);
     let jumps = (0..chain.dim()).map(table).collect();
     let observations = chain.observations();
@@ -311,11 +331,11 @@ fn solve(
     })
 }
 
-/// A posterior found: parameters, paths, and marginals if they are known better than from the paths.
+/// A posterior found: parameters, paths, and per dimension the marginals if they are known better than from the paths.
 struct Solved {
     found: Found,
     judgement: Judgement,
-    marginals: Option<Vec<Vec<Marginal>>>,
+    marginals: Vec<Option<Vec<Marginal>>>,
     /// Probabilities that values are wrong, as in [`Fit`].
     wrong: Vec<Vec<f64>>,
     /// As in [`Fit`].
@@ -383,7 +403,8 @@ fn by_paths(
     };
     let judgement = chain.unless_failed(judgement)?;
     drop(chain);
-    Ok(Solved { found, judgement, marginals: None, wrong: Vec::new(), brownian: Vec::new() })
+    let marginals = vec![None; spec.dim()];
+    Ok(Solved { found, judgement, marginals, wrong: Vec::new(), brownian: Vec::new() })
 }
 
 /// One column per dimension, each with something to explain.

@@ -49,6 +49,12 @@ impl Paths {
         Self { dim, times, blocks: blocks.into_iter().map(block).collect() }
     }
 
+    /// Their blocks, to be changed and put together again.
+    pub(crate) fn into_blocks(self) -> Vec<Made> {
+        let made = |block: Block| Made { rngs: block.rngs, sums: block.sums, states: block.states, jumps: block.jumps };
+        self.blocks.into_iter().map(made).collect()
+    }
+
     /// Paths of several dimensions from as many of one, which were drawn independently; at least one, all of one shape.
     pub(crate) fn join(dimensions: &[Self]) -> Self {
         let blocks = (0..dimensions[0].blocks.len()).map(|b| {

@@ -106,7 +106,7 @@ impl TimeGrid {
         }
     }
 
-    /// The grid of the latent times `kept` alone, at least two in increasing order, each a row of observations.
+    /// The grid of the latent times `kept` alone, at least two in increasing order, each with a row for an observation.
     pub(crate) fn only(&self, kept: &[usize]) -> Self {
         Self {
             times: kept.iter().map(|&j| self.times[j]).collect(),

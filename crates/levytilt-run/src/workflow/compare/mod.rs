@@ -220,7 +220,7 @@ fn plain(entrant: &Entrant, settings: &Settings, table: &Table, watch: &Watch) -
         rated: Rated::new(Ok(Rating::of(&fit)), false),
         parameters: summary.parameters,
         residuals: Verdict::new(&checks, &table.names),
-        posterior: Some(summary.posterior),
+        posterior: Some(fit.posterior.name()),
         warnings,
         checks,
         estimates: summary.estimates,

@@ -216,6 +216,22 @@ impl<'a> Convolver<'a> {
         Ok([entry.down.as_mut().map_or_else(|| up.clone(), |down| down.sum_tails(count)), up])
     }
 
+    /// Probabilities to move by `nearest`, `nearest` + 1, … cells or more, `count` of them, up (forward) or down; `nearest` lies beyond
+    /// the reach of narrow nodes.
+    pub fn far_tails(&mut self, way: Way, dt: f64, nearest: usize, count: usize) -> Result<Vec<f64>> {
+        let key = self.prepare(dt)?;
+        let Entry { up, down, .. } = self.entries.get_mut(&key).expect("prepared above");
+        let side = if way == Way::Backward { down.as_mut().unwrap_or(up) } else { up };
+        let mut tails = vec![0.0; count];
+        side.kernel.fill(nearest as u64, &mut tails);
+        let mut tail = side.kernel.tail((nearest + count) as u64);
+        for value in tails.iter_mut().rev() {
+            tail += *value;
+            *value = tail;
+        }
+        Ok(tails)
+    }
+
     /// Have a kernel of these nodes for the steps with this key instead of the noise's own.
     pub(super) fn provide(&mut self, key: u64, nodes: impl FnOnce() -> Result<Arc<Nodes>>) -> Result<()> {
         if !self.entries.contains_key(&key) {

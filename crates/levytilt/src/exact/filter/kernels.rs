@@ -12,8 +12,10 @@ use std::sync::Arc;
 
 /// Different step lengths whose tables are kept.
 const MOST_LENGTHS: usize = 512;
+/// Cells from a law to where it goes beyond which only the tails in between are computed.
+const FAR: i64 = 1 << 14;
 /// Fewest cells whose tails are kept.
-const FEWEST_TAILS: usize = 1024;
+const FEWEST_TAILS: usize = 128;
 
 /// The kernels of a noise.
 pub(super) struct Kernels<'a> {
@@ -110,12 +112,10 @@ impl<'a> Kernels<'a> {
                     }
                     (false, ..) => {
                         tables.all.apply(Way::Forward, dt, source, out)?;
-                        let most = len + masses.len() + (from - first).unsigned_abs() as usize + 1;
-                        let [down, up] = tables.tails(dt, most)?;
-                        let outside = &mut pushed.outside[k];
-                        for (cell, mass) in (*from..).zip(masses) {
-                            outside.0 += mass * move_by(down, up, cell - first + 1);
-                            outside.1 += mass * move_by(up, down, end - cell);
+                        for (beyond, mass) in tables.beyond(dt, (*from, masses.len()), (first, end))?.iter().zip(masses)
+                        {
+                            pushed.outside[k].0 += mass * beyond.0;
+                            pushed.outside[k].1 += mass * beyond.1;
                         }
                     }
                 }
@@ -168,6 +168,24 @@ impl<'a> Kernels<'a> {
 }
 
 impl Tables<'_> {
+    /// Probabilities to move below cell `first` and to cell `end` or above it, from each of `len` cells from `from` on.
+    fn beyond(&mut self, dt: f64, (from, len): (i64, usize), (first, end): (i64, i64)) -> Result<Vec<(f64, f64)>> {
+        let (last, count) = (from + len as i64 - 1, (end - first) as usize);
+        let mut far = |way: Way, nearest: i64| self.all.far_tails(way, dt, nearest as usize, len);
+        if last + FAR < first {
+            // From the last cell on, so that distances rise.
+            let (reached, passed) = (far(Way::Forward, first - last)?, far(Way::Forward, end - last)?);
+            return Ok(reached.iter().zip(&passed).rev().map(|(reached, passed)| (1.0 - reached, *passed)).collect());
+        }
+        if from > end - 1 + FAR {
+            let (reached, passed) = (far(Way::Backward, from - end + 1)?, far(Way::Backward, from - first + 1)?);
+            return Ok(reached.iter().zip(&passed).map(|(reached, passed)| (*passed, 1.0 - reached)).collect());
+        }
+        let [down, up] = self.tails(dt, count + len + (from - first).unsigned_abs() as usize + 1)?;
+        let one = |cell: i64| (move_by(down, up, cell - first + 1), move_by(up, down, end - cell));
+        Ok((from..=last).map(one).collect())
+    }
+
     /// At least `count` probabilities each to move down and up by 1, 2, … cells or more in a step of length `dt`.
     ///
     /// Their number is a power of two, and each number has a list of its own: what was asked for before must not change a

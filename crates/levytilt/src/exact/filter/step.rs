@@ -223,8 +223,9 @@ impl Filter<'_> {
         Ok(if reach[0] < MANY_CELLS * spacing { reach[0] } else { reach[1] })
     }
 
-    /// The variance of the narrowest law after these strides and a value with this error: a stride takes P to 1/E[1/(a²P + γ²S)],
-    /// a value adds its precision.
+    /// The variance of the narrowest message from the future that the law after these strides and a value with this error may meet,
+    /// going by what came before: noise takes P to 1/E[1/(P + γ²S)], a value adds its precision, and a drift takes P to P/a²,
+    /// which counts where it narrows. The law itself may be narrower: it is only ever weighed with such messages.
     fn narrowest(&mut self, state: &FilterState, strides: &[Stride], error: f64) -> Result<f64> {
         let dimension = &self.model.dimensions[0];
         let error = error * dimension.errors.law.core();
@@ -234,7 +235,7 @@ impl Filter<'_> {
             let mut ahead = [0.0; 3];
             self.model.drift.flow_many(t, dt, &[x - error, x, x + error], &mut ahead);
             let slope = (ahead[2] - ahead[0]) / (2.0 * error);
-            let carried = slope * slope * variance;
+            let carried = variance / (slope * slope).max(1.0);
             let square = dimension.size_at(t, x)?.powi(2);
             let each = nodes.variances().iter().zip(nodes.weights());
             variance = 1.0 / each.map(|(s, w)| w / (carried + square * s)).sum::<f64>();

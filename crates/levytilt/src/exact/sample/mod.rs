@@ -289,7 +289,7 @@ impl<'a> Sampler<'a> {
 
     /// The increments of the step that ends at time `j`, times a power of two.
     fn increment(&mut self, j: usize, octave: i64) -> Arc<Increment> {
-        let key = (length_key(self.chain.length(j)), octave);
+        let key = (length_key(self.transition.problem.lengths[j - 1]), octave);
         if let Some(increment) = self.increments.get(&key) {
             return increment.clone();
         }
