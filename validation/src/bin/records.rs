@@ -15,8 +15,7 @@ fn main() -> Result<()> {
         let started = Instant::now();
         let found = analyse(Settings { data, ..Settings::default() }, &read, &Context::silent())?;
         let (summary, seconds) = (&found.summary, started.elapsed().as_secs_f64());
-        let posterior = summary.posterior.iter().copied().collect::<Vec<_>>().join(", ");
-        println!("| {column} | {} | {posterior} | {seconds:.1} s |", summary.observations);
+        println!("| {column} | {} | {} | {seconds:.1} s |", summary.observations, summary.posterior);
         summary.warnings.iter().for_each(|note| println!("  {note}"));
     }
     Ok(())

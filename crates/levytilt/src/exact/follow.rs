@@ -1,6 +1,6 @@
 //! Solve a problem on windows that follow the data: spacing from known widths, windows widened where they were too small.
 
-use super::convolve::Rounding;
+use super::convolve::{KEPT_EACH, Rounding};
 use super::forward::{self, Edge, Run};
 use super::gather::{Gathered, index};
 use super::gradient::{Gradient, Judged, evidence, gradient};
@@ -34,6 +34,8 @@ const LOSS: f64 = 1e-5;
 /// Multiplications of a run without FFTs that rounding is worth, and the error by rounding from which it is worth any number.
 const DEAREST: f64 = 2e10;
 const UNBEARABLE: f64 = 1e-2;
+/// Most pairs of cells that a slope of the evidence counts one by one: some 0.2 s.
+const MOST_PAIRS: f64 = 5e8;
 /// Times that windows are widened.
 const WIDENINGS: usize = 12;
 /// Most cells of one time, and of all times together: three messages of them are kept.
@@ -105,7 +107,7 @@ impl<'a> Follower<'a> {
     pub fn cells(&self, model: &StateSpace) -> Result<usize> {
         let count = |problem: &Problem| {
             let windows = Windows::new(problem);
-            Ok(layout(problem, widths(problem)?.future / LEARNING, &windows)?.total())
+            Ok(learning_layout(problem, widths(problem)?.future / LEARNING, &windows)?.total())
         };
         match self.gathered.as_ref().zip(index(model)) {
             Some((gathered, index)) => count(&gathered.problem(model, index)?),
@@ -142,7 +144,7 @@ fn learn<T>(
     let spacing = widths(problem)?.future / LEARNING;
     let windows = memory.windows.get_or_insert_with(|| Windows::new(problem));
     for _ in 0..WIDENINGS {
-        let found = run(problem, &layout(problem, spacing, windows)?, MOST_CELLS, Rounding::Fast)?;
+        let found = run(problem, &learning_layout(problem, spacing, windows)?, MOST_CELLS, Rounding::Fast)?;
         if !widen(windows, judged(&found), BEYOND_LEARNING) {
             return Ok(found);
         }
@@ -165,6 +167,24 @@ fn layout(problem: &Problem, spacing: f64, windows: &Windows) -> Result<Layout> 
         });
     }
     Ok(layout)
+}
+
+/// The layout for a slope of the evidence, unless that takes too long: pairs of states that are farther apart than kernels are kept
+/// are counted one by one.
+fn learning_layout(problem: &Problem, spacing: f64, windows: &Windows) -> Result<Layout> {
+    let layout = layout(problem, spacing, windows)?;
+    let pairs = |j: usize| {
+        let [before, after] = [j - 1, j].map(|j| layout.support(j).len);
+        if before.max(after) < KEPT_EACH { 0.0 } else { before as f64 * after as f64 }
+    };
+    let pairs: f64 = (1..problem.values.len()).map(pairs).sum();
+    match pairs > MOST_PAIRS {
+        true => Err(Error::Numerical {
+            what: "exact posterior",
+            why: format!("{pairs:.0e} pairs of cells are more than the {MOST_PAIRS:.0e} allowed"),
+        }),
+        false => Ok(layout),
+    }
 }
 
 /// Reach out where a run found too much beyond its windows; false if nowhere. With `variances`, as far as these need it.

@@ -115,7 +115,7 @@ pub struct Fit {
     /// How the posterior was found, and why so: one choice for all dimensions, or one each where they do not act on
     /// each other.
     pub choices: Vec<Choice>,
-    /// What the paths and marginals are, all dimensions together; see [`Fit::posterior_of`].
+    /// What the paths and marginals are, all dimensions together; `choices` says which of them come from the grid.
     pub posterior: PosteriorKind,
     /// The drift network, if the drift is one.
     pub network: Option<FittedNeural>,
@@ -143,17 +143,6 @@ impl Fit {
     /// The verdicts on its paths.
     pub fn diagnosis(&self) -> Diagnosis {
         Diagnosis::new(&self.summary, &self.evidence, self.weights.len(), self.observations)
-    }
-
-    /// What the paths and marginals of dimension `i` are: where dimensions do not act on each other some may have the exact
-    /// posterior and others not.
-    pub fn posterior_of(&self, i: usize) -> PosteriorKind {
-        match self.choices.get(i) {
-            Some(choice) if self.choices.len() == self.paths.dim() && choice.method == Method::Grid => {
-                PosteriorKind::Exact
-            }
-            _ => self.posterior,
-        }
     }
 
     /// The estimate of a parameter.
@@ -234,7 +223,8 @@ fn solve(
         by_paths(alone, (grid, &[column]), options, (&learn, None), seeds, context)
     };
     let learns_brownian = (0..spec.dim()).any(|i| spec.learns_brownian(i));
-    let only_exact_serves = spec.noise.is_skewed() || !spec.has_plain_errors() || learns_brownian;
+    let only_exact_serves =
+        spec.noise.is_skewed() || !spec.has_plain_errors() || spec.size.is_some() || learns_brownian;
     let otherwise: Option<&exact_fit::Otherwise> =
         if finder.is_some() || only_exact_serves { None } else { Some(&otherwise) };
     let watched = (context, otherwise);

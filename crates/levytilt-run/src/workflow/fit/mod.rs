@@ -72,15 +72,6 @@ impl Outcome {
     }
 }
 
-/// What the posterior is: a word for all columns, or one for each where they differ.
-fn posterior_kinds(fit: &Fit) -> OneOrMany<&'static str> {
-    let mut kinds: Vec<&'static str> = (0..fit.paths.dim()).map(|i| fit.posterior_of(i).name()).collect();
-    if kinds.iter().all(|kind| *kind == kinds[0]) {
-        kinds.truncate(1);
-    }
-    OneOrMany::new(kinds)
-}
-
 /// Fit the columns of `table`; `context` is told how it goes, and may ask for an end.
 pub fn analyse(settings: Settings, table: &Table, context: &Context) -> Result<Outcome> {
     analyse_learned(settings, table, None, context)
@@ -178,7 +169,7 @@ pub fn analyse_learned(
         noise_candidates: rows(&candidates),
         method: OneOrMany::new(fit.choices.iter().map(|choice| choice.method.name()).collect()),
         method_reason: OneOrMany::new(fit.choices.iter().map(|choice| choice.why.clone()).collect()),
-        posterior: posterior_kinds(&fit),
+        posterior: fit.posterior.name(),
         network: fit.network.as_ref().map(NetworkRow::new),
         parameters: parameters(&fit.parameters),
         brownian_evidence: brownian_rows(&fit),

@@ -57,8 +57,8 @@ pub struct Summary {
     pub method: OneOrMany<&'static str>,
     /// Why so.
     pub method_reason: OneOrMany<String>,
-    /// What the paths and marginals are: exact, smoothed, weighted or variational; one for each column where they differ.
-    pub posterior: OneOrMany<&'static str>,
+    /// What the paths and marginals are, all columns together: exact, smoothed, weighted or variational.
+    pub posterior: &'static str,
     /// Size of a drift network and how it was held back; left out for other drifts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkRow>,
