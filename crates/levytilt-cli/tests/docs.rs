@@ -215,12 +215,12 @@ fn commands_of_the_guide() {
 
 #[test]
 fn commands_of_the_gallery_climate_and_water() {
-    ["greenland", "river"].iter().for_each(|page| run_page(&format!("docs/gallery/{page}.md")));
+    ["greenland", "proxies", "river"].iter().for_each(|page| run_page(&format!("docs/gallery/{page}.md")));
 }
 
 #[test]
 fn commands_of_the_gallery_prices_and_wind() {
-    ["power", "solar-wind", "dst"].iter().for_each(|page| run_page(&format!("docs/gallery/{page}.md")));
+    ["power", "markets", "solar-wind", "dst"].iter().for_each(|page| run_page(&format!("docs/gallery/{page}.md")));
 }
 
 #[test]

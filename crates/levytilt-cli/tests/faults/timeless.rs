@@ -59,7 +59,9 @@ fn timeless(text: &str) -> String {
 fn times_shown(report: &[u8]) -> Vec<String> {
     let mut shown = Vec::new();
     each_time(&mut serde_json::from_slice(report).unwrap(), &mut |cell| {
-        let (value, text) = (cell["value"].as_f64().unwrap(), cell["text"].as_str().unwrap());
+        // A dash is no time.
+        let Some(value) = cell["value"].as_f64() else { return };
+        let text = cell["text"].as_str().unwrap();
         let tag = |name: &str| format!(" data-value=\"{value}\"{name}>{text}<");
         shown.extend([tag(""), tag(" data-name=\"computing time\"")]);
     });
@@ -74,8 +76,10 @@ fn each_time(json: &mut Value, what: &mut dyn FnMut(&mut Value)) {
                 map.get_mut("cell").into_iter().for_each(&mut *what);
             }
             let head = map.get("head").and_then(Value::as_array);
-            let is_time =
-                |name: &Value| name == "s/window" || name.as_str().is_some_and(|name| name.starts_with("s per set"));
+            let is_time = |name: &Value| {
+                let name = name.as_str().unwrap_or_default();
+                matches!(name, "s/window" | "min/window") || name.starts_with("s per set")
+            };
             let column = head.and_then(|head| head.iter().position(is_time));
             if let (Some(column), Some(Value::Array(rows))) = (column, map.get_mut("rows")) {
                 rows.iter_mut().filter_map(|row| row.get_mut(column)).for_each(&mut *what);

@@ -59,7 +59,7 @@ fn table(part: &Beside) -> Table {
     head.extend(PERCENTILES.map(|percentile| format!("jump {percentile}%")));
     let levels = part.scores.models.first().map_or(&[][..], |model| &model.coverage);
     head.extend(levels.iter().map(|share| format!("in {:.0}%", 100.0 * share.level)));
-    head.push("min".into());
+    head.push("min/window".into());
     let percent = |share: f64| Cell::written(share, format!("{:.1}%", 100.0 * share));
     let or_dash = |number: Option<f64>, cell: &dyn Fn(f64) -> Cell| number.map_or_else(|| Cell::text("–"), cell);
     let ours = |model: &ModelScores| {
