@@ -60,7 +60,7 @@ pub(super) enum Order {
 impl Order {
     /// The two in turn.
     pub fn of(t: usize) -> Self {
-        if t % 2 == 0 { Self::Forwards } else { Self::Backwards }
+        if t.is_multiple_of(2) { Self::Forwards } else { Self::Backwards }
     }
 
     /// Number `k` of `count` in this order.

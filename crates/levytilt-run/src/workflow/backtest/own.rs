@@ -79,7 +79,7 @@ impl Own {
     }
 
     /// The same as the paper's models are used: time in lengths of the training part, and no observation error in forecasts.
-    pub fn as_published(self, train: f64) -> Self {
+    pub fn published_over(self, train: f64) -> Self {
         Self { unit: Some(train), state: true, ..self }
     }
 

@@ -78,7 +78,7 @@ impl Plan {
             let model = match (kind, own.get(&name)) {
                 (None, Some(settings)) => {
                     let own = Own::new(&name, settings.clone(), &table)?;
-                    let own = if is_paper(&name) { own.as_published(windows.rolling.train) } else { own };
+                    let own = if is_paper(&name) { own.published_over(windows.rolling.train) } else { own };
                     Box::new(own) as Box<dyn Forecaster>
                 }
                 (Some(kind), _) => kind,

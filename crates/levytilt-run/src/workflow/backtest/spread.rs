@@ -10,7 +10,7 @@ pub fn spread(count: usize, all: usize) -> Vec<usize> {
     let reversed = |k: usize| if bits == 0 { 0 } else { k.reverse_bits() >> (usize::BITS - bits) };
     // The powers of two above `all` are left out: their numbers are scaled down, and each kept where it comes first.
     let mut taken = vec![false; all];
-    let place = |k: usize| reversed(k) * all >> bits;
+    let place = |k: usize| (reversed(k) * all) >> bits;
     (0..1usize << bits).map(place).filter(|&k| !std::mem::replace(&mut taken[k], true)).take(count).collect()
 }
 

@@ -53,7 +53,7 @@ impl<'a> Panel<'a> {
         let mut stands = self.begin(failures, |_, one, common| one.begin(&free, common));
         let many = stands.len() >= MANY * numbers;
         if !many {
-            self.series.extend(rest.drain(..));
+            self.series.append(&mut rest);
             stands = self.begin(failures, |k, one, common| match stands.get(k) {
                 Some(stand) => Ok(stand.clone()),
                 None => one.begin(&free, common),
