@@ -14,6 +14,6 @@ pub fn of_backtest() -> Vec<String> {
 
 /// All names of options that messages may hold.
 pub fn options() -> Vec<String> {
-    let rest = ["at", "config", "fixed_parameters", "holdout", "state"].map(String::from);
+    let rest = ["at", "config", "fixed_parameters", "holdout", "inputs", "state"].map(String::from);
     keywords(&[]).into_iter().chain(of_backtest()).chain(rest).collect()
 }
