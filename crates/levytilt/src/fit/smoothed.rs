@@ -1,8 +1,9 @@
 //! Draw paths of a particle smoother, where dimensions act on each other by an affine drift.
 
-use crate::general::upper_nodes;
-use crate::general::{DrawnPath, GeneralChain, GeneralModel, Guide, Row, Smoothed, Source, final_filters, smooth};
-use crate::posterior::{BLOCK, Made, Paths};
+use crate::general::{
+    DrawnPath, GeneralChain, GeneralModel, Guide, Row, Smoothed, Source, final_filters, smooth, upper_nodes,
+};
+use crate::posterior::{BLOCK, Evidence, Made, Paths};
 use crate::tilt::LogSum;
 use crate::{Chain, Dimension, Result, Start, StateSpace, stream};
 use nalgebra::{DMatrix, DVector};
@@ -11,22 +12,14 @@ use nalgebra::{DMatrix, DVector};
 /// of symmetric noise.
 pub(super) fn can_smooth(chain: &Chain) -> bool {
     let model = chain.model();
-    let plain = |dimension: &Dimension| dimension.errors.is_plain() && dimension.size.is_none();
-    let symmetric =
-        |dimension: &Dimension| !crate::noise::Family::named(dimension.noise.family()).is_some_and(|f| f.is_skewed());
-    model.drift.is_affine() && model.dimensions.iter().all(|dimension| plain(dimension) && symmetric(dimension))
+    model.drift.is_affine() && chain.check_symmetric().is_ok() && model.plain_errors("particle smoother").is_ok()
 }
 
 /// The evidence, and `count` paths that count equally.
 ///
 /// # Errors
 /// A log evidence that is not finite.
-pub(super) fn smoothed_paths(
-    chain: &Chain,
-    columns: &[&[f64]],
-    count: usize,
-    seed: u64,
-) -> Result<(crate::posterior::Evidence, Paths)> {
+pub(super) fn smoothed_paths(chain: &Chain, columns: &[&[f64]], count: usize, seed: u64) -> Result<(Evidence, Paths)> {
     let model = with_directions(chain.model())?;
     let laid_out = GeneralChain::new(&model, chain.grid(), columns)?;
     let Smoothed { evidence, paths, .. } =

@@ -122,19 +122,9 @@ pub(super) fn filter_from(chain: &GeneralChain, guide: &Guide, start: Cloud, rng
     for j in 1..chain.len() {
         let old = &clouds[j - 1];
         let order = order(chain, guide, j - 1, old);
-        let (parents, mut log_weights): (Vec<usize>, Vec<f64>) = match uneven(&old.log_weights) {
-            Some((log_total, weights)) => {
-                log_evidence += log_total - (count as f64).ln();
-                resamplings += 1;
-                let sorted: Vec<f64> = order.iter().map(|&i| weights[i]).collect();
-                let chosen = systematic(&sorted, count, rng.random());
-                (chosen.into_iter().map(|i| order[i]).collect(), vec![0.0; count])
-            }
-            None => {
-                let log_weights = order.iter().map(|&i| old.log_weights[i]).collect();
-                (order, log_weights)
-            }
-        };
+        let Chosen { parents, mut log_weights, log_mean } = choose(&old.log_weights, order, rng);
+        log_evidence += log_mean.unwrap_or(0.0);
+        resamplings += usize::from(log_mean.is_some());
         let mut cloud = Cloud {
             means: vec![0.0; count * dim],
             covariances: vec![0.0; count * dim * dim],
@@ -196,8 +186,36 @@ fn order(chain: &GeneralChain, guide: &Guide, j: usize, cloud: &Cloud) -> Vec<us
     batches(&(0..cloud.log_weights.len()).map(keys).collect::<Vec<_>>())
 }
 
+/// The particles that go on.
+pub(super) struct Chosen {
+    pub parents: Vec<usize>,
+    pub log_weights: Vec<f64>,
+    /// ln of the mean weight before, if particles were resampled.
+    pub log_mean: Option<f64>,
+}
+
+/// The particles with these weights in this order, resampled where their weights are uneven.
+pub(super) fn choose(old: &[f64], order: Vec<usize>, rng: &mut StreamRng) -> Chosen {
+    let count = old.len();
+    match uneven(old) {
+        Some((log_total, weights)) => {
+            let sorted: Vec<f64> = order.iter().map(|&i| weights[i]).collect();
+            let chosen = systematic(&sorted, count, rng.random());
+            Chosen {
+                parents: chosen.into_iter().map(|i| order[i]).collect(),
+                log_weights: vec![0.0; count],
+                log_mean: Some(log_total - (count as f64).ln()),
+            }
+        }
+        None => {
+            let log_weights = order.iter().map(|&i| old[i]).collect();
+            Chosen { parents: order, log_weights, log_mean: None }
+        }
+    }
+}
+
 /// ln of the sum of the weights and the normalised weights, unless they are as good as even.
-pub(super) fn uneven(log_weights: &[f64]) -> Option<(f64, Vec<f64>)> {
+fn uneven(log_weights: &[f64]) -> Option<(f64, Vec<f64>)> {
     let (log_total, weights) = normalise(log_weights);
     let effective = 1.0 / weights.iter().map(|w| w * w).sum::<f64>();
     (effective < 0.99 * weights.len() as f64).then_some((log_total, weights))

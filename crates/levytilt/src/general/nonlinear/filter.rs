@@ -6,7 +6,7 @@
 //! are states. Particles are sorted and draw with the points of a lattice, as those that carry Gaussian laws do.
 
 use super::super::chain::GeneralChain;
-use super::super::filter::{FilterOptions, uneven};
+use super::super::filter::{Chosen, FilterOptions, choose};
 use super::super::form::{Form, dot};
 use super::super::guide::Reach;
 use super::super::lattice::{Lattice, batches};
@@ -14,10 +14,9 @@ use super::super::meet::{Met, meet};
 use super::super::pass::see_slices;
 use super::messages::NonlinearGuide;
 use super::stage::{Room, log_sum, normal, stages, value};
-use crate::posterior::{normalise, systematic};
+use crate::posterior::normalise;
 use crate::stream;
 use nalgebra::{DMatrix, DVector};
-use rand::RngExt;
 
 /// The particles of one time after what is seen there.
 #[derive(Debug, Default)]
@@ -72,19 +71,9 @@ pub(super) fn filter(chain: &GeneralChain, guide: &NonlinearGuide, options: &Fil
         if !old.log_weights.iter().any(|w| *w > f64::NEG_INFINITY) {
             return Filtered { log_evidence: f64::NEG_INFINITY, resamplings, lost, clouds };
         }
-        let (parents, mut log_weights): (Vec<usize>, Vec<f64>) = match uneven(&old.log_weights) {
-            Some((log_total, weights)) => {
-                log_evidence += log_total - (count as f64).ln();
-                resamplings += 1;
-                let sorted: Vec<f64> = order.iter().map(|&i| weights[i]).collect();
-                let chosen = systematic(&sorted, count, rng.random());
-                (chosen.into_iter().map(|i| order[i]).collect(), vec![0.0; count])
-            }
-            None => {
-                let log_weights = order.iter().map(|&i| old.log_weights[i]).collect();
-                (order, log_weights)
-            }
-        };
+        let Chosen { parents, mut log_weights, log_mean } = choose(&old.log_weights, order, &mut rng);
+        log_evidence += log_mean.unwrap_or(0.0);
+        resamplings += usize::from(log_mean.is_some());
         let mut cloud = Cloud {
             states: Vec::with_capacity(count * dim),
             outlook: Vec::with_capacity(count),
