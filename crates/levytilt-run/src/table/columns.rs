@@ -108,6 +108,16 @@ pub fn text_column(
     }
 }
 
+/// A column of text in which two rows of the same time differ: the series of a long table.
+pub fn series_column(header: &StringRecord, [one, other]: [&Row; 2]) -> Option<String> {
+    let is_text = |field: &str| {
+        !is_missing(field) && Decimal::Point.parse(field).or(Decimal::Comma.parse(field)).is_none() && !is_date(field)
+    };
+    let name = |row: &Row, column: usize| row.fields.get(column).is_some_and(is_text);
+    let differs = |&column: &usize| name(one, column) && name(other, column) && one.fields[column] != other.fields[column];
+    (1..header.len()).find(differs).map(|column| column_name(header, column))
+}
+
 /// The first names of a list, for a message.
 pub fn some_of(mut names: impl Iterator<Item = String>) -> String {
     let mut first: Vec<String> = names.by_ref().take(20).collect();

@@ -5,7 +5,8 @@ use csv::StringRecord;
 
 use crate::failure::{bad, quoted};
 use crate::number::number;
-use crate::table::columns::{arrange, choose_columns, column_name, some_of, text_column};
+use crate::shell::word;
+use crate::table::columns::{arrange, choose_columns, column_name, series_column, some_of, text_column};
 use crate::table::dates;
 use crate::table::decimal::Decimal;
 use crate::table::format::Format;
@@ -65,7 +66,7 @@ pub fn from_numbers(source: &str, names: Vec<String>, times: &[f64], columns: &[
     let mut order: Vec<usize> = (0..times.len()).collect();
     order.sort_by(|&a, &b| times[a].total_cmp(&times[b]));
     if let Some(pair) = order.windows(2).find(|pair| times[pair[0]] == times[pair[1]]) {
-        return Err(same_time(source, [pair[0] + 1, pair[1] + 1], &number(times[pair[0]])));
+        return Err(same_time(source, [pair[0] + 1, pair[1] + 1], &number(times[pair[0]]), None));
     }
     let table = Table {
         source: source.into(),
@@ -97,10 +98,15 @@ fn check_columns(source: &str, names: &[String], times: usize, columns: &[Vec<f6
     Ok(())
 }
 
-fn same_time(name: &str, lines: [usize; 2], text: &str) -> anyhow::Error {
+/// Two lines of one time; `series` is a column that may say which series a row belongs to.
+fn same_time(name: &str, lines: [usize; 2], text: &str, series: Option<&str>) -> anyhow::Error {
     let (first, second) = (lines[0].min(lines[1]), lines[0].max(lines[1]));
+    let long = series.map_or(String::new(), |column| {
+        format!(", or fit each series by itself with fit --panel {}", word(column))
+    });
     bad(format!(
-        "{name}: lines {first} and {second} have the same time, {text}; expected each time once: keep one of them, or average"
+        "{name}: lines {first} and {second} have the same time, {text}; expected each time once: keep one of them, or \
+         average{long}"
     ))
 }
 
@@ -165,12 +171,16 @@ pub fn from_layout(mut layout: layout::Layout, name: &str, only: &[String], form
     })
 }
 
-/// The times of a table and their lines, in the order of its rows; it needs no other columns.
-pub fn parse_times(text: &str, name: &str) -> Result<Vec<(usize, Written)>> {
-    let mut layout = layout::read(text, name, &Format::default())?;
-    arrange(&mut layout, name, &Format::default())?;
+/// The times of a table and their lines, in the order of its rows; it needs no other columns, and its times may stand first
+/// where `format` names their column.
+pub fn parse_times(text: &str, name: &str, format: &Format) -> Result<Vec<(usize, Written)>> {
+    let mut layout = layout::read(text, name, format)?;
+    let known = |wanted: &String| layout.header.iter().any(|column| column == wanted);
+    let format = Format { time_column: format.time_column.clone().filter(known), ..format.clone() };
+    arrange(&mut layout, name, &format)?;
     let texts: Vec<&str> = layout.rows.iter().map(|row| &row.fields[0]).collect();
-    let (times, _) = dates::read(&texts, None, Decimal::Point)
+    let decimal = format.decimal.unwrap_or(Decimal::Point);
+    let (times, _) = dates::read(&texts, format.date_format.as_deref(), decimal)
         .map_err(|(row, problem)| bad(format!("{name}, line {}: {problem}", layout.rows[row].line)))?;
     Ok(layout.rows.iter().map(|row| row.line).zip(times).collect())
 }
@@ -268,7 +278,9 @@ fn read_times(
     let mut timed = to_numbers(written);
     timed.sort_by(|a, b| a.time.total_cmp(&b.time));
     if let Some(pair) = timed.windows(2).find(|pair| pair[0].time == pair[1].time) {
-        return Err(same_time(name, [pair[0].row.line, pair[1].row.line], &pair[0].row.fields[0]));
+        let [one, other] = [&pair[0].row, &pair[1].row];
+        let series = series_column(header, [one, other]);
+        return Err(same_time(name, [one.line, other.line], &one.fields[0], series.as_deref()));
     }
     let times = timed.iter().map(|timed| timed.time).collect();
     let stamps: Option<Vec<Stamp>> = timed.iter().map(|timed| timed.stamp.clone()).collect();
