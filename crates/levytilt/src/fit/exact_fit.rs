@@ -4,8 +4,9 @@
 use super::brownian::{BrownianEvidence, learn_beside};
 use super::found::{found_at, join};
 use super::judge::Judgement;
+use super::solved::Solved;
 use super::start::{Beginning, begin};
-use super::{Fit, FitOptions, Interval, Solved, Spec};
+use super::{Fit, FitOptions, Interval, Spec};
 use crate::exact::fill::sample_filled;
 use crate::exact::follow::{Answer, Follower, Partial, partial_answer};
 use crate::exact::problem::Problem;
