@@ -98,7 +98,10 @@ class Fit:
         return Model.from_toml(self._model()).simulate(steps=steps, span=span, every=every, seed=seed)
 
     def posterior(self) -> Any:
-        """Posterior of the state at every latent time: mean, sd, quantiles, jump probability.
+        """Posterior of the state at every latent time: mean, sd, quantiles q05 to q95, and jump_probability.
+
+        jump_probability is the probability that the step *to* this time was a jump: that its variance lies in the upper 1% of the
+        noise, or with `jump_above` that it moved by more than this.
 
         A DataFrame if the data were one; for arrays and files a dictionary of arrays, (time) or (time, dimension).
         """

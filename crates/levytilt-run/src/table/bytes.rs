@@ -54,7 +54,9 @@ pub fn decode(mut raw: impl Read, name: &str) -> Result<String> {
         return Err(bad(format!("{name}: is an Excel file; save it as CSV UTF-8")));
     }
     if head.starts_with(b"{") || head.starts_with(b"[{") || head.starts_with(b"[[") {
-        return Err(bad(format!("{name}: is JSON; expected CSV with a header such as time,value: save the table as CSV")));
+        return Err(bad(format!(
+            "{name}: is JSON; expected CSV with a header such as time,value: save the table as CSV"
+        )));
     }
     let zipped = head.starts_with(&[0x1f, 0x8b]);
     let raw = Cursor::new(head).chain(raw);

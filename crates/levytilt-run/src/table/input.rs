@@ -100,9 +100,7 @@ fn check_columns(source: &str, names: &[String], times: usize, columns: &[Vec<f6
 fn same_time(name: &str, lines: [usize; 2], text: &str, remedy: Option<String>) -> anyhow::Error {
     let (first, second) = (lines[0].min(lines[1]), lines[0].max(lines[1]));
     let remedy = remedy.unwrap_or_else(|| "keep one of them, or average".into());
-    bad(format!(
-        "{name}: lines {first} and {second} have the same time, {text}; expected each time once: {remedy}"
-    ))
+    bad(format!("{name}: lines {first} and {second} have the same time, {text}; expected each time once: {remedy}"))
 }
 
 /// The same with a name for the times, and also from columns that hold too little to learn from.
@@ -147,7 +145,8 @@ pub fn from_layout(mut layout: layout::Layout, name: &str, only: &[String], form
     let recognised = || Decimal::of(fields, separator).map_err(|why| bad(format!("{name}: {why}")));
     let decimal = format.decimal.map_or_else(recognised, Ok)?;
     // Words above the header are taken for the header; where they end is where rows begin that are data.
-    let title = rows.iter().position(|row| is_data(&row.fields)).filter(|first| *first > 0).map(|first| rows[first - 1].line);
+    let title =
+        rows.iter().position(|row| is_data(&row.fields)).filter(|first| *first > 0).map(|first| rows[first - 1].line);
     let above = |error: anyhow::Error| match title {
         Some(line) => bad(format!("{error}; if the header is line {line}, remove the lines above it")),
         None => error,
