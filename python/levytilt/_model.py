@@ -54,12 +54,12 @@ class Model:
     **fixed
         Parameters to hold fixed, such as theta, alpha, observation_std, x0 and x0_std, and these options:
 
-        errors : law of the observation errors: "gaussian", "student" (error_dof) or "outliers" (outlier_probability, outlier_size).
-        season : periods of Fourier terms in the drift, such as ["24h", "7d"]; harmonics : the number of terms of each.
-        size : formula of the state x that multiplies the increments, such as "1 + s*abs(x)"; must be positive.
-        brownian : standard deviation of a diffusion beside the jumps per square root of time, or "learn".
-        clock : "business" for trading time, in which hours of the day and closed-market gaps have learned lengths.
-        volatility : "recent" for time that runs faster after large moves.
+        - errors: distribution of the observation errors, "gaussian", "student" (error_dof) or "outliers" (outlier_probability, outlier_size).
+        - season: periods of Fourier terms in the drift, such as ["24h", "7d"]; harmonics: the number of terms of each.
+        - size: formula of the state x that multiplies the increments, such as "1 + s*abs(x)"; must be positive.
+        - brownian: standard deviation of a diffusion beside the jumps per square root of time, or "learn".
+        - clock: "business" for trading time, in which hours of the day and closed-market gaps have learned lengths.
+        - volatility: "recent" for time that runs faster after large moves.
 
         Names and meanings are those of ``levytilt fit --help``.
 
