@@ -147,7 +147,8 @@ fn residuals(found: &Comparison) -> Option<Section> {
     let first = judged.first()?;
     let mut blocks: Vec<Block> =
         (0..first.checks.len()).map(|i| Block::Figure(Box::new(overlay(found, &judged, i)))).collect();
-    blocks.push(Block::Table(advice(&judged, &found.columns)));
+    let advice = advice(&judged, &found.columns);
+    blocks.push(if advice.rows.is_empty() { Block::Text("No check fails.".into()) } else { Block::Table(advice) });
     Some(Section::new("residuals", "Residuals", blocks))
 }
 
@@ -204,12 +205,8 @@ fn advice(judged: &[&Row], columns: &[String]) -> Table {
     let row = |(name, models, worst): &(String, Vec<&str>, &Check)| {
         vec![Cell::text(name), Cell::text(format!("{} Fails for {}.", sentence(&worst.advice()), fails(models)))]
     };
-    let caption = match found.is_empty() {
-        true => "No check fails.",
-        false => "What fails, and what to try; the figures are those of the clearest failure.",
-    };
     Table {
-        caption: caption.into(),
+        caption: "What fails, and what to try; the figures are those of the clearest failure.".into(),
         head: ["check", "meaning"].map(String::from).into(),
         rows: found.iter().map(row).collect(),
         ..Table::default()
