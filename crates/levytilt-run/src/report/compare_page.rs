@@ -65,6 +65,12 @@ fn level(found: &Comparison) -> Option<(&Row, f64)> {
     second(found).filter(|(row, behind)| *behind < APART.max(2.0 * errors(row)))
 }
 
+/// Whether the held-out scores do not tell a model from the first.
+fn same_held_out(row: &Row) -> bool {
+    let score = row.held_out.as_ref().and_then(|score| Some((score.difference?, score.difference_std_error?)));
+    score.is_some_and(|(difference, error)| difference.abs() < 2.0 * error)
+}
+
 /// How sure the ranking is.
 fn lead(found: &Comparison) -> Option<Block> {
     let (row, behind) = second(found)?;
@@ -75,7 +81,10 @@ fn lead(found: &Comparison) -> Option<Block> {
              standard error.",
             row.model
         )),
-        None => Block::Good(format!("The next model, {}, is {behind:.1} nats behind.", row.model)),
+        None => {
+            let held = if same_held_out(row) { " On the held-out values the two are level." } else { "" };
+            Block::Good(format!("The next model, {}, is {behind:.1} nats behind.{held}", row.model))
+        }
     })
 }
 
