@@ -373,8 +373,9 @@ fn identity_flags_of_the_other_commands_are_those_that_are_tested() {
         ),
         (
             "compare",
-            "--column --columns --config --date-format --decimal --drift --error-column --holdout --json --method --models \
-             --noise --out --paths --plots --quiet --seed --separator --set --steps --threads --time-column",
+            "--between --clock --column --columns --config --date-format --decimal --drift --error-column --errors --harmonics \
+             --holdout --inputs --json --method --models --noise --out --paths --plots --quiet --season --seed --separator \
+             --set --size --steps --threads --time-column --volatility",
         ),
         ("doctor", "--column --columns --date-format --decimal --error-column --json --separator --time-column"),
         ("init", "--force"),
