@@ -6,7 +6,7 @@ use super::found::{found_at, join};
 use super::judge::Judgement;
 use super::solved::Solved;
 use super::start::{Beginning, begin};
-use super::{Fit, FitOptions, Interval, Spec};
+use super::{FitOptions, Interval, Spec};
 use crate::exact::fill::sample_filled;
 use crate::exact::follow::{Answer, Follower, Partial, partial_answer};
 use crate::exact::problem::Problem;
@@ -14,7 +14,7 @@ use crate::exact::sample::sample;
 use crate::noise::BROWNIAN;
 use crate::posterior::{Evidence, Marginal, Paths, WeightSummary, marginals};
 use crate::series::TimeGrid;
-use crate::solve::{Choice, ExactLearned, Method, Parameter, ParameterPosterior, learn_exact, profile_intervals};
+use crate::solve::{Choice, ExactLearned, Method, learn_exact, profile_intervals};
 use crate::{Chain, Context, Result};
 
 /// Most cells over all times that a pass of learning may have. A slope takes some 0.1 µs per cell and three numbers of memory,
@@ -275,25 +275,4 @@ fn exact_marginals(drawn: Vec<Marginal>, solved: &Answer) -> Vec<Marginal> {
         jump_probability: drawn.jump_probability,
     };
     drawn.into_iter().enumerate().map(one).collect()
-}
-
-/// Draw from the posterior of the parameters that `fit` learned: see [`ParameterPosterior`]. `spec`, `grid`, `values` and
-/// `priors` are those of the fit.
-///
-/// # Errors
-/// Those of [`ParameterPosterior::new`]; a fit that does not know the covariance of its parameters.
-pub fn parameter_posterior(
-    fit: &Fit,
-    spec: &Spec,
-    (grid, values): (&TimeGrid, &[f64]),
-    priors: bool,
-    (count, seed): (usize, u64),
-) -> Result<ParameterPosterior> {
-    let Beginning { parameters, .. } = begin(spec, grid, &[values], priors)?;
-    let learned = |p: Parameter| match fit.parameter(&p.name) {
-        Some(estimate) => Parameter { value: estimate.value, ..p },
-        None => p,
-    };
-    let parameters: Vec<Parameter> = parameters.into_iter().map(learned).collect();
-    ParameterPosterior::new(&fit.model, &parameters, &fit.covariance, (grid, values), (count, seed))
 }

@@ -1,6 +1,7 @@
 //! Fit a model to a series in one call: guess, learn, and judge the result with fresh random numbers.
 
 mod any_noise;
+mod bayes;
 mod brownian;
 mod complete;
 mod draws;
@@ -25,13 +26,15 @@ mod warnings;
 pub use crate::series::Scales;
 pub use crate::solve::{Estimate, Interval, IntervalSource, NINETY};
 pub use any_noise::{AnyNoise, Candidate, Rating, fit_any_noise, fit_any_noise_by, rival_families};
+pub use bayes::parameter_posterior;
 pub use brownian::BrownianEvidence;
-pub use exact_fit::{exact_cells, parameter_posterior};
+pub use exact_fit::exact_cells;
 pub use finder::{OwnPaths, PotentialFinder};
 pub use interval::use_draws;
 pub use kind::PosteriorKind;
 pub use panel::{Panel, Record, SharedFit, fit_panel, learn_shared, learn_shared_with};
 pub use spec::{NeuralSize, Spec};
+pub use start::first_parameters;
 
 use crate::drift::Neural;
 use crate::posterior::{Diagnosis, Evidence, Jump, Marginal, Paths, Potentials, WeightSummary};

@@ -85,7 +85,7 @@ pub fn analyse_learned(
     refuse_panel(&settings)?;
     resolve_defaults(&mut settings)?;
     season::resolve(&mut settings.drift, &table.calendar)?;
-    refuse_early(&settings, &table.names)?;
+    refuse_early(&settings)?;
     settings.refuse_columns(table)?;
     let mut spec = open_model(&settings, &table.names, "fit")?;
     spec.known_errors.extend(table.errors.iter().map(|errors| errors.as_slice().into()));
