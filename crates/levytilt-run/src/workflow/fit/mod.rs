@@ -25,7 +25,7 @@ use crate::directory::tensors::Tensors;
 use crate::failure::bad;
 use crate::one_or_many::OneOrMany;
 use crate::settings::build_model::{latent_times, open_model};
-use crate::settings::{DriftName, Init, Method, NoiseName, PaperSettings, Settings, SolveSettings, kept};
+use crate::settings::{DriftName, Init, Method, NoiseName, PaperSettings, Settings, SolveSettings, kept, usual_paths};
 use crate::settings::{inputs, season};
 use crate::table::Table;
 use crate::table::time::Calendar;
@@ -92,15 +92,6 @@ pub fn analyse_learned(
     let mut spec = open_model(&settings, &table.names, "fit")?;
     spec.known_errors.extend(table.errors.iter().map(|errors| errors.as_slice().into()));
     let solve = &settings.solve;
-    let options = FitOptions {
-        paths: solve.paths.unwrap_or(FitOptions::default().paths),
-        seed: solve.seed.unwrap_or(1),
-        learn: LearnOptions { method: solve.method.unwrap_or_default(), ..LearnOptions::default() },
-        jump_above: solve.jump_above,
-        learned,
-        // With draws of their own, intervals are taken from those.
-        ..FitOptions::default()
-    };
     let neural = match solve.method {
         Some(Method::Neural) => Some(neural_options(solve)?),
         _ => None,
@@ -115,6 +106,18 @@ pub fn analyse_learned(
         inputs::refuse(&settings.inputs, "trading time", "leave --clock and --volatility out, or --inputs")?;
     }
     let times = trading.as_ref().map_or(&table.times, |trading| &trading.times);
+    let states = latent_times(&settings, times)?.times().len() * table.columns.len();
+    let paths = *settings.solve.paths.get_or_insert(usual_paths(states));
+    let solve = &settings.solve;
+    let options = FitOptions {
+        paths,
+        seed: solve.seed.unwrap_or(1),
+        learn: LearnOptions { method: solve.method.unwrap_or_default(), ..LearnOptions::default() },
+        jump_above: solve.jump_above,
+        learned,
+        // With draws of their own, intervals are taken from those.
+        ..FitOptions::default()
+    };
     let compute = |context: &Context| {
         let series = Observations::new(times.clone(), table.columns.clone(), table.names.clone())?;
         let grid = latent_times(&settings, series.times())?;
@@ -348,7 +351,6 @@ pub(crate) fn resolve_defaults(settings: &mut Settings) -> Result<()> {
         (_, Some(_)) => return Err(bad("--draws is for --bayes; give that too, or leave --draws out")),
         _ => {}
     }
-    solve.paths.get_or_insert(FitOptions::default().paths);
     solve.seed.get_or_insert(1);
     // Results do not depend on threads, so they are no part of the record.
     solve.threads = None;
