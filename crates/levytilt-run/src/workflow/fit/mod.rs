@@ -19,7 +19,7 @@ use std::time::Instant;
 use crate::directory::state::State;
 use crate::one_or_many::OneOrMany;
 use crate::settings::build_model::{latent_times, open_model};
-use crate::settings::{Method, NoiseName, Settings, SolveSettings};
+use crate::settings::{Method, NoiseName, Settings, SolveSettings, usual_paths};
 use crate::settings::{inputs, season};
 use crate::table::Table;
 use crate::workflow::exact::locate;
@@ -89,7 +89,6 @@ pub fn analyse_learned(
     settings.refuse_columns(table)?;
     let mut spec = open_model(&settings, &table.names, "fit")?;
     spec.known_errors.extend(table.errors.iter().map(|errors| errors.as_slice().into()));
-    let options = options(&settings.solve, learned);
     let networks = Networks::of(&settings)?;
     let started = Instant::now();
     let mut trading = Trading::of(&settings, table)?;
@@ -97,6 +96,9 @@ pub fn analyse_learned(
         inputs::refuse(&settings.inputs, "trading time", "leave --clock and --volatility out, or --inputs")?;
     }
     let times = trading.as_ref().map_or(&table.times, |trading| &trading.times);
+    let states = latent_times(&settings, times)?.times().len() * table.columns.len();
+    settings.solve.paths.get_or_insert(usual_paths(states));
+    let options = options(&settings.solve, learned);
     let compute = |context: &Context| {
         let series = Observations::new(times.clone(), table.columns.clone(), table.names.clone())?;
         let grid = latent_times(&settings, series.times())?;

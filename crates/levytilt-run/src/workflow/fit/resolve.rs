@@ -1,7 +1,6 @@
 //! Write defaults into the settings of a fit, and refuse what cannot be done, before anything is computed.
 
 use anyhow::Result;
-use levytilt::internals::fit::FitOptions;
 
 use crate::failure::bad;
 use crate::settings::{DriftName, Method, NoiseName, PaperSettings, Settings};
@@ -66,7 +65,6 @@ pub(crate) fn resolve_defaults(settings: &mut Settings) -> Result<()> {
         (_, Some(_)) => return Err(bad("--draws is for --bayes; give that too, or leave --draws out")),
         _ => {}
     }
-    solve.paths.get_or_insert(FitOptions::default().paths);
     solve.seed.get_or_insert(1);
     // Results do not depend on threads, so they are no part of the record.
     solve.threads = None;
