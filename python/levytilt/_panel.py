@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import nullcontext
+from itertools import repeat
 from typing import Any, Sequence
 
 import numpy as np
@@ -100,6 +102,7 @@ def fit_panel(
     paths: int | None = None,
     steps: int | None = None,
     threads: int = 0,
+    executor: Executor | None = None,
     progress: bool | None = None,
     **options: Any,
 ) -> PanelFit:
@@ -109,7 +112,8 @@ def fit_panel(
     share: names of parameters that all series have in common, learned from all of them together; "alpha~" instead lets series
     differ, around a mean and with a spread that are learned (partial pooling). The fits are then given these values: a shared
     parameter is held, a pooled one has its law over series as prior. Series that cannot be fitted are in `failures`.
-    Results do not depend on the number of threads (0 = all cores). Further options are those of `Model.fit`.
+    Series are fitted on threads of this process (0 = all cores), or by any ``concurrent.futures.Executor``, such as Dask's
+    ``Client.get_executor()``; what they share is learned here. Results do not depend on where. Further options are those of `Model.fit`.
     """
     refuse_unknown("fit_panel", options, ["solve"])
     model = model or Model()
@@ -130,17 +134,12 @@ def fit_panel(
         own = answer["own"]
     keywords = packed(**_given(model, shared), **common, threads=1)
     bar = Bar(progress, len(records), "series")
-
-    def one(found: Record, learned: Any) -> Fit | str:
-        try:
-            return Fit(_levytilt.fit(found.table, keywords, None, learned and json.dumps(learned)), found.clock)
-        except (InputError, ComputationError) as error:
-            return str(error)
-
+    known = [learned and json.dumps(learned) for learned in own]
+    workers: Any = ThreadPoolExecutor(threads or os.cpu_count()) if executor is None else nullcontext(executor)
     try:
-        with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+        with workers as pool:
             done: dict[Any, Fit | str] = {}
-            for key, fit in zip(records, pool.map(one, records.values(), own)):
+            for key, fit in zip(records, pool.map(_one, records.values(), repeat(keywords, len(records)), known)):
                 done[key] = fit
                 bar.step()
     finally:
@@ -151,6 +150,14 @@ def fit_panel(
         key, reason = next(iter(failures.items()))
         raise InputError(f"none of {len(failures)} series could be fitted; the first, {key}: {reason}")
     return PanelFit(fits, shared, failures, [id, time])
+
+
+def _one(found: Record, keywords: str, learned: str | None) -> Fit | str:
+    """The fit of one series, or why there is none: the task sent to workers."""
+    try:
+        return Fit(_levytilt.fit(found.table, keywords, None, learned), found.clock)
+    except (InputError, ComputationError) as error:
+        return str(error)
 
 
 def _values(found: Any) -> np.ndarray:

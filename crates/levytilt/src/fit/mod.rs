@@ -34,7 +34,7 @@ pub use spec::{NeuralSize, Spec};
 use crate::chain::only_exact;
 use crate::drift::Neural;
 use crate::posterior::{
-    Diagnosis, Evidence, Jump, Marginal, Paths, Potentials, WeightSummary, Weighting, jump_table, marginals, normalise,
+    Diagnosis, Evidence, Jump, Marginal, Paths, Potentials, WeightSummary, Weighting, jumps, marginals, normalise,
 };
 use crate::series::{TimeGrid, check_values};
 use crate::solve::{Choice, LearnOptions, LearnedBefore, Method, Regularisation, SweepOptions, parameters};
@@ -128,6 +128,8 @@ pub struct Fit {
     pub brownian: Vec<(String, BrownianEvidence)>,
     /// Per dimension: its jumps in order of time.
     pub jumps: Vec<Vec<Jump>>,
+    /// Per dimension: the jumps of every path, as numbers of the path and of the time at which its step ends.
+    pub jumped: Vec<Vec<(usize, usize)>>,
     /// Messages from the future that the paths follow; empty if the parameters were learned
     /// without any.
     pub potentials: Potentials,
@@ -279,8 +281,8 @@ fn solve(
     };
     let drawn = |i: usize| marginals(&paths, i, &weights, &options.quantiles);
     let marginals = known.into_iter().enumerate().map(|(i, known)| known.unwrap_or_else(|| drawn(i))).collect();
-    let table = |i| jump_table(&paths, &chain, i, &weights, options.jump_above);
-    let jumps = (0..chain.dim()).map(table).collect();
+    let both = |i| jumps(&paths, &chain, i, &weights, options.jump_above);
+    let (jumps, jumped) = (0..chain.dim()).map(both).unzip();
     let observations = chain.observations();
     let warnings = warnings::warnings(&warnings::Judged {
         spec,
@@ -314,6 +316,7 @@ fn solve(
         wrong,
         brownian,
         jumps,
+        jumped,
         potentials,
         paths,
         weights,
