@@ -73,7 +73,10 @@ fn main() -> Result<()> {
     );
     println!("mean error of α: {:+.4}, {:+.4}, {:+.4}", biases[0], biases[1], biases[2]);
     let [observed, pure] = floor.map(f64::sqrt);
-    println!("floor of the error: {observed:.4} from observations, {pure:.4} from increments, ratio {:.2}", observed / pure);
+    println!(
+        "floor of the error: {observed:.4} from observations, {pure:.4} from increments, ratio {:.2}",
+        observed / pure
+    );
     println!("CRPS of all series: {}; CPU time {:.2}", interval(&differences), seconds[0] / seconds[1]);
     Ok(())
 }

@@ -43,12 +43,15 @@ pub fn no_jump(run: &Path, [from, to]: [&str; 2]) -> Result<Vec<(String, f64)>> 
     let within = |time: f64| time > start && time <= end;
     if !times.values.iter().skip(1).any(|&time| within(time)) {
         let [first, last] = [0, times.values.len() - 1].map(|j| calendar.write(times.values[j]));
-        return Err(bad(format!("no step of the record ends after {from} and not after {to}; it has {first} to {last}")));
+        return Err(bad(format!(
+            "no step of the record ends after {from} and not after {to}; it has {first} to {last}"
+        )));
     }
     let mut calm = vec![vec![true; weights.values.len()]; names.len()];
     for row in jumps.values.chunks_exact(3) {
         let [path, j, i] = [row[0], row[1], row[2]].map(|number| number as usize);
-        let (Some(time), Some(calm)) = (times.values.get(j), calm.get_mut(i).and_then(|calm| calm.get_mut(path))) else {
+        let (Some(time), Some(calm)) = (times.values.get(j), calm.get_mut(i).and_then(|calm| calm.get_mut(path)))
+        else {
             return Err(bad(format!("{name}: array \"jumps\" names a path, time or column that is not there")));
         };
         *calm &= !within(*time);

@@ -46,7 +46,13 @@ pub(super) fn lean(
 
 impl Series<'_> {
     /// The slope in the shared numbers for a record simulated at the parameters found, without what has mean 0 in it.
-    fn lean(&self, stand: &Stand, free: &DVector<f64>, common: &[SharedParameter], number: u64) -> Result<DVector<f64>> {
+    fn lean(
+        &self,
+        stand: &Stand,
+        free: &DVector<f64>,
+        common: &[SharedParameter],
+        number: u64,
+    ) -> Result<DVector<f64>> {
         let (grid, seen) = self.data;
         let found = self.posterior.with(self.parameters(free, common));
         if stand.own.is_empty() {
@@ -142,7 +148,7 @@ mod tests {
     /// ones. A false alarm once in 16 000 seeds: four standard errors.
     #[test]
     fn statistics_simulated_records_lean_as_true_ones_do() {
-        let count = 150;
+        let count = 400;
         let (lean, left) = slopes(&["theta", "mu"], count);
         let mean = left.iter().map(|one| one[0]).sum::<f64>() / count as f64;
         let variance = left.iter().map(|one| (one[0] - mean).powi(2)).sum::<f64>() / count as f64;

@@ -9,7 +9,7 @@
 //! the mean of o from its maximum: all of it from the slopes that give the information.
 //!
 //! A fixed prior of o leaves a slope that leans by an amount per series that more series do not lessen; where nothing is pooled and
-//! there are many series, [`lean()`] measures it on simulated records and the last step takes it off.
+//! there are hundreds of series, [`lean()`] measures it on simulated records and the last step takes it off.
 //!
 //! A pooled parameter is each series' own on its free scale, u ~ N(m, τ²), and m and ln τ are learned in place of s, with
 //! slopes E[u − m]/τ² and E[(u − m)²]/τ² − 1. The spread has the prior τ e^{−τ/A}, A the standard deviation of the parameter's
@@ -30,10 +30,10 @@ use super::parameters::{Parameter, Transform};
 use crate::context::{Context, Progress};
 use crate::series::TimeGrid;
 use crate::{Error, Result, StateSpace};
+use lean::lean;
 use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
-use lean::lean;
-use scores::{many, product, sure};
+use scores::{product, sure};
 use series::{Series, Stand};
 use share::{SharedParameter, first, shared_parameters, watched};
 
@@ -107,7 +107,7 @@ pub(crate) fn learn_panel(
         free += last;
     }
     let Panel { series, common, .. } = &search.surface;
-    if many(&search.memory) && !search.stopped && common.iter().all(|shared| !shared.pooled) {
+    if sure(&search.memory) && !search.stopped && common.iter().all(|shared| !shared.pooled) {
         match lean(series, &search.memory, &top.free, common) {
             Some(lean) => {
                 free -= &covariance * lean.sum;

@@ -27,21 +27,16 @@ pub(super) type Ended<'a> = (Climber<Panel<'a>>, Point, DMatrix<f64>);
 
 /// Sum over series of the products of their slopes, from which that of their mean is taken off; nothing if they are few.
 pub(super) fn product(stands: &[Stand]) -> Option<DMatrix<f64>> {
-    if !many(stands) {
+    let n = stands.first()?.slope.len();
+    if stands.len() < MANY * n {
         return None;
     }
-    let n = stands.first()?.slope.len();
     let mean = stands.iter().fold(DVector::zeros(n), |sum, stand| sum + &stand.slope) / stands.len() as f64;
     let product = |stand: &Stand| (&stand.slope - &mean) * (&stand.slope - &mean).transpose();
     Some(stands.iter().fold(DMatrix::zeros(n, n), |sum, stand| sum + product(stand)))
 }
 
-/// Whether there are so many series that products of their slopes tell the information well enough for steps.
-pub(super) fn many(stands: &[Stand]) -> bool {
-    stands.first().is_some_and(|stand| stands.len() >= MANY * stand.slope.len())
-}
-
-/// Whether there are so many series that products of their slopes give the standard errors.
+/// Whether there are so many series that products of their slopes give the standard errors, and simulated ones the lean.
 pub(super) fn sure(stands: &[Stand]) -> bool {
     stands.first().is_some_and(|stand| stands.len() >= SURE * stand.slope.len())
 }
