@@ -126,6 +126,18 @@ class Fit:
         found = dict(self._run.jumps())
         return self._clock.rows(found.pop("time"), self._origin(), found)
 
+    def no_jump(self, start: Any, end: Any) -> Any:
+        """Probability that nothing jumped after `start` and up to `end`, by the definition of a jump that the fit used.
+
+        A number; of several columns, or noise sources of a model with states, a dictionary by name.
+
+        >>> fit.no_jump(2.0, 3.0)                                             # doctest: +SKIP
+        >>> fit.no_jump("2024-03-01", "2024-04-01")                           # doctest: +SKIP
+        """
+        first, last = (start, end) if self._clock.sign > 0 else (end, start)
+        found = dict(self._saved().engine.no_jump(*(str(self._clock.engine(time)[0]) for time in (first, last))))
+        return found if len(found) > 1 else next(iter(found.values()))
+
     def residuals(self) -> Any:
         """One-step residuals: every value given the earlier ones, as a standard normal number under the true model.
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import nullcontext
+from itertools import repeat
 from typing import Any, Sequence
 
 import numpy as np
@@ -113,6 +115,7 @@ def fit_panel(
     paths: int | None = None,
     steps: int | None = None,
     threads: int = 0,
+    executor: Executor | None = None,
     progress: bool | None = None,
     **options: Any,
 ) -> PanelFit:
@@ -134,6 +137,9 @@ def fit_panel(
         As for `Model.fit`.
     threads : int, default 0
         0 uses all cores. Results do not depend on it.
+    executor : concurrent.futures.Executor, optional
+        Where series are fitted instead of threads of this process, such as Dask's ``Client.get_executor()``; what they share is
+        learned here. Results do not depend on it.
     progress : bool, optional
         Show a bar.
     **options
@@ -168,17 +174,12 @@ def fit_panel(
         own = answer["own"]
     keywords = packed(**_given(model, shared), **common, threads=1)
     bar = Bar(progress, len(records), "series")
-
-    def one(found: Record, learned: Any) -> Fit | str:
-        try:
-            return Fit(_levytilt.fit(found.table, keywords, None, learned and json.dumps(learned)), found.clock)
-        except (InputError, ComputationError) as error:
-            return str(error)
-
+    known = [learned and json.dumps(learned) for learned in own]
+    workers: Any = ThreadPoolExecutor(threads or os.cpu_count()) if executor is None else nullcontext(executor)
     try:
-        with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+        with workers as pool:
             done: dict[Any, Fit | str] = {}
-            for key, fit in zip(records, pool.map(one, records.values(), own)):
+            for key, fit in zip(records, pool.map(_one, records.values(), repeat(keywords, len(records)), known)):
                 done[key] = fit
                 bar.step()
     finally:
@@ -189,6 +190,14 @@ def fit_panel(
         key, reason = next(iter(failures.items()))
         raise InputError(f"none of {len(failures)} series could be fitted; the first, {key}: {reason}")
     return PanelFit(fits, shared, failures, [id, time])
+
+
+def _one(found: Record, keywords: str, learned: str | None) -> Fit | str:
+    """The fit of one series, or why there is none: the task sent to workers."""
+    try:
+        return Fit(_levytilt.fit(found.table, keywords, None, learned), found.clock)
+    except (InputError, ComputationError) as error:
+        return str(error)
 
 
 def _values(found: Any) -> np.ndarray:

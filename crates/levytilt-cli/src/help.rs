@@ -205,7 +205,8 @@ Cyrillic letters only).
 Examples:
   levytilt fit data.csv --out run
   levytilt report run
-  levytilt report run --plots png";
+  levytilt report run --plots png
+  levytilt report run --no-jump 2.5 3.0";
 
 /// Below the flags of `doctor`.
 pub const DOCTOR_HELP: &str = "\

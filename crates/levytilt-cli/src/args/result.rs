@@ -119,6 +119,9 @@ pub struct RenderArgs {
     /// Directory that fit, demo, forecast, score, backtest, compare or reproduce wrote with --out
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
+    /// Of a fit: print the probability that nothing jumped after the first time and up to the second, and write nothing
+    #[arg(long, num_args = 2, value_names = ["FROM", "TO"], conflicts_with_all = ["plots", "quiet"])]
+    pub no_jump: Option<Vec<String>>,
     /// The figures alone.
     #[command(flatten)]
     pub plots: PlotArgs,

@@ -4,7 +4,7 @@ use super::found::Found;
 use super::judge::Judgement;
 use super::solved::Solved;
 use super::{Estimate, Fit, FitOptions, PosteriorKind, Spec, fill_value, interval, warnings};
-use crate::posterior::{Diagnosis, Evidence, WeightSummary, Weighting, jump_table, marginals, normalise};
+use crate::posterior::{Diagnosis, Evidence, WeightSummary, Weighting, jumps, marginals, normalise};
 use crate::series::TimeGrid;
 use crate::solve::parameters;
 use crate::{Chain, Dimension, Error, ErrorKind, Result, Start};
@@ -46,8 +46,8 @@ pub(super) fn complete(
     };
     let drawn = |i: usize| marginals(&paths, i, &weights, &options.quantiles);
     let marginals = known.into_iter().enumerate().map(|(i, known)| known.unwrap_or_else(|| drawn(i))).collect();
-    let table = |i| jump_table(&paths, &chain, i, &weights, options.jump_above);
-    let jumps = (0..chain.dim()).map(table).collect();
+    let both = |i| jumps(&paths, &chain, i, &weights, options.jump_above);
+    let (jumps, jumped) = (0..chain.dim()).map(both).unzip();
     let observations = chain.observations();
     let warnings = warnings::warnings(&warnings::Judged {
         spec,
@@ -81,6 +81,7 @@ pub(super) fn complete(
         wrong,
         brownian,
         jumps,
+        jumped,
         potentials,
         paths,
         weights,

@@ -130,6 +130,8 @@ pub struct Fit {
     pub brownian: Vec<(String, BrownianEvidence)>,
     /// Per dimension: its jumps in order of time.
     pub jumps: Vec<Vec<Jump>>,
+    /// Per dimension: the jumps of every path, as numbers of the path and of the time at which its step ends.
+    pub jumped: Vec<Vec<(usize, usize)>>,
     /// Messages from the future that the paths follow; empty if the parameters were learned
     /// without any.
     pub potentials: Potentials,

@@ -200,6 +200,11 @@ impl<'a> Posterior<'a> {
         Ok(Posterior { part: true, ..part })
     }
 
+    /// The model that it began with.
+    pub(super) fn model(&self) -> &StateSpace {
+        self.model
+    }
+
     /// The parameters, those that do not move included.
     pub(super) fn parameters(&self) -> &[Parameter] {
         &self.parameters

@@ -396,7 +396,8 @@ pub fn write_jumps(out: &mut dyn Write, fit: &Fit, calendar: &Calendar, names: &
     Ok(csv.flush()?)
 }
 
-/// Write paths.npz: times, paths (path, time, dimension), weights; of the first paths, as many as `keep` says.
+/// Write paths.npz: times, paths (path, time, dimension), weights, and the jumps of the paths; of the first paths, as many as
+/// `keep` says.
 pub fn write_paths(out: &mut dyn Write, fit: &Fit, keep: Option<KeepPaths>) -> Result<()> {
     let (times, dim) = (fit.paths.times(), fit.paths.dim());
     let count = kept(keep, fit.paths.len(), times * dim);
@@ -413,12 +414,18 @@ pub fn write_paths(out: &mut dyn Write, fit: &Fit, keep: Option<KeepPaths>) -> R
             }
         }
     }
+    let jumps = |(i, jumped): (usize, &Vec<(usize, usize)>)| {
+        let kept = jumped.iter().filter(|(path, _)| *path < count);
+        kept.map(|&(path, j)| [path, j, i]).collect::<Vec<_>>()
+    };
+    let jumps: Vec<[usize; 3]> = fit.jumped.iter().enumerate().flat_map(jumps).collect();
     npz::write(
         out,
         &[
             Array { name: "times", shape: vec![times], values: fit.times.clone() },
             Array { name: "paths", shape: vec![count, times, dim], values: states },
             Array { name: "weights", shape: vec![count], values: weights },
+            npz::rows("jumps", &jumps),
         ],
     )
 }
