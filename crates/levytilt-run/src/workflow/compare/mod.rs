@@ -240,7 +240,7 @@ fn written(entrant: &Entrant, table: &Table, context: &Context) -> Result<Row> {
     Ok(Row {
         rated: Rated::new(Ok(Rating::new(evidence.log_evidence, evidence.std_error, learned, fit.observations)), false),
         parameters: parameters(&fit.parameters),
-        posterior: Some("smoothed"),
+        posterior: Some(general::summary::posterior(&fit)),
         warnings: fit.warnings,
         estimates: fit.parameters,
         ..entrant.row()
