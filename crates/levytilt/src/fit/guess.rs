@@ -56,8 +56,8 @@ pub(super) fn guess_formula(
     let best = (0..STARTS)
         .filter_map(|k| search.descend(search.start(k, scales)))
         .min_by(|a, b| a.loss.total_cmp(&b.loss))
-        .ok_or_else(|| search.nowhere())?;
-    let errors = search.errors(&best)?;
+        .ok_or_else(|| search.nowhere(scales))?;
+    let errors = search.errors(&best).ok_or_else(|| search.nowhere(scales))?;
     let guessed = |(l, parameter): (usize, &crate::drift::FormulaParameter)| {
         let place = search.free.iter().position(|&free| free == l);
         let value = best.values[l];
@@ -186,18 +186,28 @@ impl Search<'_> {
     }
 
     /// Standard errors of the free parameters on their free scales, of what the pairs tell alone.
-    fn errors(&self, spot: &Spot) -> Result<Vec<f64>> {
-        let inverse = self.damped(spot, 1e-6).try_inverse().ok_or_else(|| self.nowhere())?;
-        Ok((0..self.free.len()).map(|k| inverse[(k, k)].max(0.0).sqrt()).collect())
+    fn errors(&self, spot: &Spot) -> Option<Vec<f64>> {
+        let inverse = self.damped(spot, 1e-6).try_inverse()?;
+        Some((0..self.free.len()).map(|k| inverse[(k, k)].max(0.0).sqrt()).collect())
     }
 
-    fn nowhere(&self) -> Error {
+    fn nowhere(&self, scales: &Scales) -> Error {
         let names: Vec<&str> = self.free.iter().map(|&l| self.formula.parameters()[l].name.as_str()).collect();
+        // An observation at which no start has a value tells most.
+        let points: Vec<(f64, f64)> = self.pairs.iter().map(|pair| (pair.t, pair.y)).collect();
+        let drifts = (0..STARTS).filter_map(|k| self.formula.drift(&self.start(k, scales)).ok());
+        let sound = drifts.map(|drift| drift.rates(&points)).fold(vec![false; points.len()], |sound, rates| {
+            sound.iter().zip(rates).map(|(sound, rate)| *sound || rate.is_finite()).collect()
+        });
+        let never = sound.iter().position(|sound| !sound).map(|k| points[k]);
+        let where_not =
+            never.map(|(t, x)| format!(", at none of them at the value {x} of time {t}")).unwrap_or_default();
+        let remedy = remedy(&names, self.formula);
+        let or_else = if never.is_some() && !names.is_empty() { ", or change the formula" } else { "" };
         Error::Series {
             place: format!("formula {}", self.formula.brief(0)),
             problem: format!(
-                "no start was found at which it has finite values at all observations; {}",
-                remedy(&names, self.formula)
+                "no start was found at which it has finite values at all observations{where_not}; {remedy}{or_else}"
             ),
         }
     }
@@ -269,6 +279,7 @@ mod tests {
         let scales = Scales::new(&times, &values, None).unwrap();
         let formula = Formula::parse("-k*log(x - 100)").unwrap();
         let text = guess_formula(&formula, &|_| None, (&times, &values), &scales).unwrap_err().to_string();
-        assert!(text.contains("-k*log(x - 100)") && text.contains("guesses for k"), "{text}");
+        assert!(text.contains("-k*log(x - 100)") && text.contains("at the value 2 of time 0"), "{text}");
+        assert!(text.contains("guesses for k, or change the formula"), "{text}");
     }
 }
