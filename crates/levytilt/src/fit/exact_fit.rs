@@ -11,7 +11,7 @@ use crate::exact::fill::sample_filled;
 use crate::exact::follow::{Answer, Follower, Partial, partial_answer};
 use crate::exact::problem::Problem;
 use crate::exact::sample::sample;
-use crate::noise::BROWNIAN;
+use crate::noise::{BROWNIAN, SKEWS};
 use crate::posterior::{Evidence, Marginal, Paths, WeightSummary, jump_probability, marginal};
 use crate::series::TimeGrid;
 use crate::solve::{Choice, ExactLearned, Method, learn_exact, profile_intervals};
@@ -165,8 +165,8 @@ fn fit_one(
 /// to be Gaussian.
 const BENT: f64 = 0.2;
 
-/// Intervals of the parameters whose law may be far from Gaussian: a diffusion, which may be 0, those of the size, and those of
-/// a drift that a short record leaves open, such as a level to which the state hardly returns.
+/// Intervals of the parameters whose law may be far from Gaussian: a diffusion, which may be 0, those of the size, a skew, and those
+/// of a drift that a short record leaves open, such as a level to which the state hardly returns.
 fn follow_profiles(
     learned: &mut ExactLearned,
     spec: &Spec,
@@ -199,7 +199,7 @@ fn follow_profiles(
 /// Places of the parameters whose profiles are followed.
 fn bent_places(learned: &ExactLearned, spec: &Spec) -> Vec<usize> {
     let sizes = spec.size.iter().flat_map(|size| size.parameters());
-    let names: Vec<&str> = sizes.map(|p| p.name.as_str()).chain([BROWNIAN.name]).collect();
+    let names: Vec<&str> = sizes.map(|p| p.name.as_str()).chain([BROWNIAN.name]).chain(SKEWS).collect();
     let free: Vec<usize> =
         (0..learned.optimum.parameters.len()).filter(|&i| !learned.optimum.parameters[i].fixed).collect();
     let of_drift = |place: usize| place < learned.optimum.model.drift.parameter_count();

@@ -6,6 +6,7 @@ use super::parameters::{Parameter, Transform, rebuild};
 use crate::context::{Context, Progress};
 use crate::exact::follow::{Follower, Memory};
 use crate::exact::thin::Thinned;
+use crate::noise::SKEWS;
 use crate::series::TimeGrid;
 use crate::{Error, Result, StateSpace};
 use nalgebra::{DMatrix, DVector};
@@ -118,7 +119,7 @@ pub(super) fn ascend<'a>(
 
 /// The parameters with those that skew the noise held at 0.
 fn unskewed(parameters: &[Parameter]) -> Vec<Parameter> {
-    let skews = |p: &Parameter| ["skew", "jump_mean"].contains(&p.name.split('[').next().unwrap_or_default());
+    let skews = |p: &Parameter| SKEWS.contains(&p.name.split('[').next().unwrap_or_default());
     let held = |p: &Parameter| match skews(p) && !p.fixed {
         true => Parameter { value: 0.0, fixed: true, ..p.clone() },
         false => p.clone(),
