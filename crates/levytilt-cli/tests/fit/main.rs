@@ -395,6 +395,12 @@ fn jumps_are_listed_once_with_size_and_probability() {
         assert!(jump[0] > 39.0 && jump[0] <= 40.0 && jump[1] > 0.99, "{flags}: {jump:?}");
         assert!((jump[2] - 30.0).abs() < 1.0 && jump[3] <= jump[2] && jump[2] <= jump[4], "{flags}: {jump:?}");
     }
+    // The probability of none in a window is that of the paths: the jump is between 39 and 40, and nowhere else.
+    let said = |window: &str| at.ok(&format!("report run --no-jump {window}")).out;
+    assert!(said("39 40").starts_with("level: no jump with probability 0.00"), "{}", said("39 40"));
+    assert_eq!(said("0 39") + &said("40 79"), "level: no jump with probability 1.0000\n".repeat(2));
+    at.refused("report run --no-jump 100 200", &["no step of the record", "0 to 79"]);
+    at.refused("report run --no-jump 2024-01-01 2024-02-01", &["--no-jump", "numbers"]);
     assert!(jumps("--jump-above 40").is_empty());
     assert!(at.read("run/settings.toml").contains("jump_above = 40"));
     at.refused("fit data.csv --jump-above -3", &["jump_above", "greater than 0"]);

@@ -6,13 +6,15 @@ use super::gather::{Gathered, index};
 use super::gradient::{Gradient, Judged, evidence, gradient};
 use super::layout::Layout;
 use super::problem::Problem;
+use super::thin::Thinned;
 use super::windows::{Widths, Windows, widths};
 use crate::series::TimeGrid;
 use crate::{Error, Result, StateSpace};
 
 /// Cells per standard deviation of what past or future alone say, while learning and for the answer. The interpolation
-/// then errs by 0.6·(1/3.5)¹² ≈ 2e-7 and 2e-9 of one step.
-const LEARNING: f64 = 3.5;
+/// then errs by 0.6·(1/2.5)¹² ≈ 1e-5 and 2e-9 of one step at most: parameters learned with 3.5 cells are the same to 1e-5 of their
+/// standard errors.
+const LEARNING: f64 = 2.5;
 const ANSWER: f64 = 5.0;
 /// Error of the log evidence by states outside the windows that is let pass, while learning and for the answer.
 const BEYOND_LEARNING: f64 = 2e-2;
@@ -57,6 +59,15 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
+    /// Windows for all times of a series from those of some.
+    ///
+    /// # Errors
+    /// Those of a problem of `model` and these values.
+    pub fn of_all(&self, thinned: &Thinned, model: &StateSpace, (grid, values): (&TimeGrid, &[f64])) -> Result<Self> {
+        let problem = Problem::new(model, grid, values)?;
+        Ok(Self { windows: self.windows.as_ref().map(|windows| windows.spread(&problem, thinned.kept())) })
+    }
+
     /// The windows for `problem`, if they are of its times.
     fn windows(self, problem: &Problem) -> Windows {
         self.windows.filter(|windows| windows.len() == problem.values.len()).unwrap_or_else(|| Windows::new(problem))

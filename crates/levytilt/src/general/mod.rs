@@ -13,6 +13,7 @@
 //! | `lattice`, `filter`, `smooth` | evenly spread draws, evidence by independent filters, and paths by backward simulation |
 //! | `spec`, `observe` | which parameters are open, and where learning starts |
 //! | `gradient`, `curvature`, `learn`, `fit` | the gradient of the log evidence, its curvature, the search, and all of it in one call |
+//! | `kalman` | all of it exactly, where every noise is Gaussian |
 //! | `nonlinear` | the same where the drift is nonlinear in the states: particles carry states |
 //! | `online` | new rows taken in one by one, without those before them |
 //! | `forecast`, `simulate` | predictive paths of the observed columns, and records with known truth |
@@ -26,6 +27,7 @@ mod forecast;
 mod form;
 mod gradient;
 mod guide;
+mod kalman;
 mod lattice;
 mod learn;
 mod meet;
