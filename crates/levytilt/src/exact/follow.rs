@@ -95,18 +95,18 @@ impl<'a> Follower<'a> {
     pub fn gradient(&self, model: &StateSpace, memory: &mut Memory) -> Result<Gradient> {
         let Some((gathered, index)) = self.gathered.as_ref().zip(index(model)) else {
             let problem = Problem::new(model, self.grid, self.values)?;
-            return learn(&problem, memory, gradient, |gradient| &gradient.judged);
+            return learn(&problem, (memory, usize::MAX), gradient, |gradient| &gradient.judged);
         };
         let problem = gathered.problem(model, index)?;
-        let mut found = learn(&problem, memory, gradient, |gradient| &gradient.judged)?;
+        let mut found = learn(&problem, (memory, usize::MAX), gradient, |gradient| &gradient.judged)?;
         add_lengths(&mut found, gathered, &problem, index);
         Ok(found)
     }
 
-    /// The log evidence alone.
-    pub fn log_evidence(&self, model: &StateSpace, memory: &mut Memory) -> Result<f64> {
+    /// The log evidence alone, if that takes at most `most` cells over all times and all tries of windows.
+    pub fn log_evidence(&self, model: &StateSpace, memory: &mut Memory, most: usize) -> Result<f64> {
         let run = |problem: &Problem, memory: &mut Memory| {
-            learn(problem, memory, evidence, |(_, judged)| judged).map(|(log_evidence, _)| log_evidence)
+            learn(problem, (memory, most), evidence, |(_, judged)| judged).map(|(log_evidence, _)| log_evidence)
         };
         match self.gathered.as_ref().zip(index(model)) {
             Some((gathered, index)) => run(&gathered.problem(model, index)?, memory),
@@ -145,17 +145,24 @@ fn add_lengths(gradient: &mut Gradient, gathered: &Gathered, problem: &Problem, 
     }
 }
 
-/// Run on windows until they are large enough.
+/// Run on windows until they are large enough, on at most `most` cells in all.
 fn learn<T>(
     problem: &Problem,
-    memory: &mut Memory,
+    (memory, most): (&mut Memory, usize),
     run: impl Fn(&Problem, &Layout, usize, Rounding) -> Result<T>,
     judged: impl Fn(&T) -> &Judged,
 ) -> Result<T> {
     let spacing = widths(problem)?.future / LEARNING;
     let windows = memory.windows.get_or_insert_with(|| Windows::new(problem));
+    let mut cells = 0;
     for _ in 0..WIDENINGS {
-        let found = run(problem, &learning_layout(problem, spacing, windows)?, MOST_CELLS, Rounding::Fast)?;
+        let layout = learning_layout(problem, spacing, windows)?;
+        cells += layout.total();
+        if cells > most {
+            let why = format!("{cells} cells are more than the {most} that are affordable");
+            return Err(Error::Numerical { what: "exact posterior", why });
+        }
+        let found = run(problem, &layout, MOST_CELLS, Rounding::Fast)?;
         if !widen(windows, judged(&found), BEYOND_LEARNING) {
             return Ok(found);
         }

@@ -4,16 +4,17 @@
 use super::brownian::{BrownianEvidence, learn_beside};
 use super::found::{found_at, join};
 use super::judge::Judgement;
+use super::solved::Solved;
 use super::start::{Beginning, begin};
-use super::{Fit, FitOptions, Interval, Solved, Spec};
+use super::{FitOptions, Interval, Spec};
 use crate::exact::fill::sample_filled;
 use crate::exact::follow::{Answer, Follower, Partial, partial_answer};
 use crate::exact::problem::Problem;
 use crate::exact::sample::sample;
-use crate::noise::BROWNIAN;
+use crate::noise::{BROWNIAN, SKEWS};
 use crate::posterior::{Evidence, Marginal, Paths, WeightSummary, jump_probability, marginal};
 use crate::series::TimeGrid;
-use crate::solve::{Choice, ExactLearned, Method, Parameter, ParameterPosterior, learn_exact, profile_intervals};
+use crate::solve::{Choice, ExactLearned, Method, learn_exact, profile_intervals};
 use crate::{Chain, Context, Result};
 use rayon::prelude::*;
 
@@ -164,8 +165,8 @@ fn fit_one(
 /// to be Gaussian.
 const BENT: f64 = 0.2;
 
-/// Intervals of the parameters whose law may be far from Gaussian: a diffusion, which may be 0, those of the size, and those of
-/// a drift that a short record leaves open, such as a level to which the state hardly returns.
+/// Intervals of the parameters whose law may be far from Gaussian: a diffusion, which may be 0, those of the size, a skew, and those
+/// of a drift that a short record leaves open, such as a level to which the state hardly returns.
 fn follow_profiles(
     learned: &mut ExactLearned,
     spec: &Spec,
@@ -198,7 +199,7 @@ fn follow_profiles(
 /// Places of the parameters whose profiles are followed.
 fn bent_places(learned: &ExactLearned, spec: &Spec) -> Vec<usize> {
     let sizes = spec.size.iter().flat_map(|size| size.parameters());
-    let names: Vec<&str> = sizes.map(|p| p.name.as_str()).chain([BROWNIAN.name]).collect();
+    let names: Vec<&str> = sizes.map(|p| p.name.as_str()).chain([BROWNIAN.name]).chain(SKEWS).collect();
     let free: Vec<usize> =
         (0..learned.optimum.parameters.len()).filter(|&i| !learned.optimum.parameters[i].fixed).collect();
     let of_drift = |place: usize| place < learned.optimum.model.drift.parameter_count();
@@ -287,25 +288,4 @@ fn exact_marginals(paths: &Paths, solved: &Answer, levels: &[f64]) -> Vec<Margin
         }
     };
     (0..paths.times()).into_par_iter().map(one).collect()
-}
-
-/// Draw from the posterior of the parameters that `fit` learned: see [`ParameterPosterior`]. `spec`, `grid`, `values` and
-/// `priors` are those of the fit.
-///
-/// # Errors
-/// Those of [`ParameterPosterior::new`]; a fit that does not know the covariance of its parameters.
-pub fn parameter_posterior(
-    fit: &Fit,
-    spec: &Spec,
-    (grid, values): (&TimeGrid, &[f64]),
-    priors: bool,
-    (count, seed): (usize, u64),
-) -> Result<ParameterPosterior> {
-    let Beginning { parameters, .. } = begin(spec, grid, &[values], priors)?;
-    let learned = |p: Parameter| match fit.parameter(&p.name) {
-        Some(estimate) => Parameter { value: estimate.value, ..p },
-        None => p,
-    };
-    let parameters: Vec<Parameter> = parameters.into_iter().map(learned).collect();
-    ParameterPosterior::new(&fit.model, &parameters, &fit.covariance, (grid, values), (count, seed))
 }

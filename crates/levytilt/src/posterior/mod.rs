@@ -14,7 +14,7 @@ pub use bridge::Bridge;
 pub use diagnose::{Closeness, Diagnosis, Gap, Weighting};
 pub use divergence::bound_by_divergence;
 pub use jump::{JumpLaw, jump_law};
-pub use jump_table::{Jump, jump_table, no_jump_probability};
+pub use jump_table::{Jump, jump_table, jumps};
 pub use particle::{Evidence, log_evidence};
 pub use summary::{Marginal, marginals};
 pub(crate) use summary::{jump_probability, marginal, weighted_marginal};

@@ -6,6 +6,7 @@ use super::parameters::{Parameter, Transform, rebuild};
 use crate::context::{Context, Progress};
 use crate::exact::follow::{Follower, Memory};
 use crate::exact::thin::Thinned;
+use crate::noise::SKEWS;
 use crate::series::TimeGrid;
 use crate::{Error, Result, StateSpace};
 use nalgebra::{DMatrix, DVector};
@@ -118,7 +119,7 @@ pub(super) fn ascend<'a>(
 
 /// The parameters with those that skew the noise held at 0.
 fn unskewed(parameters: &[Parameter]) -> Vec<Parameter> {
-    let skews = |p: &Parameter| ["skew", "jump_mean"].contains(&p.name.split('[').next().unwrap_or_default());
+    let skews = |p: &Parameter| SKEWS.contains(&p.name.split('[').next().unwrap_or_default());
     let held = |p: &Parameter| match skews(p) && !p.fixed {
         true => Parameter { value: 0.0, fixed: true, ..p.clone() },
         false => p.clone(),
@@ -198,6 +199,11 @@ impl<'a> Posterior<'a> {
     fn of_part<'b>(&'b self, (grid, values): (&'b TimeGrid, &'b [f64])) -> Result<Posterior<'b>> {
         let part = Posterior::new(self.model, &self.parameters, (grid, values), self.most, self.context)?;
         Ok(Posterior { part: true, ..part })
+    }
+
+    /// The model that it began with.
+    pub(super) fn model(&self) -> &StateSpace {
+        self.model
     }
 
     /// The parameters, those that do not move included.
