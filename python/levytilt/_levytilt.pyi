@@ -88,7 +88,7 @@ class Comparison:
 def compare(
     table: Table,
     models: list[tuple[tuple[str], str] | tuple[str | None, str] | str],
-    lists: tuple[list[str], list[str]],
+    lists: tuple[list[str], list[str], list[str], list[str], list[str]],
     common: str,
     holdout: float,
     progress: Callable[[int, int, float, float], Any] | None,

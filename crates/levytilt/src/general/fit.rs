@@ -2,7 +2,8 @@
 
 use super::chain::GeneralChain;
 use super::filter::FilterOptions;
-use super::guide::Guide;
+use super::guide::{Guide, Reach};
+use super::kalman;
 use super::learn::{Learned, Search};
 use super::model::GeneralModel;
 use super::nonlinear::{self, NonlinearGuide};
@@ -48,6 +49,8 @@ pub struct GeneralFit {
     pub observations: usize,
     /// Steps of the search.
     pub iterations: usize,
+    /// Whether evidence and marginals are exact: the drift is affine and every noise Gaussian.
+    pub exact: bool,
     /// Evidence, and paths of equal weight.
     pub smoothed: Smoothed,
     /// Per state and time: the posterior law.
@@ -111,24 +114,38 @@ pub fn fit_general_with(
     // A model that cannot be built says so before anything is learned.
     let first = spec.model(&parameters, &starts)?;
     let affine = spec.drift.is_affine();
+    let exact = affine && GeneralChain::new(&first, grid, columns)?.is_gaussian();
     let reach = match affine {
-        true => Guide::new(&GeneralChain::new(&first, grid, columns)?)?.reach,
-        false => NonlinearGuide::new(&GeneralChain::without_flows(&first, grid, columns)?).reach,
+        _ if exact => None,
+        true => Some(Guide::new(&GeneralChain::new(&first, grid, columns)?)?.reach),
+        false => Some(NonlinearGuide::new(&GeneralChain::without_flows(&first, grid, columns)?).reach),
     };
     let search = Search { spec, grid, columns, parameters, starts: starts.clone(), seed: learning, reach, context };
     let learned = if affine { search.run()? } else { nonlinear::learn(search)? };
     let model = spec.model(&learned.parameters, &starts)?;
     let filters = final_filters(options.paths, fresh);
     let chain;
-    let smoothed = if affine {
+    let smoothed = if exact {
         chain = GeneralChain::new(&model, grid, columns)?;
-        smooth(&chain, &Guide::new(&chain)?, options.paths, &filters)?
+        let filters = FilterOptions { filters: 2, particles: 2, ..filters };
+        smooth(&chain, &Guide::reaching(&chain, Reach::Step)?, options.paths, &filters)?
+    } else if affine {
+        chain = GeneralChain::new(&model, grid, columns)?;
+        // The choice of the reach does not depend on random numbers of this fit.
+        let guide = match reach {
+            Some(reach) if learned.is_settled() => Guide::reaching(&chain, reach)?,
+            _ => Guide::new(&chain)?,
+        };
+        smooth(&chain, &guide, options.paths, &filters)?
     } else {
         chain = GeneralChain::without_flows(&model, grid, columns)?;
         let filters = FilterOptions { particles: 2 * filters.particles, ..filters };
         nonlinear::smooth(&chain, &NonlinearGuide::new(&chain), options.paths, &filters)?
     };
-    let marginals = (0..model.dim()).map(|i| state_marginals(&chain, &smoothed, i, &options.quantiles)).collect();
+    let marginals = match exact {
+        true => kalman::marginals(&chain, &options.quantiles)?,
+        false => (0..model.dim()).map(|i| state_marginals(&chain, &smoothed, i, &options.quantiles)).collect(),
+    };
     let sources = model.sources.len();
     let (mut jump_probability, mut jumps) = (vec![Vec::new(); sources], Vec::new());
     for (r, shares) in jump_probability.iter_mut().enumerate() {
@@ -150,6 +167,7 @@ pub fn fit_general_with(
         times: grid.times().to_vec(),
         observations,
         iterations: learned.iterations,
+        exact,
         smoothed,
         marginals,
         jump_probability,
