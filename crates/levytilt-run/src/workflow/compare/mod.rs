@@ -19,6 +19,7 @@ use crate::workflow::compare::held_out::{HeldOut, check_holdout, first_part, sco
 use crate::workflow::fit::summary::{ParameterRow, parameters};
 use crate::workflow::fit::{Outcome, analyse};
 use crate::workflow::general::fit as general;
+use crate::workflow::general::summary::posterior;
 use crate::workflow::ranking::{Rated, rank};
 
 /// Below this difference of results, in nats, no model is clearly the best.
@@ -236,7 +237,7 @@ fn written(entrant: &Entrant, table: &Table, context: &Context) -> Result<Row> {
     Ok(Row {
         rated: Rated::new(Ok(Rating::new(evidence.log_evidence, evidence.std_error, learned, fit.observations)), false),
         parameters: parameters(&fit.parameters),
-        posterior: Some(general::summary::posterior(&fit)),
+        posterior: Some(posterior(&fit)),
         warnings: fit.warnings,
         estimates: fit.parameters,
         ..entrant.row()
