@@ -32,8 +32,9 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-const CASES: [(f64, f64); 12] = [
+const CASES: [(f64, f64); 13] = [
     (0.5, 0.3),
+    (0.5, 1.0),
     (0.6, 0.5),
     (0.77, 0.47),
     (0.77, 1.0),

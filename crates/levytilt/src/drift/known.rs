@@ -44,6 +44,11 @@ impl FormulaParameter {
         }
     }
 
+    /// Whether nothing is known of it but its name.
+    pub(super) fn is_plain(&self) -> bool {
+        self.low.is_none() && self.high.is_none() && self.guess.is_none() && self.prior.is_none()
+    }
+
     /// Check a value against the bounds.
     pub(super) fn check(&self, value: f64) -> Result<()> {
         if let Some(entry) = self.entry {

@@ -92,7 +92,13 @@ impl<T> std::ops::Deref for Part<T> {
 
 impl<T> From<Vec<T>> for Part<T> {
     fn from(values: Vec<T>) -> Self {
-        Self { part: 0..values.len(), table: Arc::new(values) }
+        Arc::new(values).into()
+    }
+}
+
+impl<T> From<Arc<Vec<T>>> for Part<T> {
+    fn from(table: Arc<Vec<T>>) -> Self {
+        Self { part: 0..table.len(), table }
     }
 }
 
@@ -123,7 +129,7 @@ impl FlowTable {
     /// The landings of the cells of time `j`.
     pub fn landings(&mut self, problem: &Problem, layout: &Layout, j: usize) -> Landings {
         match self.place(problem, layout, j) {
-            None => flow(problem, layout, j, &states(layout, j)).into(),
+            None => layout.landings(problem, j, || flow(problem, layout, j, &states(layout, j))),
             Some((key, part)) => self.tables.entry(key).or_default().0.part(
                 part,
                 layout.range().len,
@@ -152,7 +158,11 @@ impl FlowTable {
     pub fn place(&self, problem: &Problem, layout: &Layout, j: usize) -> Option<(u64, Range<usize>)> {
         let (support, range) = (layout.support(j), layout.range());
         let key = length_key(problem.grid.step(j));
-        let usable = j > 0 && problem.model.drift.is_autonomous() && range.len <= WIDEST && range.contains(support);
+        let usable = j > 0
+            && problem.model.drift.is_autonomous()
+            && range.len <= WIDEST
+            && range.contains(support)
+            && layout.recurs(problem, key);
         let from = (support.first - range.first) as usize;
         (usable && (self.tables.contains_key(&key) || self.tables.len() < MOST))
             .then(|| (key, from..from + support.len))

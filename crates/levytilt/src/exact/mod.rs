@@ -35,6 +35,7 @@ mod shifted;
 pub(crate) mod solve;
 #[cfg(test)]
 mod tests;
+pub(crate) mod thin;
 pub(crate) mod transition;
 mod windows;
 

@@ -56,8 +56,9 @@ pub(super) fn guess_formula(
     let best = (0..STARTS)
         .filter_map(|k| search.descend(search.start(k, scales)))
         .min_by(|a, b| a.loss.total_cmp(&b.loss))
-        .ok_or_else(|| search.nowhere())?;
-    let errors = search.errors(&best)?;
+        .ok_or_else(|| search.nowhere(scales))?;
+    search.told_apart(&best)?;
+    let errors = search.errors(&best).ok_or_else(|| search.nowhere(scales))?;
     let guessed = |(l, parameter): (usize, &crate::drift::FormulaParameter)| {
         let place = search.free.iter().position(|&free| free == l);
         let value = best.values[l];
@@ -186,18 +187,61 @@ impl Search<'_> {
     }
 
     /// Standard errors of the free parameters on their free scales, of what the pairs tell alone.
-    fn errors(&self, spot: &Spot) -> Result<Vec<f64>> {
-        let inverse = self.damped(spot, 1e-6).try_inverse().ok_or_else(|| self.nowhere())?;
-        Ok((0..self.free.len()).map(|k| inverse[(k, k)].max(0.0).sqrt()).collect())
+    fn errors(&self, spot: &Spot) -> Option<Vec<f64>> {
+        let inverse = self.damped(spot, 1e-6).try_inverse()?;
+        Some((0..self.free.len()).map(|k| inverse[(k, k)].max(0.0).sqrt()).collect())
     }
 
-    fn nowhere(&self) -> Error {
+    /// Refuse parameters that act only together, such as the factors of a product: at the spot and beside it, their slopes at all
+    /// pairs are multiples of each other.
+    fn told_apart(&self, spot: &Spot) -> Result<()> {
+        let beside = |(l, value): (usize, &f64)| match self.free.contains(&l) {
+            true => self.transforms[l].backward(self.transforms[l].forward(*value) + 0.1 + 0.03 * l as f64),
+            false => *value,
+        };
+        let there = self.at(spot.values.iter().enumerate().map(beside).collect());
+        let plain: Vec<usize> =
+            (0..self.free.len()).filter(|&k| self.formula.parameters()[self.free[k]].prior.is_none()).collect();
+        if self.pairs.len() <= 2 * self.free.len() {
+            return Ok(());
+        }
+        for (k, &a) in plain.iter().enumerate() {
+            for &b in &plain[k + 1..] {
+                let parallel = |spot: &Spot| {
+                    let norms = spot.normal[(a, a)] * spot.normal[(b, b)];
+                    norms > 0.0 && 1.0 - spot.normal[(a, b)].powi(2) / norms < 1e-12
+                };
+                if parallel(spot) && there.as_ref().is_some_and(parallel) {
+                    let [a, b] = [a, b].map(|k| &self.formula.parameters()[self.free[k]].name);
+                    return Err(Error::Series {
+                        place: format!("formula {}", self.formula.brief(0)),
+                        problem: format!(
+                            "{a} and {b} only act together, so the record cannot tell them apart; give one of them a value"
+                        ),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn nowhere(&self, scales: &Scales) -> Error {
         let names: Vec<&str> = self.free.iter().map(|&l| self.formula.parameters()[l].name.as_str()).collect();
+        // An observation at which no start has a value tells most.
+        let points: Vec<(f64, f64)> = self.pairs.iter().map(|pair| (pair.t, pair.y)).collect();
+        let drifts = (0..STARTS).filter_map(|k| self.formula.drift(&self.start(k, scales)).ok());
+        let sound = drifts.map(|drift| drift.rates(&points)).fold(vec![false; points.len()], |sound, rates| {
+            sound.iter().zip(rates).map(|(sound, rate)| *sound || rate.is_finite()).collect()
+        });
+        let never = sound.iter().position(|sound| !sound).map(|k| points[k]);
+        let where_not =
+            never.map(|(t, x)| format!(", at none of them at the value {x} of time {t}")).unwrap_or_default();
+        let remedy = remedy(&names, self.formula);
+        let or_else = if never.is_some() && !names.is_empty() { ", or change the formula" } else { "" };
         Error::Series {
             place: format!("formula {}", self.formula.brief(0)),
             problem: format!(
-                "no start was found at which it has finite values at all observations; {}",
-                remedy(&names, self.formula)
+                "no start was found at which it has finite values at all observations{where_not}; {remedy}{or_else}"
             ),
         }
     }
@@ -264,11 +308,25 @@ mod tests {
     }
 
     #[test]
+    fn identity_factors_of_a_product_are_refused() {
+        let (times, values) = record(|x| 0.8 * (1.5 - x));
+        let scales = Scales::new(&times, &values, None).unwrap();
+        let guess = |text: &str, given: &dyn Fn(&str) -> Option<f64>| {
+            guess_formula(&Formula::parse(text).unwrap(), given, (&times, &values), &scales)
+        };
+        let text = guess("a*x - b*x^3 + c*wind", &|_| None).unwrap_err().to_string();
+        assert!(text.contains("c and wind only act together") && text.contains("give one of them a value"), "{text}");
+        assert!(guess("a*x - b*x^3 + c*wind", &|name| (name == "wind").then_some(2.0)).is_ok());
+        assert!(guess("a*exp(b*x) + c*x", &|_| None).is_ok());
+    }
+
+    #[test]
     fn a_formula_without_values_is_named() {
         let (times, values) = record(|x| -x);
         let scales = Scales::new(&times, &values, None).unwrap();
         let formula = Formula::parse("-k*log(x - 100)").unwrap();
         let text = guess_formula(&formula, &|_| None, (&times, &values), &scales).unwrap_err().to_string();
-        assert!(text.contains("-k*log(x - 100)") && text.contains("guesses for k"), "{text}");
+        assert!(text.contains("-k*log(x - 100)") && text.contains("at the value 2 of time 0"), "{text}");
+        assert!(text.contains("guesses for k, or change the formula"), "{text}");
     }
 }

@@ -20,12 +20,15 @@ pub(super) fn guess_size(
 ) -> Result<Vec<Guessed>> {
     let seen: Vec<(f64, f64)> = times.iter().zip(values).filter(|(_, y)| !y.is_nan()).map(|(t, y)| (*t, *y)).collect();
     let small = 0.1 / scales.spread.max(scales.median.abs());
+    let mut reason = None;
     for start in [0.0, small, -small, 0.1, 1.0] {
         let value = |p: &FormulaParameter| given(&p.name).or(p.guess).unwrap_or_else(|| within(start, small, p));
         let tried: Vec<f64> = size.parameters().iter().map(value).collect();
         let positive =
             Size::new(size, &tried).and_then(|size| seen.iter().try_for_each(|(t, y)| size.at(*t, &[*y]).map(drop)));
-        if positive.is_ok() {
+        if let Err(error) = positive {
+            reason.get_or_insert(error);
+        } else {
             let guessed = |(p, value): (&FormulaParameter, f64)| Guessed {
                 name: p.name.clone(),
                 value,
@@ -39,10 +42,17 @@ pub(super) fn guess_size(
     }
     let names: Vec<&str> =
         size.parameters().iter().map(|p| p.name.as_str()).filter(|name| given(name).is_none()).collect();
-    Err(Error::Series {
-        place: format!("size {}", size.brief(0)),
-        problem: format!("no start was found at which it is positive at all observations; {}", remedy(&names, size)),
-    })
+    match reason {
+        // Nothing to be chosen: the first value that is wrong says all.
+        Some(reason) if names.is_empty() => Err(reason),
+        _ => Err(Error::Series {
+            place: format!("size {}", size.brief(0)),
+            problem: format!(
+                "no start was found at which it is positive at all observations; {}",
+                remedy(&names, size)
+            ),
+        }),
+    }
 }
 
 /// The start, or a value within the bounds.

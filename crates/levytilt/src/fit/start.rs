@@ -3,8 +3,7 @@
 use super::Spec;
 use super::guess::{Guessed, guess_formula};
 use super::guess_size::guess_size;
-use crate::drift::Known;
-use crate::drift::Slot;
+use crate::drift::{DriftFamily, Known, Slot};
 use crate::model::OBSERVATION_STD;
 use crate::series::{Scales, TimeGrid};
 use crate::solve::{Parameter, Prior, parameters};
@@ -18,9 +17,18 @@ pub(super) struct Beginning {
     pub parameters: Vec<Parameter>,
 }
 
+/// What a fit begins with: all parameters at their given values and first guesses, with the priors of those that are learned.
+///
+/// # Errors
+/// A model or values that cannot be fitted.
+pub fn first_parameters(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]]) -> Result<Vec<Parameter>> {
+    Ok(begin(spec, grid, columns, true)?.parameters)
+}
+
 /// The model at the given values and guesses for the others; with `priors`, each guess has a wide prior around it.
 pub(super) fn begin(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], priors: bool) -> Result<Beginning> {
     spec.check_names()?;
+    let spec = &as_built_in(spec);
     let slots = spec.slots();
     let alone: Vec<Spec> = (0..spec.dim()).map(|i| spec.only(i)).collect();
     let open = |i: usize| slots.iter().any(|slot| slot.dimension == i && spec.held(slot).is_none());
@@ -79,6 +87,20 @@ pub(super) fn begin(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], priors: bo
         parameter.prior = own.map(|(_, prior)| *prior).or(parameter.prior);
     }
     Ok(Beginning { model, parameters })
+}
+
+/// The same model, where a formula that is a built-in drift, names included, has the domains, guesses and priors of that drift:
+/// what is learned does not depend on how a model is written. Values given outside of these domains leave the formula as it is.
+fn as_built_in(spec: &Spec) -> Spec {
+    let known = spec.formula.as_ref().and_then(|formula| Some((formula, formula.built_in()?)));
+    let allowed = |family: &DriftFamily| {
+        let plain = |name: &str| name.split('[').next().unwrap_or_default().to_string();
+        spec.given.iter().all(|(name, value)| family.parameter(&plain(name)).is_none_or(|p| p.check(*value).is_ok()))
+    };
+    match known.filter(|(_, family)| allowed(family)) {
+        Some((formula, family)) => Spec { formula: Some(formula.clone().of_family(family)), ..spec.clone() },
+        None => spec.clone(),
+    }
 }
 
 /// First guesses of the parameters that formulas name, for the model of one dimension.

@@ -92,6 +92,15 @@ struct Drawn {
     chosen: f64,
 }
 
+/// The evidence alone, from independent filters.
+pub(crate) fn evidence(chain: &GeneralChain, guide: &Guide, options: &FilterOptions) -> Evidence {
+    let one = |number: usize| {
+        let Filtered { log_evidence, resamplings, .. } = filter(chain, guide, options, number as u64);
+        (log_evidence, resamplings)
+    };
+    combine(&(0..options.filters).map(one).collect::<Vec<_>>())
+}
+
 /// Run filter number `number`.
 pub(super) fn filter(chain: &GeneralChain, guide: &Guide, options: &FilterOptions, number: u64) -> Filtered {
     filter_until(chain, guide, options, number, chain.len())

@@ -57,6 +57,8 @@ pub struct GeneralFit {
     pub marginals: Vec<Vec<Marginal>>,
     /// Per source and time but the first: the probability that it jumped, its variance in the upper 1% of the prior.
     pub jump_probability: Vec<Vec<f64>>,
+    /// Every jump of every path: numbers of the path, of the time at which its step ends, and of the source.
+    pub jumped: Vec<[usize; 3]>,
     /// What a careful reader should know.
     pub warnings: Vec<String>,
 }
@@ -145,8 +147,14 @@ pub fn fit_general_with(
         false => (0..model.dim()).map(|i| state_marginals(&chain, &smoothed, i, &options.quantiles)).collect(),
     };
     let sources = model.sources.len();
-    let jumped = |r: usize| (1..chain.len()).map(|j| jumped(&chain, &smoothed, &[r], j)).collect();
-    let jump_probability = (0..sources).map(jumped).collect();
+    let (mut jump_probability, mut jumps) = (vec![Vec::new(); sources], Vec::new());
+    for (r, shares) in jump_probability.iter_mut().enumerate() {
+        for j in 1..chain.len() {
+            let here = jumped(&chain, &smoothed, &[r], j);
+            shares.push(here.len() as f64 / smoothed.paths.len() as f64);
+            jumps.extend(here.into_iter().map(|path| [path, j, r]));
+        }
+    }
     let observations = chain.observations();
     drop(chain);
     let parameters = estimates(&learned);
@@ -163,6 +171,7 @@ pub fn fit_general_with(
         smoothed,
         marginals,
         jump_probability,
+        jumped: jumps,
         warnings,
     })
 }
@@ -252,22 +261,23 @@ fn state_marginals(chain: &GeneralChain, smoothed: &Smoothed, i: usize, levels: 
     let movers: Vec<usize> =
         (0..chain.model.sources.len()).filter(|&r| chain.model.sources[r].direction[i] != 0.0).collect();
     let weight = 1.0 / smoothed.paths.len() as f64;
+    let share = |paths: Vec<usize>| paths.len() as f64 / smoothed.paths.len() as f64;
     let law = |j: usize| {
         let points = smoothed.paths.iter().map(|path| (path.states[j * dim + i], weight)).collect();
-        let jump_probability = if j == 0 { 0.0 } else { jumped(chain, smoothed, &movers, j) };
+        let jump_probability = if j == 0 { 0.0 } else { share(jumped(chain, smoothed, &movers, j)) };
         Marginal { jump_probability, ..weighted_marginal(points, levels) }
     };
     (0..chain.len()).into_par_iter().map(law).collect()
 }
 
-/// The share of paths on which one of these sources jumped in the step that ends at time `j`.
-fn jumped(chain: &GeneralChain, smoothed: &Smoothed, movers: &[usize], j: usize) -> f64 {
+/// The paths on which one of these sources jumped in the step that ends at time `j`.
+fn jumped(chain: &GeneralChain, smoothed: &Smoothed, movers: &[usize], j: usize) -> Vec<usize> {
     let sources = chain.model.sources.len();
     let thresholds: Vec<(usize, usize)> = movers.iter().map(|&r| (r, threshold(chain.nodes(r, j)))).collect();
-    let jumps = |path: &&super::smooth::DrawnPath| {
+    let jumps = |path: &super::smooth::DrawnPath| {
         thresholds.iter().any(|&(r, first)| path.nodes[(j - 1) * sources + r] as usize >= first)
     };
-    smoothed.paths.iter().filter(jumps).count() as f64 / smoothed.paths.len() as f64
+    (0..smoothed.paths.len()).filter(|&path| jumps(&smoothed.paths[path])).collect()
 }
 
 /// First node of the upper tail of the prior: the nodes from it on hold less than 1% together.

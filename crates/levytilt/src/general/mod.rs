@@ -46,6 +46,7 @@ mod tests;
 
 pub use chain::GeneralChain;
 pub use filter::FilterOptions;
+pub(crate) use filter::evidence;
 pub use fit::{GeneralFit, GeneralOptions, fit_general, fit_general_with};
 pub(crate) use fit::{final_filters, upper_nodes};
 pub use forecast::forecast_general;

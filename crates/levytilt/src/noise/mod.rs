@@ -54,6 +54,7 @@ pub(crate) use plus_brownian::BROWNIAN;
 pub use plus_brownian::PlusBrownian;
 pub use quadrature::panel_points;
 pub use skewed_compound_poisson::SkewedCompoundPoisson;
+pub(crate) use skewed_mixture::SKEWS;
 pub use skewed_nig::SkewedNig;
 pub use skewed_stable::SkewedStable;
 pub use skewed_tempered_stable::SkewedTemperedStable;

@@ -5,6 +5,9 @@ use crate::Result;
 use crate::parameter::{Domain, ParameterEntry};
 use nalgebra::Complex;
 
+/// Names of the parameters that skew a noise; at 0 it is symmetric.
+pub(crate) const SKEWS: [&str; 2] = ["skew", "jump_mean"];
+
 /// The skew of a variance mixture; at one over the typical increment, means are as large as standard deviations.
 pub(super) const SKEW: ParameterEntry = ParameterEntry::new(
     "skew",

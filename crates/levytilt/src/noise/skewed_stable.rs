@@ -17,9 +17,9 @@ use std::sync::{Arc, OnceLock};
 /// The tails have shares (1 ± β)/2. For α > 1 the mean is 0; for α < 1 and β = ±1 the noise only jumps one way. As α → 1
 /// the bulk of S1 moves off like β tan(πα/2), so a drift must be able to take that up.
 ///
-/// Nodes: up to 192 Gaussians. For α ≥ 0.75 the density is right to about 2e-3 between the quantiles 0.0005 and 0.9995,
-/// and to 1% up to 10⁶ scales where a tail is heavy; with smaller α, or |β| = 1 and α ≤ 1, to 1e-2, and to 5e-2 at the
-/// steep end of a one-sided law. Below α = 1/2 the peak is too sharp for them, and the noise is an error.
+/// Nodes: up to 192 Gaussians. The density is right to about 1e-3 between the quantiles 0.0005 and 0.9995, and to 2% up to
+/// 10⁶ scales where a tail is heavy (but for a lower tail a thousand times lighter than the upper one and α ≤ 0.6). Below
+/// α = 1/2 the peak is too sharp for them, and the noise is an error.
 #[derive(Debug, Clone)]
 pub struct SkewedStable {
     alpha: f64,

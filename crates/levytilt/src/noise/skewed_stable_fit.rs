@@ -3,12 +3,12 @@
 
 use super::nonnegative::{nonnegative, restricted};
 use super::{Noise, Stable};
-use crate::law::{Parametrization, StableLaw};
+use crate::law::{LogPdfDerivatives, Parametrization, StableLaw};
 use crate::{Error, Result};
 use nalgebra::{DMatrix, DVector};
 use std::f64::consts::{FRAC_PI_2, PI};
 
-/// Most nodes kept; those of least weight on the fit are dropped.
+/// Most nodes; a fit that needs more is made coarser.
 pub(super) const MOST_NODES: usize = 192;
 /// Increments up to so many scales are fitted.
 const FARTHEST: f64 = 3e6;
@@ -20,6 +20,18 @@ const TAIL_CARE: f64 = 0.1;
 const MASS_CARE: f64 = 10.0;
 /// Weight below which a node is left out.
 const LIGHTEST: f64 = 1e-20;
+/// Distance of neighbouring centres, as a share of the length over which the density changes: next to the mode, at most, and the way,
+/// in such lengths, after which the first has doubled.
+const FINEST: f64 = 0.085;
+const WIDEST: f64 = 0.57;
+const GROWING: f64 = 2.4;
+/// The same in standard deviations of the Gaussians, and places of the fit for each centre.
+const APART: f64 = 1.0;
+const PER_CENTRE: i32 = 3;
+/// β from which the lower tail is much lighter than the upper one.
+const LOPSIDED: f64 = 0.93;
+/// Factor of all distances at which the fit is given up.
+const COARSEST: f64 = 3.0;
 /// T = |β tan(πα/2)| up to which a law with α < 1 is fitted around the origin of S1, where it peaks.
 const PEAKED: f64 = 3.0;
 
@@ -38,6 +50,9 @@ pub(super) struct UnitNodes {
     pub variances_by_alpha: Vec<f64>,
     pub centres_by_beta: Vec<f64>,
 }
+
+/// A point and the logarithm of the density there.
+type Place = (f64, LogPdfDerivatives);
 
 /// One point of the fit: density with its derivatives, and how much a relative error there counts.
 struct Row {
@@ -123,73 +138,108 @@ fn no_fit(alpha: f64, beta: f64) -> Error {
     }
 }
 
+/// The finest fit that needs few enough nodes.
 fn fitted(alpha: f64, beta: f64) -> Result<UnitNodes> {
-    let one_sided = alpha > 0.65 && beta > 0.9;
-    let peaked = alpha < 1.0 && !one_sided && beta * (FRAC_PI_2 * alpha).tan() < PEAKED;
+    let peaked = alpha < 1.0 && beta * (FRAC_PI_2 * alpha).tan() < PEAKED;
     let parametrization = if peaked { Parametrization::S1 } else { Parametrization::S0 };
     let law = StableLaw::skewed(alpha, beta, 1.0, 0.0, parametrization)?;
     let heavy = 1.0 - beta > 1e-9;
-    let ends = (if heavy { -FARTHEST } else { law.quantile(LEAST)? }, FARTHEST);
+    let low = if heavy { -FARTHEST } else { law.quantile(LEAST)? };
     let bulk = (law.quantile(TAIL)?, law.upper_quantile(TAIL)?);
-    let rows: Vec<Row> = places(peaked, ends)
-        .into_iter()
-        .map(|x| row(&law, x, bulk, heavy))
-        .filter(|row| row.density > 0.0 && row.by_alpha.is_finite() && row.by_beta.is_finite())
-        .collect();
-    let columns = dictionary(peaked, if heavy { -1e3 * FARTHEST } else { ends.0 });
-    let nodes = solve(parametrization, &rows, &columns).ok_or_else(|| no_fit(alpha, beta))?;
-    Ok(nodes.ordered(law.quantile(0.5)?))
-}
-
-/// Points from the anchor outward: evenly in the bulk, then in equal ratios.
-fn places(peaked: bool, (low, high): (f64, f64)) -> Vec<f64> {
-    let mut distances = Vec::new();
-    let (mut d, fine): (f64, f64) = if peaked { (2e-3, 1.06) } else { (0.05, 1.07) };
-    while d < FARTHEST {
-        distances.push(d);
-        d = if !peaked && d < 8.0 { d + 0.1 } else { d * if d < 200.0 { fine } else { 1.2 } };
-    }
-    let both = distances.iter().rev().map(|d| -d).chain([0.0]).chain(distances.iter().copied());
-    both.filter(|x| (low..=high).contains(x)).collect()
-}
-
-fn row(law: &StableLaw, x: f64, bulk: (f64, f64), heavy: bool) -> Row {
-    let log = law.log_pdf_derivatives(x);
-    let care = match (bulk.0 <= x && x <= bulk.1, x > bulk.1 || heavy) {
-        (true, _) => 1.0,
-        (false, true) => TAIL_CARE,
-        // In a light tail the error counts next to the density where the tail begins.
-        (false, false) => TAIL_CARE * (log.value - law.log_pdf(bulk.0)).exp(),
-    };
-    Row { x, density: log.value.exp(), care, by_alpha: log.dalpha, by_beta: law.log_pdf_by_beta(x) }
-}
-
-/// Centres, none below `low`, and standard deviations to choose from.
-fn dictionary(peaked: bool, low: f64) -> Vec<(f64, f64)> {
-    let mut columns: Vec<(f64, f64)> = Vec::new();
-    // (standard deviation, up to which distance): evenly spaced in the bulk.
-    let even: &[(f64, f64)] = if peaked { &[] } else { &[(0.15, 3.5), (0.3, 10.0), (0.8, 10.0)] };
-    for &(sd, until) in even {
-        let count = (until / (0.8 * sd)) as i32;
-        columns.extend((-count..=count).map(|i| (0.8 * sd * f64::from(i), sd)));
-    }
-    // (relative width, ratio, from, to): in equal ratios.
-    let far = 1e3 * FARTHEST;
-    let ratios: &[(f64, f64, f64, f64)] = if peaked {
-        columns.extend((0..16).map(|i| (0.0, 0.004 * 1.5f64.powi(i))));
-        &[(0.12, 1.12, 0.01, 10.0), (0.3, 1.25, 0.01, 40.0), (0.5, 1.4, 1.0, 1e4), (0.55, 1.6, 1e4, far)]
-    } else {
-        &[(0.25, 1.2, 3.0, 60.0), (0.5, 1.4, 4.0, 1e4), (0.55, 1.6, 1e4, far)]
-    };
-    for &(width, ratio, from, to) in ratios {
-        let mut c = from;
-        while c < to {
-            columns.extend([(-c, width * c), (c, width * c)]);
-            c *= ratio;
+    let mode = mode(&law)?;
+    let light = (!heavy).then(|| (bulk.0, law.log_pdf(bulk.0)));
+    let mut coarse = 1.0;
+    while coarse < COARSEST {
+        let (mut places, mut columns) = (Vec::new(), Vec::new());
+        for (side, edge, end) in [(1.0, bulk.1, FARTHEST), (-1.0, bulk.0, low)] {
+            walk(&law, (mode, side), (edge, end), coarse, (&mut places, &mut columns));
+        }
+        let rows: Vec<Row> = places
+            .into_iter()
+            .map(|(x, log)| row(&law, (x, log), bulk, light))
+            .filter(|row| row.density > 0.0 && row.by_alpha.is_finite() && row.by_beta.is_finite())
+            .collect();
+        match solve(parametrization, &rows, &columns) {
+            Some(nodes) if nodes.weights.len() <= MOST_NODES => return Ok(nodes.ordered(mode)),
+            _ => coarse *= 1.12,
         }
     }
-    columns.retain(|c| c.0 >= low);
-    columns
+    Err(no_fit(alpha, beta))
+}
+
+/// The mode, between two quantiles, by halving.
+fn mode(law: &StableLaw) -> Result<f64> {
+    let (mut low, mut high) = (law.quantile(0.01)?, law.quantile(0.99)?);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if law.log_pdf_derivatives(middle).dx > 0.0 {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    Ok(0.5 * (low + high))
+}
+
+/// Walk from the mode to one side: in shares of the length over which the density changes, up to `edge` and on to where the tail falls
+/// like a power, or to the `end` of a light one; then in equal ratios. Notes the places where the density is to be met, and centres with standard deviations to choose from.
+///
+/// Shares grow with the way gone: only next to the mode the mixture has no freedom to be wider. `coarse` multiplies all of them.
+fn walk(
+    law: &StableLaw,
+    (mode, side): (f64, f64),
+    (edge, end): (f64, f64),
+    coarse: f64,
+    (places, columns): (&mut Vec<Place>, &mut Vec<(f64, f64)>),
+) {
+    let inside = |x: f64, end: f64| side * (end - x) > 0.0;
+    let at = |x: f64| (x, law.log_pdf_derivatives(x));
+    // 1/√(s² + |s'|) with the slope s of the logarithm.
+    let length = |(x, log): &Place, (other, there): &Place| {
+        1.0 / there.dx.hypot(((there.dx - log.dx) / (other - x)).abs().sqrt())
+    };
+    let mut here = at(mode);
+    let mut scale = length(&at(mode + 1e-4 * (1.0 + mode.abs())), &here);
+    let (mut gone, mut count) = (0.0, 0);
+    // A heavy tail falls like a power of the distance.
+    let is_power = |(x, log): &Place| (log.dx * (x - mode)).abs() < 1.5 * (1.0 + law.alpha());
+    while inside(here.0, end) && (inside(here.0, edge) || !is_power(&here)) {
+        let share = coarse * (FINEST * (1.0 + gone / GROWING)).min(WIDEST);
+        places.push(here);
+        if count % PER_CENTRE == 0 {
+            columns.push((here.0, share * scale / APART));
+        }
+        let step = share / f64::from(PER_CENTRE);
+        let ahead = at(here.0 + side * step * scale);
+        scale = length(&here, &ahead);
+        (here, gone, count) = (ahead, gone + step, count + 1);
+    }
+    if end.abs() < FARTHEST {
+        return;
+    }
+    let x = here.0;
+    // The Gaussians of a tail must not reach over to one that is much lighter.
+    let (width, ratio) = if law.beta() > LOPSIDED && side > 0.0 { (0.3, 1.4) } else { (0.5, 1.6) };
+    let mut distance = ((x - mode).abs() / 30.0).max(1.0);
+    while distance < 1e3 * FARTHEST {
+        columns.push((side * distance, width * distance));
+        distance *= ratio;
+    }
+    let mut distance = x.abs();
+    while distance < FARTHEST {
+        places.push(at(side * distance));
+        distance *= 1.2;
+    }
+}
+
+fn row(law: &StableLaw, (x, log): Place, bulk: (f64, f64), light: Option<(f64, f64)>) -> Row {
+    let care = match light {
+        _ if bulk.0 <= x && x <= bulk.1 => 1.0,
+        // In a light tail the error counts next to the density where the tail begins.
+        Some((edge, at_edge)) if x < edge => TAIL_CARE * (log.value - at_edge).exp(),
+        _ => TAIL_CARE,
+    };
+    Row { x, density: log.value.exp(), care, by_alpha: log.dalpha, by_beta: law.log_pdf_by_beta(x) }
 }
 
 /// Non-negative least squares on the rows and on the total mass, with the derivatives of the weights.
@@ -211,12 +261,7 @@ fn solve(parametrization: Parametrization, rows: &[Row], columns: &[(f64, f64)])
     let care = DVector::from_fn(m + 1, |i, _| rows.get(i).map_or(MASS_CARE, |row| row.care));
     let gram = matrix.tr_mul(&matrix);
     let scaled = nonnegative(&gram, &matrix.tr_mul(&care))?;
-    let mut active: Vec<usize> = (0..n).filter(|&j| scaled[j] / norms[j] > LIGHTEST).collect();
-    if active.len() > MOST_NODES {
-        active.sort_by(|&a, &b| scaled[b].total_cmp(&scaled[a]));
-        active.truncate(MOST_NODES);
-        active.sort_unstable();
-    }
+    let active: Vec<usize> = (0..n).filter(|&j| scaled[j] / norms[j] > LIGHTEST).collect();
     let mut weights: Vec<f64> = active.iter().map(|&j| scaled[j] / norms[j]).collect();
     let total: f64 = weights.iter().sum();
     weights.iter_mut().for_each(|w| *w /= total);

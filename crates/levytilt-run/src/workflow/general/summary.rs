@@ -188,7 +188,7 @@ pub fn write_jumps(out: &mut dyn Write, fit: &GeneralFit, calendar: &Calendar) -
     Ok(csv.flush()?)
 }
 
-/// Write paths.npz: times, paths (path, time, state), weights.
+/// Write paths.npz: times, paths (path, time, state), weights, and the jumps of the paths.
 pub fn write_paths(out: &mut dyn Write, fit: &GeneralFit) -> Result<()> {
     let paths = &fit.smoothed.paths;
     let (count, times, dim) = (paths.len(), fit.times.len(), fit.model.dim());
@@ -199,6 +199,7 @@ pub fn write_paths(out: &mut dyn Write, fit: &GeneralFit) -> Result<()> {
             Array { name: "times", shape: vec![times], values: fit.times.clone() },
             Array { name: "paths", shape: vec![count, times, dim], values: states },
             Array { name: "weights", shape: vec![count], values: vec![1.0 / count as f64; count] },
+            npz::rows("jumps", &fit.jumped),
         ],
     )
 }

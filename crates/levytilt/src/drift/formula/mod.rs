@@ -28,7 +28,7 @@ mod typeset;
 pub use inputs::{Between, Inputs};
 pub use motion::FormulaDrift;
 
-use super::{Drift, DriftFamily, Each, FormulaParameter, Known, Slot};
+use super::{DRIFT_FAMILIES, Drift, DriftFamily, Each, FormulaParameter, Known, Slot};
 use crate::error::expect_length;
 use crate::parameter::Prior;
 use crate::{Error, Result};
@@ -240,12 +240,22 @@ impl Formula {
         self.parameters.iter().map(|parameter| Slot::new(known(parameter), 0)).collect()
     }
 
-    /// The same, where parameters with the names of the family's are those of the family.
-    pub(super) fn of_family(mut self, family: &DriftFamily) -> Self {
-        for parameter in &mut self.parameters {
+    /// The same, where parameters with the names of the family's are those of the family, unless they have bounds, a guess or
+    /// a prior of their own.
+    pub(crate) fn of_family(mut self, family: &DriftFamily) -> Self {
+        for parameter in self.parameters.iter_mut().filter(|parameter| parameter.is_plain()) {
             parameter.entry = family.parameter(&parameter.name);
         }
         self
+    }
+
+    /// The built-in drift whose formula this is, names included.
+    pub(crate) fn built_in(&self) -> Option<&'static DriftFamily> {
+        let bare = |text: &str| text.split_whitespace().collect::<String>();
+        let [state] = self.states() else { return None };
+        let own = bare(&self.text(0));
+        let is = |family: &&DriftFamily| !family.coupled && family.formula.is_some_and(|text| bare(text) == own);
+        DRIFT_FAMILIES.iter().find(is).filter(|_| state == "x")
     }
 
     fn parameter_mut(&mut self, name: &str) -> Result<&mut FormulaParameter> {

@@ -129,6 +129,11 @@ impl FormulaDrift {
         self.bound.program.outputs.iter().map(|&o| lanes.values[o][0]).collect()
     }
 
+    /// The right-hand side of one state per point (t, x); NaN as in [`FormulaDrift::rate`].
+    pub(crate) fn rates(&self, points: &[(f64, f64)]) -> Vec<f64> {
+        points.iter().map(|&(t, x)| self.rate(t, &[x])[0]).collect()
+    }
+
     /// The right-hand side of one state and its derivatives in the parameters, a row of 1 + p numbers per point (t, x); NaN
     /// as in [`FormulaDrift::rate`].
     pub(crate) fn rates_by_parameter(&self, points: &[(f64, f64)]) -> Vec<f64> {

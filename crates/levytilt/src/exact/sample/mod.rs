@@ -17,6 +17,7 @@
 
 mod draw;
 mod increment;
+mod knot;
 mod scaled;
 mod target;
 
