@@ -5,8 +5,8 @@
 
 use levytilt::drift::{Formula, Linear};
 use levytilt::internals::general::{
-    FilterOptions, GeneralChain, GeneralFit, GeneralModel, GeneralOptions, GeneralSpec, Guide, Loading, Row, RowSpec,
-    Source, SourceSpec, StartSpec, fit_general, simulate_general, smooth,
+    DrawnPath, FilterOptions, GeneralChain, GeneralFit, GeneralModel, GeneralOptions, GeneralSpec, Guide, Loading, Row,
+    RowSpec, Source, SourceSpec, StartSpec, fit_general, simulate_general, smooth,
 };
 use levytilt::internals::series::TimeGrid;
 use levytilt::noise::{Family, Stable};
@@ -130,7 +130,9 @@ fn agreement_row((dim, seen): (usize, usize), alpha: f64, every: usize, most: us
 /// Smoothed means of states against those of a plain smoother with `most` particles in two dimensions, and the same work in more.
 fn states(most: usize) -> Result<()> {
     println!("\n## Smoothed means against a plain smoother\n");
-    println!("| states | every | means | mean of z | sd of z | largest |z| |\n|---|---|---|---|---|---|");
+    println!(
+        "| states | every | particles | means | mean of z | sd of z | largest | difference, in posterior sd |\n|---|---|---|---|---|---|---|---|"
+    );
     for dim in [2, 5, 10] {
         for every in [1, 5] {
             let model = pushing(dim, dim, 1.5)?;
@@ -139,16 +141,17 @@ fn states(most: usize) -> Result<()> {
             let chain = GeneralChain::new(&model, &grid, &slices)?;
             let guide = Guide::new(&chain)?;
             let particles = (most * 4 / (dim * dim)).min(most);
-            let mut all = Vec::new();
+            let (mut all, mut shares) = (Vec::new(), Vec::new());
             for at in [44, 48] {
                 let ours = |seed: u64| {
                     let options = FilterOptions { filters: 4, particles: 100, seed };
                     let found = smooth(&chain, &guide, 200, &options)?;
-                    let mean = |i: usize| {
-                        let sum: f64 = found.paths.iter().map(|path| path.states[at * dim + i]).sum();
-                        sum / found.paths.len() as f64
+                    // Means, and then mean squares.
+                    let mean = |k: usize| {
+                        let power = |path: &DrawnPath| path.states[at * dim + k % dim].powi(1 + (k / dim) as i32);
+                        found.paths.iter().map(power).sum::<f64>() / found.paths.len() as f64
                     };
-                    Ok((0..dim).map(mean).collect::<Vec<f64>>())
+                    Ok((0..2 * dim).map(mean).collect::<Vec<f64>>())
                 };
                 let theirs = |seed: u64| plain_smoother(&model, &times, &slices, (particles, seed), at);
                 let runs = 0..2 * PLAIN as u64;
@@ -157,12 +160,18 @@ fn states(most: usize) -> Result<()> {
                 for i in 0..dim {
                     let [(a, a_error), (b, b_error)] = [&ours, &theirs].map(|all| mean_of(all.iter().map(|m| m[i])));
                     all.push((a - b) / a_error.hypot(b_error));
+                    let (square, _) = mean_of(ours.iter().map(|m| m[dim + i]));
+                    shares.push((a - b) / (square - a * a).sqrt());
                 }
             }
             let (mean, error) = mean_of(all.iter().copied());
             let largest = all.iter().fold(0.0f64, |largest, z| largest.max(z.abs()));
             let sd = error * (all.len() as f64).sqrt();
-            println!("| {dim} | {every} | {} | {mean:+.2} | {sd:.2} | {largest:.1} |", all.len());
+            let difference = (shares.iter().map(|share| share * share).sum::<f64>() / shares.len() as f64).sqrt();
+            println!(
+                "| {dim} | {every} | {particles} | {} | {mean:+.2} | {sd:.2} | {largest:.1} | {difference:.3} |",
+                all.len()
+            );
         }
     }
     Ok(())
