@@ -361,7 +361,7 @@ fn identity_flags_of_the_other_commands_are_those_that_are_tested() {
     let at = Sandbox::new();
     for (command, expected) in [
         ("demo", "--json --out --plots --quiet"),
-        ("report", "--plots --quiet"),
+        ("report", "--no-jump --plots --quiet"),
         (
             "update",
             "--alarm --date-format --decimal --follow --json --jump-above --lag --quiet --refit --separator --threads \

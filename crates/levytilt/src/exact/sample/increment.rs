@@ -42,6 +42,14 @@ pub(super) struct Node {
     pub log_height: f64,
 }
 
+impl Node {
+    /// A node of this mean and variance.
+    pub fn new(mean: f64, variance: f64, weight: f64, jump: bool) -> Self {
+        let log_height = weight.ln() - 0.5 * (2.0 * PI * variance).ln();
+        Self { mean, variance, sd: variance.sqrt(), weight, jump, log_height }
+    }
+}
+
 /// The law of the increments of one step length on a grid of one spacing.
 #[derive(Debug)]
 pub(super) struct Increment {
@@ -86,11 +94,12 @@ impl Increment {
     /// The increments of `nodes` in cells of size `spacing`; the nodes from number `threshold` on are jumps.
     pub fn new(nodes: &Nodes, spacing: f64, threshold: usize) -> Self {
         let mean = |k: usize| nodes.means().map_or(0.0, |means| means[k] / spacing);
-        let all = nodes.variances().iter().zip(nodes.weights()).enumerate().map(|(k, (s, &weight))| {
-            let variance = s / (spacing * spacing);
-            let log_height = weight.ln() - 0.5 * (2.0 * PI * variance).ln();
-            Node { mean: mean(k), variance, sd: variance.sqrt(), weight, jump: k >= threshold, log_height }
-        });
+        let all = nodes
+            .variances()
+            .iter()
+            .zip(nodes.weights())
+            .enumerate()
+            .map(|(k, (s, &weight))| Node::new(mean(k), s / (spacing * spacing), weight, k >= threshold));
         let (narrow, broad): (Vec<Node>, Vec<Node>) = all.partition(|node| node.variance < NARROW * NARROW);
         let narrow_weight = narrow.iter().map(|node| node.weight).sum();
         let (alias, skewed) = (AliasTable::default(), nodes.means().is_some());
