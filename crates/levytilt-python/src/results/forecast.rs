@@ -229,8 +229,8 @@ impl SavedRun {
     }
 
     /// Per column or noise source: the probability that it does not jump after the first of these times and up to the second.
-    fn no_jump(&self, py: Python<'_>, from: &str, to: &str) -> PyResult<Vec<(String, f64)>> {
-        py.detach(|| no_jump(&self.dir, [from, to])).map_err(raised)
+    fn no_jump(&self, py: Python<'_>, start: &str, end: &str) -> PyResult<Vec<(String, f64)>> {
+        py.detach(|| no_jump(&self.dir, [start, end])).map_err(raised)
     }
 
     /// Times of the record that are written so, as the computation sees them.
