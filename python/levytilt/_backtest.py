@@ -29,7 +29,19 @@ Window = tuple  # (number, missing models)
 
 
 class Scores:
-    """Results of a backtest."""
+    """Results of a backtest, as `backtest` returns them: `print(scores)` shows the table.
+
+    Attributes
+    ----------
+    models : dict
+        Scores of each model, by name.
+    content : dict
+        The contents of scores.json.
+    table : str
+        The contents of scores.md.
+    path : str or None
+        Where they were written.
+    """
 
     def __init__(self, content: dict[str, Any], table: str, path: str | None):
         self.content = content
@@ -73,15 +85,44 @@ def backtest(
 ) -> Scores:
     """Score models on rolling windows of a record.
 
-    data is what `Model.fit` takes as a single argument. Windows run on threads of this process; on any
-    ``concurrent.futures.Executor``; on an executor that is recreated when the death of a worker breaks it, if `executor` is a
-    function that creates one; or on a Dask cluster, given its address or ``Client.get_executor()``. Results do not depend on
-    where or in which order windows run.
+    Windows run on threads of this process, on any ``concurrent.futures.Executor`` or on a Dask cluster; results do not depend on
+    where or in which order.
 
-    models: names of kinds (``levytilt backtest --help``), `Model` objects, or paths of settings files that end with .toml.
+    Parameters
+    ----------
+    data
+        What `Model.fit` takes as a single argument.
+    train, horizon : float, str or timedelta
+        Length of the part to learn from and of the forecast, such as "30d" and "2d".
+    stride : float, str or timedelta, optional
+        Distance between windows; the horizon by default.
+    models : sequence, optional
+        Names of kinds (``levytilt backtest --help``), `Model` objects, or paths of settings files that end with .toml.
+    executor : Executor or callable, optional
+        Where to run. A function that makes an executor is called again when a worker dies.
+    cluster : str, optional
+        Address of a Dask scheduler.
+    out : path, optional
+        Directory for the results. The same call, also of the program, resumes there where it was stopped.
+    log_returns : bool, default False
+        Take logarithms of prices and forecast cumulative returns.
+    column, columns : str, list of str, optional
+        Value columns; all by default.
+    paths, seed, threads : int, optional
+        Paths per forecast, seed of the random numbers, threads of this process (0 = all cores).
+    progress : bool, optional
+        Show a bar.
+    **options
+        from_, to, least, reference, training_steps; see ``levytilt backtest --help``.
 
-    With `out`, results are written there as by ``levytilt backtest``, and another call, also of the program, resumes where the
-    first stopped. Further options: from_, to, least, reference, training_steps.
+    Returns
+    -------
+    Scores
+
+    Examples
+    --------
+    >>> scores = lt.backtest(prices, log_returns=True, models=["random-walk", "garch-t", "tilt"])    # doctest: +SKIP
+    >>> scores.to_pandas()["crps"]                                                                  # doctest: +SKIP
     """
     if "from_" in options:
         options["from"] = options.pop("from_")

@@ -20,7 +20,8 @@ _TEXTS = ("model", "drift", "noise", "residuals", "remark")
 
 
 class Comparison:
-    """Models of one record, ranked by log evidence less a penalty per learned parameter. `compare` returns it."""
+    """Models of one record, ranked by log evidence less a penalty per learned parameter, as `compare` returns them.
+    """
 
     def __init__(self, found: Any):
         self._found = found
@@ -93,6 +94,9 @@ def compare(
     models: Sequence[Any] | Mapping[str, Model] | None = None,
     noise: Sequence[str] | None = None,
     drift: Sequence[str] | None = None,
+    errors: Sequence[str] | None = None,
+    clock: Sequence[str] | None = None,
+    volatility: Sequence[str] | None = None,
     holdout: float = 0.2,
     seed: int = 1,
     paths: int | None = None,
@@ -104,25 +108,46 @@ def compare(
     progress: bool | Callable[[int, int, float, float], None] | None = None,
     **fixed: Any,
 ) -> Comparison:
-    """Fit several models to one record and rank them.
+    """Fit several models to one record and rank them by evidence.
 
+    Parameters
+    ----------
+    times, values
+        What `Model.fit` takes.
+    models : sequence or mapping of Model, optional
+        `Model` objects, a dictionary of them by name, or paths of settings files.
+    noise, drift, errors, clock, volatility : str or sequence of str, optional
+        Instead, or in addition: every combination is a model.
+    holdout : float, default 0.2
+        Share of the rows at the end that are scored with parameters learned from the rows before; 0 for no scores.
+    seed, paths, method, threads, steps, column, columns, progress
+        As for `Model.fit`.
+    **fixed
+        What holds in all combinations: values of parameters, such as observation_std, season, harmonics or size.
+
+    Returns
+    -------
+    Comparison
+
+    Notes
+    -----
+    Evidence compares models of the same values only: not of a series with that of its logarithm.
+
+    Examples
+    --------
     >>> lt.compare(series, models=[lt.Model("ou", "stable"), lt.Model("ou", "gaussian")]).table    # doctest: +SKIP
-    >>> lt.compare(series, noise=["stable", "nig"], drift=["ou", "none"])                          # doctest: +SKIP
-
-    times and values are what `Model.fit` takes. models: `Model` objects, a dictionary of them by name, or paths of settings
-    files. Instead, or in addition, noise and drift: every combination is a model; further keywords, such as observation_std,
-    are fixed in all of these. holdout: share of the rows at the end that scores are computed for, with parameters learned from
-    the rows before; 0 for no scores. Evidence compares models of the same values only.
+    >>> lt.compare(series, noise=["stable", "nig"], drift=["ou", "none"]).best                     # doctest: +SKIP
+    >>> lt.compare(series, noise="stable", errors=["gaussian", "outliers"], season="24h").best     # doctest: +SKIP
     """
     refuse_unknown("compare", fixed, ["model", "drift"], ["parameters", "error_column"])
     options = dict(seed=seed, paths=paths, method=method, threads=threads or None, steps=steps)
-    errors = fixed.get("error_column")
-    if errors and (column or columns):
-        column, columns = None, [*([column] if column else columns or []), errors]
+    known = fixed.get("error_column")
+    if known and (column or columns):
+        column, columns = None, [*([column] if column else columns or []), known]
     found = record(times, values, column, columns)
     named = models.items() if isinstance(models, Mapping) else [(None, model) for model in models or []]
-    given = [_given(name, model, {**options, "error_column": errors}) for name, model in named]
-    lists = [noise] if isinstance(noise, str) else list(noise or []), [drift] if isinstance(drift, str) else list(drift or [])
+    given = [_given(name, model, {**options, "error_column": known}) for name, model in named]
+    lists = tuple([names] if isinstance(names, str) else list(names or []) for names in (noise, drift, errors, clock, volatility))
     tell, bar = learning(progress)
     try:
         return Comparison(_levytilt.compare(found.table, given, lists, packed(**options, **fixed), float(holdout), tell))

@@ -26,8 +26,10 @@ STATISTICS = ("mean", "sd", "q05", "q25", "q50", "q75", "q95", "jump_probability
 class Fit:
     """A fitted model, as `Model.fit` and `load` return it: summary, posterior, paths and forecasts.
 
-    Rates and scales are per unit of time of the record: per day for timestamps. Results can be pickled and copied.
+    Rates and scales are per unit of time of the record: per day for timestamps. Fits can be pickled and copied.
 
+    Examples
+    --------
     >>> fit = lt.Model("ou", "student").fit(series)                           # doctest: +SKIP
     >>> fit.parameters["theta"], fit.summary["log_evidence"]                  # doctest: +SKIP
     """
@@ -89,13 +91,17 @@ class Fit:
         return "states" in self.summary
 
     def simulate(self, *, steps: int | None = None, span: float | None = None, every: int | None = None, seed: int = 1) -> Any:
-        """A new record of a model with states written out, with the parameters found; see `Model.simulate`."""
+        """A new record of a model with states written out, with the parameters found; see `Model.simulate`.
+        """
         from ._model import Model
 
         return Model.from_toml(self._model()).simulate(steps=steps, span=span, every=every, seed=seed)
 
     def posterior(self) -> Any:
-        """Posterior of the state at every latent time: mean, sd, quantiles, jump probability.
+        """Posterior of the state at every latent time: mean, sd, quantiles q05 to q95, and jump_probability.
+
+        jump_probability is the probability that the step *to* this time was a jump: that its variance lies in the upper 1% of the
+        noise, or with `jump_above` that it moved by more than this.
 
         A DataFrame if the data were one; for arrays and files a dictionary of arrays, (time) or (time, dimension).
         """
@@ -120,6 +126,18 @@ class Fit:
         found = dict(self._run.jumps())
         return self._clock.rows(found.pop("time"), self._origin(), found)
 
+    def no_jump(self, start: Any, end: Any) -> Any:
+        """Probability that nothing jumped after `start` and up to `end`, by the definition of a jump that the fit used.
+
+        A number; of several columns, or noise sources of a model with states, a dictionary by name.
+
+        >>> fit.no_jump(2.0, 3.0)                                             # doctest: +SKIP
+        >>> fit.no_jump("2024-03-01", "2024-04-01")                           # doctest: +SKIP
+        """
+        first, last = (start, end) if self._clock.sign > 0 else (end, start)
+        found = dict(self._saved().engine.no_jump(*(str(self._clock.engine(time)[0]) for time in (first, last))))
+        return found if len(found) > 1 else next(iter(found.values()))
+
     def residuals(self) -> Any:
         """One-step residuals: every value given the earlier ones, as a standard normal number under the true model.
 
@@ -141,17 +159,35 @@ class Fit:
         lag: int = 0,
         jump_above: float | None = None,
     ) -> Any:
-        """Update with new rows, without refitting: how surprising each value is given all earlier ones.
+        """Filter new rows at the learned parameters: how surprising each value is given all earlier ones.
 
-        Rows as for `Model.fit`, with the columns of the fit; a DataFrame where it has inputs or known errors, whose columns
-        are needed too. Returns value, log_evidence, two-sided p_value, jump_probability, mean and sd of the state, and alarm
-        (p_value below `alarm`) per row, in the form of `posterior`. Forecasts then start from the new end; rows that the run
-        already has are skipped. A run directory that was loaded is updated there.
-        Models with outliers or Student errors add outlier_probability. With `lag`, every row is evaluated again that
-        many rows later: revised_p_value is that of its value given all others so far, and revised_jump_probability
-        (revised_outlier_probability) uses the later rows too; NaN where no row is due. They are in the later row, so that
-        rows can be sent one by one; pending rows are kept between calls. An increment beyond `jump_above` is a
-        jump; by default as in the fit.
+        Forecasts then start from the new end. Rows that the run already has are skipped. A run directory that was loaded is updated
+        in place.
+
+        Parameters
+        ----------
+        times, values
+            Rows as for `Model.fit`, with the columns of the fit; a DataFrame where the model has inputs or known errors, whose columns
+            are needed too.
+        alarm : float, default 0.001
+            p-value below which a row is an alarm: the rate of false alarms under the true model.
+        lag : int, default 0
+            Evaluate every row again that many rows later. The results stand in the later row, so that rows can be sent one by one;
+            pending rows are kept between calls.
+        jump_above : float, optional
+            Count an increment beyond this as a jump, in the unit of the values; by default as in the fit.
+
+        Returns
+        -------
+        DataFrame or dict of arrays
+            Per row: value, log_evidence, two-sided p_value, jump_probability, mean and sd of the state, alarm. Models with outliers or
+            Student errors add outlier_probability. With `lag`, revised_p_value is that of the earlier value given all others so far,
+            and revised_jump_probability (revised_outlier_probability) uses the later rows too; NaN where no row is due.
+
+        Examples
+        --------
+        >>> seen = fit.update([3.01, 3.02], [0.9, 25.0], alarm=0.001)             # doctest: +SKIP
+        >>> seen["p_value"], seen["alarm"]                                        # doctest: +SKIP
         """
         if lag != int(lag) or lag < 0:
             raise InputError(f"lag={lag!r}: expected a whole number of rows, 0 or greater")
@@ -201,14 +237,34 @@ class Fit:
         state: bool = False,
         inputs: Any = None,
     ) -> Forecast:
-        """Predictive paths up to a horizon (2.5, "2D", "1h30min", a timedelta, an offset of pandas) or at given times.
+        """Draw predictive paths up to a horizon or at given times.
 
-        A pandas record at business days, months or another offset of the calendar is forecast at such times. `at` is one
-        time or several; without a time zone they are local times in the zone of the record.
-        Number of paths and seed default to those of the fit. Learned parameters are drawn from their approximate posterior,
-        unless `fixed_parameters` holds them at their estimates. The paths are of observations, or with `state=True` of
-        the state without observation noise. A model with inputs needs their values ahead: `inputs`, a DataFrame of rows after
-        the record with the columns of the inputs, up to the last time of the forecast.
+        Parameters
+        ----------
+        horizon : float, str, timedelta or offset, optional
+            2.5 (units of time of the record), "2D", "1h30min", a timedelta or an offset of pandas. A pandas record at business days,
+            months or another offset of the calendar is forecast at such times.
+        at : time or sequence of times, optional
+            Times to forecast, instead of a horizon; without a time zone they are local times in the zone of the record.
+        seed, paths : int, optional
+            By default those of the fit.
+        threads : int, default 0
+            0 uses all cores.
+        fixed_parameters : bool, default False
+            Hold learned parameters at their estimates instead of drawing them from their approximate posterior.
+        state : bool, default False
+            Forecast the state, without observation noise, instead of observations.
+        inputs : DataFrame, optional
+            For a model with inputs: rows after the record with the columns of the inputs, up to the last time of the forecast.
+
+        Returns
+        -------
+        Forecast
+
+        Examples
+        --------
+        >>> fit.forecast("2D").quantile([0.05, 0.5, 0.95])                        # doctest: +SKIP
+        >>> fit.forecast(at=["2024-07-03 12:00"], state=True).mean()              # doctest: +SKIP
         """
         if (horizon is None) == (at is None):
             raise InputError("forecast needs a horizon or the times to look at, and not both")
@@ -247,7 +303,15 @@ class Fit:
         return found
 
     def to_arviz(self, chains: int = 4) -> Any:
-        """ArviZ InferenceData: posterior, posterior_predictive, log_likelihood, observed_data; settings in attrs."""
+        """ArviZ InferenceData: posterior, posterior_predictive, log_likelihood, observed_data; settings in attrs.
+
+        `posterior["x"]` holds independent posterior paths at the estimated parameters.
+
+        Parameters
+        ----------
+        chains : int, default 4
+            Draws are independent; they are split into chains for diagnostics that compare chains.
+        """
         if self._is_written():
             raise InputError("to_arviz is not possible for a model with states written out; paths() and parameters have the same")
         from ._arviz import to_arviz
@@ -255,9 +319,16 @@ class Fit:
         return to_arviz(self, chains)
 
     def plot(self, ax: Any = None) -> Any:
-        """Plot data, posterior, jumps and parameters with matplotlib; return the figure.
+        """Plot data, posterior, probable jumps and parameters with matplotlib.
 
-        ax: the axes to draw on, one per dimension; parameters are drawn only on a new figure, each on its own axis.
+        Parameters
+        ----------
+        ax : Axes or sequence of Axes, optional
+            One per dimension. Parameters are drawn only on a new figure, each on its own axis.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
         """
         from ._plot import plot
 

@@ -18,6 +18,8 @@ class Forecast:
 
     Values have the unit of the data. Times and tables have the type of the data: pandas, polars, or arrays.
 
+    Examples
+    --------
     >>> ahead = fit.forecast(horizon="2D")                                    # doctest: +SKIP
     >>> ahead.quantile([0.05, 0.5, 0.95])                                     # doctest: +SKIP
     """
@@ -59,7 +61,18 @@ class Forecast:
         return frame["mean"] if self._clock.kind == "pandas" and len(self.names) == 1 else frame
 
     def quantile(self, levels: float | Sequence[float]) -> Any:
-        """Quantiles: an array (time, level) or (time, dimension, level), or a DataFrame with one column per level."""
+        """Quantiles of the predictive distribution at every time.
+
+        Parameters
+        ----------
+        levels : float or sequence of float
+            Between 0 and 1.
+
+        Returns
+        -------
+        DataFrame or array
+            One column per level; for arrays (time, level), or (time, dimension, level) with several columns.
+        """
         wanted = [float(level) for level in np.atleast_1d(levels)]
         found = self._ahead.quantile(wanted)
         if self._clock.kind == "numpy":
@@ -67,9 +80,16 @@ class Forecast:
         return self._frame({level: found[:, :, k] for k, level in enumerate(wanted)})
 
     def plot(self, ax: Any = None) -> Any:
-        """Plot median, 50% and 90% intervals with matplotlib.
+        """Plot the median and the 50% and 90% intervals with matplotlib.
 
-        ax: the axes to draw on, one per dimension; new ones if left out. Returns the figure.
+        Parameters
+        ----------
+        ax : Axes or sequence of Axes, optional
+            One per dimension; new ones by default.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
         """
         from ._plot import plot_forecast
 

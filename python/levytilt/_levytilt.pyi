@@ -88,7 +88,7 @@ class Comparison:
 def compare(
     table: Table,
     models: list[tuple[tuple[str], str] | tuple[str | None, str] | str],
-    lists: tuple[list[str], list[str]],
+    lists: tuple[list[str], list[str], list[str], list[str], list[str]],
     common: str,
     holdout: float,
     progress: Callable[[int, int, float, float], Any] | None,
@@ -103,6 +103,7 @@ class SavedRun:
     @property
     def origin(self) -> int | None: ...
     def read_times(self, times: list[str]) -> _Floats: ...
+    def no_jump(self, start: str, end: str) -> list[tuple[str, float]]: ...
     def update(
         self,
         names: list[str],

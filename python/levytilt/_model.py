@@ -22,33 +22,53 @@ class FitWarning(UserWarning):
 
 
 class Model:
-    """Drift, noise, observation noise and initial state. Given parameters are held fixed; the others are learned.
+    """A model to fit, simulate or compare: drift, noise, observation noise and initial state.
 
+    Parameters that are given are held fixed; the others are learned. Rates are per unit of time of the record, which for
+    timestamps is a day; scales have the unit of the values.
+
+    Parameters
+    ----------
+    drift : str, default "ou"
+        "ou" (theta, mu), "double-well" (theta1, theta2), "linear" (slope, offset), "neural" (width, depth), "none", or a formula
+        for the state x, such as "theta*(mu - x)": every other name in it is a parameter.
+    noise : str or dict, default "stable"
+        "stable" (alpha, scale), "truncated-stable", "tempered-stable", "variance-gamma", "nig", "student", "compound-poisson",
+        "gaussian", "skewed-stable", "skewed-tempered-stable", "skewed-variance-gamma", "skewed-nig" (skew),
+        "skewed-compound-poisson" (jump_mean), or "auto", which fits them all and keeps the one with the highest evidence.
+        With `states`, a dictionary of sources by name: each has a `family`, the state it is `on` or loadings
+        ``{"A": 1.0, "B": "load_b"}`` (a number is fixed, a name is learned), and the parameters of the family to hold fixed.
+    states : dict of str, optional
+        The drift of each hidden state, a formula of the states; names that are no states are parameters. Replaces `drift`.
+    observe : dict, optional
+        With `states`, by column: the state it is `of` or weights ``{"x": 1.0, "v": 0.5}``, and the `std` of its observation
+        noise. By default every column is a state of its own name.
+    start : dict, optional
+        With `states`, the states at the first time: a number if known, or ``{"mean": 0.0, "std": 1.0}``.
+    parameters : dict, optional
+        Values of single dimensions, such as ``{"theta[NVDA]": 3.0}``, and what is known of parameters of a formula:
+        ``{"k": {"guess": 1.0, "low": 0.0}}``.
+    inputs : list of str or dict, optional
+        Columns that drive the drift and are not observed, such as ["wind"]. A formula uses them by name; other drifts gain a term
+        ``gain[wind]*wind``. ``{"wind": {"column": "wind speed", "between": "linear"}}`` renames or interpolates one.
+    **fixed
+        Parameters to hold fixed, such as theta, alpha, observation_std, x0 and x0_std, and these options:
+
+        - errors: distribution of the observation errors, "gaussian", "student" (error_dof) or "outliers" (outlier_probability, outlier_size).
+        - season: periods of Fourier terms in the drift, such as ["24h", "7d"]; harmonics: the number of terms of each.
+        - size: formula of the state x that multiplies the increments, such as "1 + s*abs(x)"; must be positive.
+        - brownian: standard deviation of a diffusion beside the jumps per square root of time, or "learn".
+        - clock: "business" for trading time, in which hours of the day and closed-market gaps have learned lengths.
+        - volatility: "recent" for time that runs faster after large moves.
+
+        Names and meanings are those of ``levytilt fit --help``.
+
+    Examples
+    --------
     >>> model = Model("ou", "student", mu=0.0)
     >>> fit = model.fit(times, values, seed=1)                                # doctest: +SKIP
 
-    Rates are per unit of time of the record, per day for timestamps; scales have the unit of the values.
-
-    drift: "ou" (theta, mu), "double-well" (theta1, theta2), "linear" (slope, offset), "neural" (width, depth), "none", or a
-    formula for the state x, such as "theta*(mu - x)": every other name in it is a parameter.
-    season: periods of Fourier terms in the drift, such as ["24h", "7d"]; harmonics: terms of each.
-    inputs: columns that drive the drift and are not observed, such as ["wind"]: a formula uses them by name, other drifts gain
-    a term ``gain[wind]*wind``. ``{"wind": {"column": "wind speed", "between": "linear"}}`` renames or interpolates one.
-    noise: "stable" (alpha, scale), "truncated-stable", "tempered-stable", "variance-gamma", "nig", "student",
-    "compound-poisson", "gaussian", "skewed-stable", "skewed-tempered-stable", "skewed-variance-gamma", "skewed-nig" (skew),
-    "skewed-compound-poisson" (jump_mean), or "auto", which fits them all and keeps the one with the highest evidence.
-    errors: law of the observation errors: "gaussian", "student" (error_dof), "outliers" (outlier_probability,
-    outlier_size); observation_std is their scale, or a factor of an error column.
-    size: what increments are multiplied by, a formula of the state x such as "1 + s*abs(x)"; must be positive.
-    brownian: size of a diffusion beside the jumps, or "learn"; ``fit.summary["brownian_evidence"]`` has the log evidence with
-    and without it.
-    clock: "business" for trading time, in which hours of the day and closed-market gaps have learned lengths; volatility:
-    "recent" for time that runs faster after large moves. Forecasts are at calendar times.
-    Further parameters: observation_std, x0, x0_std. `parameters` holds values for single dimensions, such as
-    ``{"theta[NVDA]": 3.0}``, and what is known of parameters of a formula: ``{"k": {"guess": 1.0, "low": 0.0}}``. Names and meanings are those of ``levytilt fit --help``.
-
-    Instead of drift and noise, a model can be written out: hidden states, noise that moves several states, columns that see
-    sums of states.
+    A position that is seen, driven by a hidden velocity that is kicked:
 
     >>> tracking = Model(
     ...     states={"x": "v", "v": "-c*v"},
@@ -57,14 +77,6 @@ class Model:
     ...     parameters={"c": {"guess": 1.0, "low": 0.0}},
     ... )
     >>> fit = tracking.fit(times, positions, seed=1)                          # doctest: +SKIP
-    >>> fit.states, fit.parameters, fit.log_evidence                          # doctest: +SKIP
-
-    states: the drift of each state, a formula of the states; names that are no states are parameters.
-    noise: by name, the family of a source, the state it is `on` or loadings ``{"A": 1.0, "B": "load_b"}`` (a number is fixed,
-    a name is learned), and parameters of the family that are held fixed, such as ``"alpha": 1.5``.
-    observe: by column, the state it is `of` or weights ``{"x": 1.0, "v": 0.5}``, and `std` of the observation noise; left out,
-    every column is a state of its own name.
-    start: states at the first time, a number if known or ``{"mean": 0.0, "std": 1.0}``.
     """
 
     def __init__(
@@ -116,13 +128,20 @@ class Model:
 
     @classmethod
     def from_toml(cls, source: str | os.PathLike[str]) -> Model:
-        """The model of a settings file of ``levytilt fit --config``, or of the text of one.
-
-        >>> model = Model.from_toml("velocity.toml")                           # doctest: +SKIP
-        >>> Model.from_toml('[model]\\ndrift = "ou"\\nalpha = 1.5\\n').fixed
-        {'alpha': 1.5}
+        """The model of a settings file of ``levytilt fit --config``.
 
         What it says about the data and the computation, such as seed or steps, holds for `fit` unless given there.
+
+        Parameters
+        ----------
+        source : path or str
+            The file, or its text.
+
+        Examples
+        --------
+        >>> model = Model.from_toml("velocity.toml")                              # doctest: +SKIP
+        >>> Model.from_toml('[model]\\ndrift = "ou"\\nalpha = 1.5\\n').fixed
+        {'alpha': 1.5}
         """
         written, sections = read(source)
         if written:
@@ -170,15 +189,53 @@ class Model:
     ) -> Fit:
         """Learn the free parameters and the hidden path.
 
-        Pass times and values as arrays; or times alone as a pandas Series or DataFrame (index = time), a polars DataFrame
-        (first column = time), or the path of a CSV or Parquet file. NaN is a missing value. seed is 1 unless given. Results are
-        the same for any number of threads (0 = all cores). steps: latent steps over the span; needed only for a nonlinear drift with long gaps.
-        error_column: name of the column of known standard deviations of the values, which observation_std then multiplies.
-        time_column names the column of times of a file or DataFrame; date_format ("%d.%m.%Y", "seconds"), separator
-        ("semicolon") and decimal ("comma") say how a file is written, where it does not show. direction: "backward" if times are
-        ages, so that the largest is the oldest; "forward" if decreasing times are to be sorted.
-        progress: True for a bar, False for none, or a function of (iteration, maximum, ELBO, its standard error). Further
-        options, such as init or iterations, are those of ``levytilt fit``.
+        Parameters
+        ----------
+        times : array, Series, DataFrame or path
+            Times, with `values`; or the whole record: a pandas Series or DataFrame (index = time), a polars DataFrame (first column =
+            time), or the path of a CSV or Parquet file.
+        values : array, optional
+            Observed values, (time) or (time, column). NaN is a missing value.
+        seed : int, default 1
+            Seed of the random numbers. Results are the same for any number of threads.
+        paths : int, default 500
+            Number of posterior paths.
+        method : str, default "auto"
+            Solver: "auto", "grid", "sweep", "neural" or "paper".
+        threads : int, default 0
+            0 uses all cores.
+        steps : int, optional
+            Latent steps over the span; needed only for a nonlinear drift with long gaps.
+        column, columns : str, list of str, optional
+            Value columns to fit; all by default.
+        error_column : str, optional
+            Column of known standard deviations of the values, which `observation_std` then multiplies.
+        time_column : str, optional
+            Column of the times in a file or DataFrame.
+        date_format, separator, decimal : str, optional
+            How a file is written, where it does not show: "%d.%m.%Y" or "seconds", "semicolon", "comma".
+        direction : {"backward", "forward"}, optional
+            "backward" if times are ages, so that the largest is the oldest; "forward" to sort times that decrease.
+        progress : bool or callable, optional
+            True for a bar, False for none, or a function of (iteration, maximum, ELBO, its standard error).
+        **options
+            Further options of ``levytilt fit``, such as bayes, draws, jump_above, init or iterations.
+
+        Returns
+        -------
+        Fit
+
+        Raises
+        ------
+        InputError
+            The record or an option is wrong; the message says where and what to do.
+        ComputationError
+            The fit failed.
+
+        Examples
+        --------
+        >>> fit = lt.Model("ou", "student").fit(series, seed=1)                   # doctest: +SKIP
+        >>> fit = lt.Model(noise="auto").fit("level.csv", decimal="comma")        # doctest: +SKIP
         """
         written = {"time_column": time_column, "date_format": date_format, "separator": separator, "decimal": decimal}
         if self._written is not None:
@@ -245,10 +302,23 @@ class Model:
     def simulate(
         self, *, steps: int | None = None, span: float | None = None, every: int | None = None, seed: int | None = None
     ) -> Simulation:
-        """A record of this model and its true path; every parameter needs a value.
+        """Draw a record of this model and its true path; every parameter needs a value.
 
-        steps: latent steps, 1000 unless given; span: length of the record, 10 unless given; every: observe every N-th step.
-        For a model with states written out, `values` has a column per observed column and `path` one per state.
+        Parameters
+        ----------
+        steps : int, default 1000
+            Latent steps.
+        span : float, default 10
+            Length of the record.
+        every : int, default 1
+            Observe every N-th step.
+        seed : int, default 1
+            Seed of the random numbers.
+
+        Returns
+        -------
+        Simulation
+            For a model with `states`, `values` has a column per observed column and `path` one per state.
         """
         span = None if span is None else float(span)
         given = {"steps": steps, "span": span, "every": every, "seed": seed}

@@ -13,7 +13,13 @@ from ._keywords import packed, refuse_unknown
 
 
 class Exact:
-    """Exact evidence and smoothing distribution of one-dimensional data."""
+    """Exact evidence and posterior of one column, as `exact` returns them.
+
+    Attributes
+    ----------
+    summary : dict
+        The contents of summary.json.
+    """
 
     def __init__(self, summary: dict[str, Any], posterior: Any):
         self.summary = summary
@@ -39,7 +45,31 @@ def exact(
     column: str | None = None,
     **fixed: float,
 ) -> Exact:
-    """Evidence and posterior on a grid, without sampling; every parameter must be given."""
+    """Exact evidence and posterior of one column on a grid, without sampling; every parameter must be given.
+
+    Parameters
+    ----------
+    times, values
+        What `Model.fit` takes.
+    drift, noise : str
+        As for `Model`.
+    steps : int, optional
+        Latent steps over the span.
+    column : str, optional
+        Value column.
+    **fixed : float
+        Every parameter of drift and noise, observation_std, and x0, x0_std.
+
+    Returns
+    -------
+    Exact
+
+    Examples
+    --------
+    >>> made = simulate(theta=3.0, mu=1.0, alpha=1.5, scale=2.0, observation_std=0.1, steps=50, span=1.0)
+    >>> found = exact(made.times, made.values, theta=3.0, mu=1.0, alpha=1.5, scale=2.0, observation_std=0.1)
+    >>> found.log_evidence                                                    # doctest: +SKIP
+    """
     known = ["config", "parameters", *_levytilt.formula_parameters(drift)]
     refuse_unknown("exact", fixed, ["model", "drift"], known)
     found = record(times, values, column)
@@ -52,9 +82,18 @@ def exact(
 
 
 class Simulation:
-    """A simulated data set with its true path and parameters.
+    """A simulated record with its true path, as `simulate` returns it.
 
-    For a model with states written out, `values` is (time, column) and `path` (time, state); `truth` names both.
+    For a model with `states`, `values` is (time, column) and `path` (time, state).
+
+    Attributes
+    ----------
+    times, values : array
+        The record.
+    latent_times, path : array
+        The state at every latent time.
+    truth : dict
+        Parameters, names of states and columns.
     """
 
     def __init__(self, truth: dict[str, Any], arrays: dict[str, np.ndarray]):
@@ -75,7 +114,33 @@ def simulate(
     seed: int = 1,
     **fixed: float,
 ) -> Simulation:
-    """Simulate a path and its observations; every parameter must be given."""
+    """Simulate a path and its observations; every parameter must be given.
+
+    Parameters
+    ----------
+    drift, noise : str
+        As for `Model`.
+    steps : int, default 1000
+        Latent steps.
+    span : float, default 10
+        Length of the record, from time 0.
+    every : int, default 1
+        Observe every N-th step.
+    seed : int, default 1
+        Seed of the random numbers.
+    **fixed : float
+        Every parameter of drift and noise, observation_std, and x0.
+
+    Returns
+    -------
+    Simulation
+
+    Examples
+    --------
+    >>> made = simulate(theta=3.0, mu=1.0, alpha=1.5, scale=2.0, observation_std=0.1, steps=300, span=3.0, seed=4)
+    >>> made.values.shape
+    (301,)
+    """
     known = ["config", "parameters", *_levytilt.formula_parameters(drift)]
     refuse_unknown("simulate", fixed, ["model", "drift"], known)
     keywords = packed(drift=drift, noise=noise, steps=steps, span=float(span), every=every, seed=seed, **fixed)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import nullcontext
+from itertools import repeat
 from typing import Any, Sequence
 
 import numpy as np
@@ -21,8 +23,10 @@ from ._progress import Bar, learning
 
 
 class PanelFit(Mapping):
-    """Fits of the series of a panel, by their names; as `fit_panel` returns it.
+    """Fits of the series of a panel, by their names, as `fit_panel` returns it.
 
+    Examples
+    --------
     >>> panel = lt.fit_panel(frame, share="alpha")                            # doctest: +SKIP
     >>> panel["pump 3"].posterior(), panel.shared["alpha"], panel.failures    # doctest: +SKIP
     """
@@ -63,10 +67,21 @@ class PanelFit(Mapping):
     def predict(
         self, horizon: Any = None, *, at: Any = None, levels: Sequence[float] = (80, 95), name: str = "levytilt", **options: Any
     ) -> Any:
-        """Forecasts of all series as one long pandas DataFrame, in the shape of Nixtla's tools.
+        """Forecast all series as one long pandas DataFrame, in the shape of Nixtla's tools.
 
-        Columns: the series and the time as in the data, `name` (the median), and `name-lo-80`, `name-hi-80` for every level in
-        percent. Horizon, times and options are those of `Fit.forecast`.
+        Parameters
+        ----------
+        horizon, at, **options
+            As for `Fit.forecast`.
+        levels : sequence of float, default (80, 95)
+            Central intervals, in percent.
+        name : str, default "levytilt"
+            Name of the column of medians.
+
+        Returns
+        -------
+        DataFrame
+            The series and the time as in the data, `name` (the median), and `name-lo-80`, `name-hi-80` for every level.
         """
         pandas = need("pandas", "pandas")
         for level in levels:
@@ -100,16 +115,45 @@ def fit_panel(
     paths: int | None = None,
     steps: int | None = None,
     threads: int = 0,
+    executor: Executor | None = None,
     progress: bool | None = None,
     **options: Any,
 ) -> PanelFit:
-    """Fit every series of a long pandas or polars DataFrame: one row per series and time.
+    """Fit every series of a long pandas or polars DataFrame, which has a row per series and time.
 
-    id, time and value name the columns. model: the model of every series; Ornstein–Uhlenbeck with stable noise if left out.
-    share: names of parameters that all series have in common, learned from all of them together; "alpha~" instead lets series
-    differ, around a mean and with a spread that are learned (partial pooling). The fits are then given these values: a shared
-    parameter is held, a pooled one has its law over series as prior. Series that cannot be fitted are in `failures`.
-    Results do not depend on the number of threads (0 = all cores). Further options are those of `Model.fit`.
+    Parameters
+    ----------
+    frame : DataFrame
+        The long table.
+    id, time, value : str
+        Names of its columns; the defaults are those of Nixtla's tools.
+    model : Model, optional
+        The model of every series; Ornstein–Uhlenbeck with stable noise by default.
+    share : str or sequence of str, optional
+        Parameters that all series have in common, learned from all of them together. "alpha~" lets series differ, around a mean and
+        with a spread that are learned (partial pooling). The fits are then given these values: a shared parameter is held, a pooled
+        one has its law over series as prior.
+    seed, paths, steps
+        As for `Model.fit`.
+    threads : int, default 0
+        0 uses all cores. Results do not depend on it.
+    executor : concurrent.futures.Executor, optional
+        Where series are fitted instead of threads of this process, such as Dask's ``Client.get_executor()``; what they share is
+        learned here. Results do not depend on it.
+    progress : bool, optional
+        Show a bar.
+    **options
+        Further options of `Model.fit`.
+
+    Returns
+    -------
+    PanelFit
+        Series that cannot be fitted are in `failures`.
+
+    Examples
+    --------
+    >>> panel = lt.fit_panel(frame, share="alpha")                            # doctest: +SKIP
+    >>> panel.summary, panel.predict("2D")                                    # doctest: +SKIP
     """
     refuse_unknown("fit_panel", options, ["solve"])
     model = model or Model()
@@ -130,17 +174,12 @@ def fit_panel(
         own = answer["own"]
     keywords = packed(**_given(model, shared), **common, threads=1)
     bar = Bar(progress, len(records), "series")
-
-    def one(found: Record, learned: Any) -> Fit | str:
-        try:
-            return Fit(_levytilt.fit(found.table, keywords, None, learned and json.dumps(learned)), found.clock)
-        except (InputError, ComputationError) as error:
-            return str(error)
-
+    known = [learned and json.dumps(learned) for learned in own]
+    workers: Any = ThreadPoolExecutor(threads or os.cpu_count()) if executor is None else nullcontext(executor)
     try:
-        with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+        with workers as pool:
             done: dict[Any, Fit | str] = {}
-            for key, fit in zip(records, pool.map(one, records.values(), own)):
+            for key, fit in zip(records, pool.map(_one, records.values(), repeat(keywords, len(records)), known)):
                 done[key] = fit
                 bar.step()
     finally:
@@ -151,6 +190,14 @@ def fit_panel(
         key, reason = next(iter(failures.items()))
         raise InputError(f"none of {len(failures)} series could be fitted; the first, {key}: {reason}")
     return PanelFit(fits, shared, failures, [id, time])
+
+
+def _one(found: Record, keywords: str, learned: str | None) -> Fit | str:
+    """The fit of one series, or why there is none: the task sent to workers."""
+    try:
+        return Fit(_levytilt.fit(found.table, keywords, None, learned), found.clock)
+    except (InputError, ComputationError) as error:
+        return str(error)
 
 
 def _values(found: Any) -> np.ndarray:

@@ -14,12 +14,21 @@ from ._scores import crps
 
 
 class LevyTiltForecaster:
-    """Fit a model to a time series; predict medians and quantiles.
+    """A forecaster with the interface of scikit-learn: fit a model to a time series, predict medians and quantiles.
 
+    Parameters
+    ----------
+    drift, noise : str
+        As for `Model`; the default noise is Student's.
+    fixed : dict, optional
+        Parameters of the model to hold fixed, such as ``{"mu": 0.0}``.
+    seed, paths, method, threads
+        As for `Model.fit`.
+
+    Examples
+    --------
     >>> forecaster = LevyTiltForecaster(drift="ou", noise="student", seed=1)
     >>> forecaster.fit(series).predict(horizon="2D")                          # doctest: +SKIP
-
-    Model parameters to hold fixed (theta, alpha, ...) go into `fixed`.
     """
 
     def __init__(

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 from sktime.forecasting.base import BaseForecaster
 
+from ._extras import need
 from .forecaster import LevyTiltForecaster
 
 
@@ -60,6 +61,15 @@ class LevyTiltSktimeForecaster(BaseForecaster):
         names = self._get_varnames()
         columns = pd.MultiIndex.from_product([names, alpha])
         return pd.DataFrame(self._quantiles(fh, alpha), index=self._index(fh), columns=columns)
+
+    def _predict_proba(self, fh: Any, X: Any = None, marginal: bool = True) -> Any:
+        """The paths themselves as an empirical distribution of skpro; the Normal of sktime's default would lose the tails."""
+        distributions = need("skpro.distributions", "sktime")
+        index = self._index(fh)
+        paths = self._inner.fit_.forecast(at=index).paths()[:, :, 0]
+        rows = pd.MultiIndex.from_product([range(len(paths)), index])
+        samples = pd.DataFrame(paths.reshape(-1, 1), index=rows, columns=self._get_varnames())
+        return distributions.Empirical(samples, time_indep=marginal, index=index, columns=samples.columns)
 
     def _index(self, fh: Any) -> pd.Index:
         return fh.to_absolute_index(self.cutoff)

@@ -143,3 +143,11 @@ def test_own_models_take_part(tmp_path):
     scores = lt.backtest(series, train="10D", horizon="12h", stride="10D", models=["random-walk", model], paths=50)
     assert set(scores.models) == {"random-walk", "none with gaussian"}
     assert abs(scores.models["none with gaussian"]["crps"] / scores.models["random-walk"]["crps"] - 1) < 0.5
+
+
+def test_small_scores_are_printed_in_four_digits():
+    """Moves of a price: three models must not read alike."""
+    prices = pd.Series(np.exp(np.random.default_rng(5).normal(0, 1e-3, 90).cumsum()), index=pd.date_range("2024-01-01", periods=90, freq="D"))
+    found = lt.backtest(prices - prices.mean(), train="40d", horizon="5d", models=["random-walk", "student-walk"], paths=50)
+    rows = [line.split("|")[2].strip() for line in str(found).splitlines() if line.startswith(("| random", "| student"))]
+    assert rows[0] != rows[1] and all(len(row.lstrip("0.")) >= 4 for row in rows), rows

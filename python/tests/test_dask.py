@@ -139,3 +139,14 @@ def test_the_program_says_how_to_install(program, walk, tmp_path):  # noqa: F811
         env={"LEVYTILT_PYTHON": "/nowhere/python3"},
     )  # fmt: skip
     assert said.returncode == 2 and "scripts/wheel" in said.stderr and "LEVYTILT_PYTHON" in said.stderr
+
+
+def test_identity_a_panel_on_a_cluster(cluster):
+    import pandas as pd
+
+    made = [lt.simulate(steps=39, span=3.9, seed=k, theta=2.0, mu=1.0, alpha=1.5, scale=1.0, observation_std=0.1) for k in (1, 2)]
+    frame = pd.concat(pd.DataFrame({"unique_id": k, "ds": one.times, "y": one.values}) for k, one in enumerate(made))
+    given = dict(model=lt.Model(theta=2.0, mu=1.0, observation_std=0.1), share="alpha", paths=20, progress=False)
+    with distributed.Client(cluster.address, set_as_default=False) as client:
+        there = lt.fit_panel(frame, executor=client.get_executor(), **given)
+    pd.testing.assert_frame_equal(there.summary, lt.fit_panel(frame, **given).summary)

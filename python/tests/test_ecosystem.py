@@ -136,3 +136,13 @@ def test_sktime_updates_and_takes_panels(series):
     panel = pd.concat({"a": daily.to_frame("y"), "b": 2 * daily.to_frame("y")}, names=["series", "time"])
     ahead = LevyTiltSktimeForecaster("none", "gaussian", paths=50).fit(panel, fh=[1, 2]).predict()
     assert list(ahead.index.get_level_values(0)) == ["a", "a", "b", "b"]
+
+
+def test_identity_sktime_distributions_are_the_paths(series):
+    from levytilt.sktime import LevyTiltSktimeForecaster
+
+    forecaster = LevyTiltSktimeForecaster("none", "student", paths=200).fit(series.asfreq("D"), fh=[1, 3])
+    found, paths = forecaster.predict_proba(), forecaster._inner.fit_.forecast(at=forecaster.predict().index).paths()[:, :, 0]
+    assert type(found).__name__ == "Empirical"
+    np.testing.assert_allclose(found.mean().to_numpy()[:, 0], paths.mean(axis=0))
+    np.testing.assert_allclose(found.cdf(found.mean()).to_numpy()[:, 0], (paths <= paths.mean(axis=0)).mean(axis=0))

@@ -10,6 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import levytilt as lt
@@ -262,6 +263,29 @@ def test_inputs_drive_the_drift(tmp_path):
     frame.loc[0.1 * rows[3], "wind"] = np.nan
     with pytest.raises(ValueError, match='column "wind": an input needs a value in every row'):
         model.fit(frame)
+
+
+def test_identity_no_jump_in_a_window(tmp_path):
+    """One step holds what the posterior says of it; windows join as the paths do; a saved run says the same."""
+    made = lt.simulate(theta=3.0, mu=1.0, alpha=1.5, scale=2.0, observation_std=0.1, steps=100, span=1.0, seed=3)
+    model = lt.Model(theta=3.0, mu=1.0, alpha=1.5, scale=2.0, observation_std=0.1)
+    fit = model.fit(made.times, made.values, paths=200)
+    found = fit.posterior()
+    times, jumps = found["time"], found["jump_probability"]
+    j = int(np.argmax(jumps))
+    # The paths are draws from the law of which the posterior is exact: four standard errors of 200.
+    assert abs(fit.no_jump(times[j - 1], times[j]) - (1.0 - jumps[j])) < 4 * (0.25 / 200) ** 0.5
+    whole, parts = fit.no_jump(0.0, 1.0), [fit.no_jump(0.0, 0.5), fit.no_jump(0.5, 1.0)]
+    assert max(0.0, sum(parts) - 1.0) - 1e-12 <= whole <= min(parts)
+    fit.save(tmp_path / "run")
+    assert lt.load(tmp_path / "run").no_jump(0.0, 0.5) == parts[0]
+    large = model.fit(made.times, made.values, paths=200, jump_above=1e6)
+    assert large.no_jump(0.0, 1.0) == 1.0
+    days = pd.Series(made.values, index=pd.date_range("2024-01-01", periods=101, freq="D"), name="level")
+    dated = lt.Model(observation_std=0.1).fit(days, paths=50)
+    assert 0.0 <= dated.no_jump("2024-02-01", pd.Timestamp("2024-03-01")) <= 1.0
+    with pytest.raises(lt.InputError, match="no step of the record"):
+        fit.no_jump(2.0, 3.0)
 
 
 def test_jumps_are_the_table_of_the_run(tmp_path):

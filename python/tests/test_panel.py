@@ -47,6 +47,19 @@ def test_shared_and_pooled_parameters(frame, model):
     pd.testing.assert_frame_equal(again.summary.sort_index(), panel.summary.sort_index())
 
 
+def test_identity_processes_fit_what_threads_fit(frame, model):
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    here = lt.fit_panel(frame, model=model, share="alpha", paths=20, progress=False)
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        there = lt.fit_panel(frame, model=model, share="alpha", paths=20, executor=pool, progress=False)
+    assert there.shared == here.shared and there.failures == here.failures
+    pd.testing.assert_frame_equal(there.summary, here.summary)
+    pd.testing.assert_frame_equal(there["pump 1"].posterior(), here["pump 1"].posterior())
+    pd.testing.assert_frame_equal(there.predict("2D"), here.predict("2D"))
+
+
 def test_predictions_have_the_shape_of_nixtla(frame, model):
     panel = lt.fit_panel(frame, model=model, paths=50, progress=False)
     found = panel.predict(at=pd.date_range("2024-02-10", periods=3, freq="D"), levels=[80, 95])

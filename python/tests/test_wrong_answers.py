@@ -114,3 +114,20 @@ def test_forecasts_keep_to_the_calendar_of_the_record(walk):
     assert list(business.dayofweek) == [0, 1, 2, 3, 4] and business[0] == pd.Timestamp("2024-02-26")
     months = fit(pd.Series(walk, index=pd.date_range("2020-01-31", periods=40, freq="ME"))).forecast("95D").times
     assert [str(stamp.date()) for stamp in months] == ["2023-05-31", "2023-06-30", "2023-07-31"]
+
+
+@pytest.mark.parametrize("fill", [1e8, 1e20, 1e36])
+def test_a_fill_value_is_refused_or_named(fill):
+    values = np.random.default_rng(3).standard_normal(300).cumsum()
+    values[150] = fill
+    with pytest.raises(lt.InputError, match=r"(?s)fill value.*(empty|NaN)"):
+        lt.Model("none", "student").fit(np.arange(300.0), values, paths=20)
+
+
+def test_identity_two_hundred_rows_are_fitted_like_two_hundred_and_one():
+    """Short regular records have latent times in their gaps; that must not cost more than a few times as much, nor change the estimates."""
+    made = lt.simulate(theta=3.0, mu=1.0, alpha=1.5, scale=2.0, observation_std=0.1, steps=200, span=4.0, seed=4)
+    model = lt.Model("ou", "stable")
+    short, long = (model.fit(made.times[:count], made.values[:count], paths=20) for count in (200, 201))
+    for name, found in long.summary["parameters"].items():
+        assert abs(short.parameters[name] - found["estimate"]) < 0.5 * found["std_error"], name

@@ -5,6 +5,7 @@ pub mod memory;
 pub mod plain_filter;
 pub mod prices;
 pub mod recovered;
+pub mod short_record;
 pub mod svg;
 
 /// ln of a mean of exponentials, and its standard error.

@@ -22,8 +22,8 @@ Start here:
 
 Data is CSV (or .csv.gz) with a header row. The first column is time (or --time-column): numbers,
 dates or timestamps. Separator, decimal comma and date format are recognised, or given as flags.
-The other columns are observed values; a missing value is empty, NaN or NA. Times may be irregular and rows in any
-order. `levytilt COMMAND --help` has the details and more examples.
+The other columns are observed values; a missing value is empty, NaN, NA, N/A, null or None. Times may be irregular
+and rows in any order. `levytilt COMMAND --help` has the details and more examples.
 
 Settings come from flags or from a TOML file (--config), whose keys are named like the flags:
   [model]    drift noise {model}
@@ -131,8 +131,8 @@ With --out writes
   summary.json   estimates, ELBO, log evidence, warnings
   posterior.csv  time,dimension,mean,sd,q05,q25,q50,q75,q95,jump_probability for every latent time
   jumps.csv      time,dimension,probability,size,size_q05,size_q95 for every jump of at least 10% probability
-  residuals.csv  time,dimension,residual,log_evidence,jump_probability of every value given the earlier ones, unless the columns interact: residuals are standard normal under the true model, and summary.json says which
-                 checks they fail
+  residuals.csv  time,dimension,residual,log_evidence,jump_probability of every value given the earlier ones, unless the
+                 columns interact: residuals are standard normal under the true model; summary.json says which checks fail
   paths.npz      NumPy arrays: times, paths (path, time, dimension), weights
   settings.toml  the settings in effect; with --config they repeat this fit
   model.toml     the same with every estimate filled in; with --config they give `exact` and `simulate` the model found
@@ -152,9 +152,9 @@ Examples:
 pub const FORECAST_HELP: &str = "\
 Simulates the fitted model from the posterior at the end of the record, with exact draws of the noise. Learned
 parameters are drawn too, from the Gaussian approximation of their posterior, or from the draws of a run with --bayes:
-100 times, or once per path if there are fewer paths. With --fixed-parameters they stay at their estimates. The paths are of observations: the state plus noise
-with standard deviation observation_std. With --state they are of the state alone; summary.json (\"of\") and paths.npz
-(of_observations) say which.
+100 times, or once per path if there are fewer paths. With --fixed-parameters they stay at their estimates. The paths
+are of observations: the state plus noise with standard deviation observation_std. With --state they are of the state
+alone; summary.json (\"of\") and paths.npz (of_observations) say which.
 
 Prints the predictive distribution at the last time. With --out writes forecast.csv (time,dimension,mean,sd,q01,q05,
 q10,q25,q50,q75,q90,q95,q99; an sd that does not exist, as for stable noise, is left empty), paths.npz (times, paths
@@ -179,7 +179,8 @@ do not was an error. Pending rows are kept in the run; give the same K in every 
 
 The run directory then forecasts from the new end. Rows that the run already has are skipped, so an interrupted
 call can be repeated. --follow saves every second and at the end. Columns are filtered one by one; a drift
-that couples them, such as linear, is refused. Rows need the columns of inputs and of known errors too.
+that couples them, such as linear, is refused. Rows need the columns of inputs and of known errors too. A table is read as
+the run's record was, unless --decimal and the like say otherwise.
 
 With --json prints a line of JSON per row:
   {\"time\":10.01,\"value\":1.2,\"log_evidence\":-0.4,\"p_value\":0.53,\"jump_probability\":0.004,\"mean\":1.1,\"sd\":0.09,\"alarm\":false}
@@ -204,7 +205,8 @@ Cyrillic letters only).
 Examples:
   levytilt fit data.csv --out run
   levytilt report run
-  levytilt report run --plots png";
+  levytilt report run --plots png
+  levytilt report run --no-jump 2.5 3.0";
 
 /// Below the flags of `doctor`.
 pub const DOCTOR_HELP: &str = "\

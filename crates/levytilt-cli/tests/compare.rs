@@ -104,6 +104,47 @@ fn a_failed_fit_is_listed_and_the_others_are_kept() {
 }
 
 #[test]
+fn identity_lists_of_errors_and_clocks_combine_and_a_season_is_in_every_model() {
+    let at = Sandbox::new();
+    // Hourly values of three days, with a season of a day.
+    let row = |hour: u32| {
+        let (day, clock) = (1 + hour / 24, hour % 24);
+        let value = (f64::from(clock) * std::f64::consts::TAU / 24.0).sin() + 0.1 * f64::from(hour * hour % 7);
+        format!("2024-01-{day:02}T{clock:02}:00:00,{value}\n")
+    };
+    at.write("hours.csv", "time,value\n".to_string() + &(0..72).map(row).collect::<String>());
+    let names = |flags: &str| -> Vec<String> {
+        let found = at.ok(&format!("compare hours.csv --paths 10 --holdout 0 --json {flags}")).json();
+        let rows = found["models"].as_array().unwrap();
+        assert!(rows.iter().all(|row| row["log_evidence"].is_number()), "{found}");
+        let mut all: Vec<String> = rows.iter().map(|row| row["model"].as_str().unwrap().to_string()).collect();
+        all.sort();
+        all
+    };
+    let found = names("--noise gaussian,student --errors gaussian,outliers --season 24h");
+    assert_eq!(found.len(), 4);
+    assert_eq!(found[1], "ou with gaussian, outliers errors");
+    assert_eq!(
+        names("--noise student --clock calendar,business"),
+        ["ou with student, business clock", "ou with student, calendar clock"]
+    );
+    let summary = |flags: &str| {
+        let line = format!("compare hours.csv --paths 10 --holdout 0 --json --noise gaussian,student {flags}");
+        at.ok(&line).json()["models"].as_array().unwrap().clone()
+    };
+    let learned = |rows: &[serde_json::Value]| rows.iter().map(|row| row["learned"].as_u64().unwrap()).max().unwrap();
+    // A season has two terms; a clock one length for each hour of the day, and one of them is given by the others.
+    let (plain, season, clock) = (summary(""), summary("--season 24h"), summary("--clock business"));
+    assert_eq!(learned(&season), learned(&plain) + 2);
+    assert!(learned(&clock) > learned(&plain), "{clock:?}");
+    at.refused("compare hours.csv --errors gaussian,outliar", &["outliar", "'outliers'"]);
+    at.refused(
+        "compare hours.csv --noise nig,gaussian --season 24h --clock business",
+        &["--season", "--clock business"],
+    );
+}
+
+#[test]
 fn wrong_lists_are_refused() {
     let at = prepared();
     at.refused("compare made/data.csv", &["nothing to compare", "--models a.toml,b.toml"]);

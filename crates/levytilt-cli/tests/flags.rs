@@ -74,6 +74,35 @@ fn identity_flags_of_tables_do_something() {
     at.refused("doctor t.csv --decimal x", &["--decimal", "point or comma"]);
 }
 
+/// Rows that do not say how they are written are read as the run's record, or as the flags say.
+#[test]
+fn identity_rows_after_a_fit_are_read_as_they_are_written() {
+    let at = Sandbox::new();
+    let row = |k: u32| format!("{k};{:02}.01.2024;{},{:03}\n", k + 1, 1 + k % 3, 100 + 7 * k % 50);
+    let rows = |range: std::ops::Range<u32>| "id;date;v\n".to_string() + &range.map(row).collect::<String>();
+    at.write("t.csv", rows(0..20));
+    at.write("later.csv", rows(20..25));
+    let written = "--time-column date --decimal comma --separator semicolon";
+    let model = "--drift none --noise gaussian --scale 1 --observation-std 0.1";
+    at.ok(&format!("fit t.csv {written} --column v {model} --paths 20 --out run --quiet"));
+    at.ok("forecast run --at later.csv --out ahead --quiet");
+    at.refused("score ahead later.csv", &["--time-column date"]);
+    at.refused("score ahead later.csv --time-column date", &["--decimal comma"]);
+    let scored = |flags: &str| {
+        at.ok(&format!("score ahead later.csv --json {flags}")).json()["dimensions"][0]["mae"].as_f64().unwrap()
+    };
+    assert!(
+        scored("--time-column date --decimal comma") < 10.0 && scored("--time-column date --decimal point") > 100.0
+    );
+    at.refused("score ahead later.csv --time-column date --decimal comma --date-format %d/%m/%Y", &["%d/%m/%Y"]);
+    at.refused("score ahead later.csv --separator comma", &["later.csv, line"]);
+    at.refused("update run later.csv --date-format %d/%m/%Y", &["%d/%m/%Y"]);
+    at.refused("update run later.csv --separator comma", &["later.csv, line"]);
+    at.refused("update run later.csv --time-column when", &["no such column"]);
+    let as_fitted = at.ok("update run later.csv --json").out;
+    assert!(as_fitted.contains("\"value\":3.14,"), "{as_fitted}");
+}
+
 /// A record of 41 rows in made/data.csv.
 fn prepared() -> Sandbox {
     let at = Sandbox::new();
@@ -260,7 +289,7 @@ fn identity_every_flag_of_forecast_and_score_does_something() {
         &at,
         "score",
         &[("ahead later.csv --json", "--above 0|--below 2|--seed 7")],
-        &["--out", "--plots", "--quiet", "--state"],
+        &[&["--out", "--plots", "--quiet", "--state"], &TABLE[..]].concat(),
     );
     at.refused("score ahead later.csv --state", &["forecasts observations", "forecast with --state"]);
     assert_eq!(at.ok("score ahead later.csv --out scored --quiet").out, "");
@@ -332,16 +361,21 @@ fn identity_flags_of_the_other_commands_are_those_that_are_tested() {
     let at = Sandbox::new();
     for (command, expected) in [
         ("demo", "--json --out --plots --quiet"),
-        ("report", "--plots --quiet"),
-        ("update", "--alarm --follow --json --jump-above --lag --quiet --refit --threads"),
+        ("report", "--no-jump --plots --quiet"),
+        (
+            "update",
+            "--alarm --date-format --decimal --follow --json --jump-above --lag --quiet --refit --separator --threads \
+             --time-column",
+        ),
         (
             "reproduce",
             "--data --json --models --networks --observation-std --out --paper --plots --quick --quiet --realisations --seed --threads --training-steps --windows",
         ),
         (
             "compare",
-            "--column --columns --config --date-format --decimal --drift --error-column --holdout --json --method --models \
-             --noise --out --paths --plots --quiet --seed --separator --set --steps --threads --time-column",
+            "--between --clock --column --columns --config --date-format --decimal --drift --error-column --errors --harmonics \
+             --holdout --inputs --json --method --models --noise --out --paths --plots --quiet --season --seed --separator \
+             --set --size --steps --threads --time-column --volatility",
         ),
         ("doctor", "--column --columns --date-format --decimal --error-column --json --separator --time-column"),
         ("init", "--force"),

@@ -171,6 +171,9 @@ fn a_common_noise_is_found_and_forecast() {
     assert_eq!(summary["parameters"]["alpha[common]"]["fixed"], true);
     let jumps = at.read("run/jumps.csv");
     assert!(jumps.lines().any(|row| row.starts_with("2.1") && row.contains(",common,")), "{jumps}");
+    let said = at.ok("report run --no-jump 2.05 2.15").out;
+    let none = said.lines().find_map(|line| line.strip_prefix("common: no jump with probability "));
+    assert!(none.is_some_and(|none| none.parse::<f64>().unwrap() < 0.5), "{said}");
     at.ok("forecast run --horizon 1 --paths 200 --out ahead");
     assert_eq!(at.json("ahead/summary.json")["dimension"][1], "B");
 }

@@ -1,6 +1,7 @@
 //! Compare models of a table.
 
 use levytilt_run::command::compare::save;
+use levytilt_run::failure::bad;
 use levytilt_run::finite;
 use levytilt_run::table;
 use levytilt_run::workflow::compare::entrants::{Entrant, Kind, Wanted, distinct, name_of};
@@ -31,13 +32,39 @@ pub enum Given {
     File(String),
 }
 
-/// Fit `models`, and every combination of `noises` and `drifts` with `common` keywords; `progress` is told of steps.
+/// Names of noises, drifts, laws of errors, clocks and volatilities, of which every combination is a model.
+#[derive(FromPyObject)]
+pub struct Lists(Vec<String>, Vec<String>, Vec<String>, Vec<String>, Vec<String>);
+
+impl Lists {
+    fn wanted(self) -> PyResult<Wanted> {
+        let Self(noises, drifts, errors, clocks, volatilities) = self;
+        Ok(Wanted {
+            noises,
+            drifts,
+            errors: read_all("errors", &errors)?,
+            clocks: read_all("clock", &clocks)?,
+            volatilities: read_all("volatility", &volatilities)?,
+            ..Wanted::default()
+        })
+    }
+}
+
+/// Choices by their names in a settings file.
+fn read_all<T: serde::de::DeserializeOwned>(keyword: &str, names: &[String]) -> PyResult<Vec<T>> {
+    let read = |name: &String| {
+        serde_json::from_value(name.as_str().into()).map_err(|error| raised(bad(format!("{keyword}: {error}"))))
+    };
+    names.iter().map(read).collect()
+}
+
+/// Fit `models`, and every combination of `lists` with `common` keywords; `progress` is told of steps.
 #[pyfunction]
 pub fn compare(
     py: Python<'_>,
     table: &Table,
     models: Vec<Given>,
-    lists: (Vec<String>, Vec<String>),
+    lists: Lists,
     common: &str,
     holdout: f64,
     progress: Option<Py<PyAny>>,
@@ -56,9 +83,8 @@ pub fn compare(
             }
         });
     }
-    let (noises, drifts) = lists;
-    if entrants.len() < 2 || !(noises.is_empty() && drifts.is_empty()) {
-        let wanted = Wanted { noises, drifts, ..Wanted::default() };
+    let wanted = lists.wanted()?;
+    if entrants.len() < 2 || wanted.has_lists() {
         entrants.extend(wanted.entrants(&common, None).map_err(raised)?);
     }
     let entrants = distinct(entrants);

@@ -44,13 +44,16 @@ pub fn brief(value: f64) -> String {
 
 /// An estimate with its standard error, both to the second digit of the error: −1.77 ± 0.44.
 pub fn with_error(value: f64, error: f64) -> String {
-    let plain = value.is_finite() && (1e-5..1e4).contains(&error);
-    if !plain {
-        return format!("{} ± {}", brief(value), brief(error));
+    format!("{} ± {}", to_digits_of(value, error), to_digits_of(error, error))
+}
+
+/// A number to the second digit of its error, or of the width of its interval; at most four digits where that is not plain.
+pub fn to_digits_of(value: f64, error: f64) -> String {
+    if !value.is_finite() || !(1e-5..1e4).contains(&error) {
+        return brief(value);
     }
-    let decimals = 1 - error.log10().floor() as i32;
-    let decimals = decimals.max(0) as usize;
-    format!("{value:.decimals$} ± {error:.decimals$}").replace('-', "−")
+    let decimals = (1 - error.log10().floor() as i32).max(0) as usize;
+    format!("{value:.decimals$}").replace('-', "−")
 }
 
 /// About how long something takes: 0.05 s, 20 s, 10 min, 2.0 h.

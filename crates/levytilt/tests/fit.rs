@@ -214,7 +214,7 @@ fn statistics_draws_weighted_by_evidence_agree_with_the_standard_errors() {
     let spec = spec("ou", "stable");
     let grid = TimeGrid::new(&times, Some(400)).unwrap();
     let fit = fit(&spec, &grid, &[&y], &FitOptions { paths: 16, ..FitOptions::default() }).unwrap();
-    let drawn = parameter_posterior(&fit, &spec, (&grid, &y), true, (300, 1)).unwrap();
+    let drawn = parameter_posterior(&fit, &spec, (&grid, &[&y]), true, (300, 1)).unwrap();
     assert!(drawn.effective_sample_size > 100.0 && drawn.k_hat < 0.7, "{drawn:?}");
     assert!(drawn.log_marginal < fit.evidence.log_evidence);
     for (i, p) in fit.parameters.iter().enumerate() {

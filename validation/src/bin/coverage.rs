@@ -6,15 +6,9 @@
 //! scale 2, θ = 3, μ = 1), with α = 1.2, 1.5 and 1.8 in turn. DRAWS parameter draws each; none if it is left out.
 
 use anyhow::{Result, anyhow};
-use levytilt::drift::DriftFamily;
-use levytilt::internals::fit::{Fit, FitOptions, Interval, Spec, fit, parameter_posterior};
-use levytilt::internals::series::TimeGrid;
-use levytilt::noise::Family;
-use levytilt::{Start, StateSpace, simulate};
-use std::time::Instant;
-
-const NAMES: [&str; 5] = ["theta", "mu", "alpha", "scale", "observation_std"];
-const ALPHAS: [f64; 3] = [1.2, 1.5, 1.8];
+use levytilt::internals::fit::{Fit, FitOptions, Interval, fit, parameter_posterior};
+use levytilt_validation::cpu::cpu_seconds;
+use levytilt_validation::short_record::{ALPHAS, NAMES, Record, spec};
 
 /// Per parameter: intervals with the truth in them, below it and above it.
 type Count = [[usize; 3]; 5];
@@ -26,30 +20,29 @@ fn main() -> Result<()> {
     let ways = ["default", "Gaussian", "bayes"];
     let mut counts = [[Count::default(); 3]; 3];
     let (mut seconds, mut worst_k, mut least) = ([0.0; 2], f64::NEG_INFINITY, f64::INFINITY);
+    let mut made = 0;
     for record in 0..records {
         let which = record % ALPHAS.len();
-        let truth = [3.0, 1.0, ALPHAS[which], 2.0, 0.1];
-        let (grid, values) = simulated(&truth, rows, 5000 + record as u64)?;
-        let spec = Spec::new(
-            DriftFamily::named("ou").ok_or_else(|| anyhow!("no ou"))?,
-            Family::named("stable").ok_or_else(|| anyhow!("no stable"))?,
-        );
-        let started = Instant::now();
+        let Record { truth, grid, values } = Record::new(record, rows)?;
+        let spec = spec()?;
+        let started = cpu_seconds();
         let found = fit(&spec, &grid, &[&values], &FitOptions { paths: 2, ..FitOptions::default() })?;
-        seconds[0] += started.elapsed().as_secs_f64();
+        seconds[0] += cpu_seconds() - started;
         for k in 0..5 {
             for (way, interval) in intervals(&found, k)?.into_iter().enumerate() {
                 note(&mut counts[way][which][k], [interval.low, interval.high], truth[k]);
             }
         }
         if draws > 0 {
-            let started = Instant::now();
-            let drawn = parameter_posterior(&found, &spec, (&grid, &values), true, (draws, 1))?;
-            seconds[1] += started.elapsed().as_secs_f64();
+            let started = cpu_seconds();
+            let drawn = parameter_posterior(&found, &spec, (&grid, &[&values]), true, (draws, 1))?;
+            seconds[1] += cpu_seconds() - started;
             worst_k = worst_k.max(drawn.k_hat);
             least = least.min(drawn.effective_sample_size);
+            made += drawn.draws.len();
             if std::env::var_os("VERBOSE").is_some() {
-                eprintln!("{record}: k̂ {:.2}, effective {:.0}", drawn.k_hat, drawn.effective_sample_size);
+                let (k_hat, worth) = (drawn.k_hat, drawn.effective_sample_size);
+                eprintln!("{record}: k̂ {k_hat:.2}, effective {worth:.0} of {}", drawn.draws.len());
             }
             for k in 0..5 {
                 let q = drawn.quantiles(k, &[0.05, 0.95]);
@@ -68,18 +61,13 @@ fn main() -> Result<()> {
         }
     }
     let per = |seconds: f64| seconds / records as f64;
-    println!("\n{records} records of {rows} rows; fit {:.2} s, draws {:.2} s each", per(seconds[0]), per(seconds[1]));
-    println!("largest k̂ {worst_k:.2}, least effective draws {least:.0} of {draws}");
+    println!(
+        "\n{records} records of {rows} rows; fit {:.2} CPU s, draws {:.2} CPU s each",
+        per(seconds[0]),
+        per(seconds[1])
+    );
+    println!("largest k̂ {worst_k:.2}, least effective draws {least:.0}, {} draws on average", made / records.max(1));
     Ok(())
-}
-
-fn simulated(truth: &[f64; 5], rows: usize, seed: u64) -> Result<(TimeGrid, Vec<f64>)> {
-    let drift = DriftFamily::named("ou").ok_or_else(|| anyhow!("no ou"))?.build(&truth[..2])?;
-    let noise = Family::named("stable").ok_or_else(|| anyhow!("no stable"))?.build(&truth[2..4])?;
-    let model = StateSpace::new(drift, noise, truth[4], Start::Fixed(0.0))?;
-    let times: Vec<f64> = (0..=rows).map(|j| 0.01 * j as f64).collect();
-    let values = simulate(&model, &times, seed)?.observations;
-    Ok((TimeGrid::new(&times, None)?, values))
 }
 
 /// The interval that a fit gives, and the Gaussian one.

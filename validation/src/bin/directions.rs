@@ -1,19 +1,19 @@
 //! Print tables of models whose noise arrives along directions: evidence against a plain filter, recovery, cost.
 //!
-//! `scripts/validate directions` (`agreement`, `velocity`, `shock` or `cost` as an argument prints one table; a number after
-//! it says how many records, or how many steps).
+//! `scripts/validate directions` (`agreement`, `states`, `velocity`, `shock` or `cost` as an argument prints one table; a number after
+//! it says how many records, or how many steps; `given` or `learned` after that prints one row of `cost`).
 
 use levytilt::drift::{Formula, Linear};
 use levytilt::internals::general::{
-    FilterOptions, GeneralChain, GeneralModel, GeneralOptions, GeneralSpec, Guide, Loading, Row, RowSpec, Source,
-    SourceSpec, StartSpec, fit_general, simulate_general, smooth,
+    FilterOptions, GeneralChain, GeneralFit, GeneralModel, GeneralOptions, GeneralSpec, Guide, Loading, Row, RowSpec,
+    Source, SourceSpec, StartSpec, fit_general, simulate_general, smooth,
 };
 use levytilt::internals::series::TimeGrid;
 use levytilt::noise::{Family, Stable};
 use levytilt::{Error, Result, StreamRng, stream};
 use levytilt_validation::combine;
 use levytilt_validation::cpu::cpu_seconds;
-use levytilt_validation::plain_filter::plain_filter;
+use levytilt_validation::plain_filter::{plain_filter, plain_smoother};
 use levytilt_validation::recovered::Recovered;
 use nalgebra::{DMatrix, DVector};
 use rand_distr::{Distribution, StandardNormal};
@@ -26,14 +26,17 @@ fn main() -> Result<()> {
     if wanted("agreement") {
         agreement(count.unwrap_or(100_000))?;
     }
+    if wanted("states") {
+        states(count.unwrap_or(20_000))?;
+    }
     if wanted("velocity") {
         velocity(count.unwrap_or(20))?;
     }
     if wanted("shock") {
-        shock(count.unwrap_or(400))?;
+        shock(count.unwrap_or(10))?;
     }
     if wanted("cost") {
-        cost(count.unwrap_or(1000))?;
+        cost(count.unwrap_or(1000), std::env::args().nth(3))?;
     }
     Ok(())
 }
@@ -90,14 +93,8 @@ fn agreement(most: usize) -> Result<()> {
 
 fn agreement_row((dim, seen): (usize, usize), alpha: f64, every: usize, most: usize) -> Result<()> {
     let model = pushing(dim, seen, alpha)?;
-    let times = times(50, 0.1);
-    let mut columns = simulate_general(&model, &times, 7 + dim as u64)?.columns;
-    for column in &mut columns {
-        column.iter_mut().enumerate().filter(|(j, _)| j % every != 0).for_each(|(_, y)| *y = f64::NAN);
-    }
+    let (grid, times, columns) = short_record(&model, every)?;
     let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
-    // The plain filter steps from value to value.
-    let grid = TimeGrid::new(&times, Some(times.len() - 1))?;
     // Time on one thread is CPU time.
     let alone = rayon::ThreadPoolBuilder::new()
         .num_threads(1)
@@ -128,6 +125,67 @@ fn agreement_row((dim, seen): (usize, usize), alpha: f64, every: usize, most: us
         found.log_evidence, found.std_error
     );
     Ok(())
+}
+
+/// Smoothed means of states against those of a plain smoother with `most` particles in two dimensions, and the same work in more.
+fn states(most: usize) -> Result<()> {
+    println!("\n## Smoothed means against a plain smoother\n");
+    println!("| states | every | means | mean of z | sd of z | largest |z| |\n|---|---|---|---|---|---|");
+    for dim in [2, 5, 10] {
+        for every in [1, 5] {
+            let model = pushing(dim, dim, 1.5)?;
+            let (grid, times, columns) = short_record(&model, every)?;
+            let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+            let chain = GeneralChain::new(&model, &grid, &slices)?;
+            let guide = Guide::new(&chain)?;
+            let particles = (most * 4 / (dim * dim)).min(most);
+            let mut all = Vec::new();
+            for at in [44, 48] {
+                let ours = |seed: u64| {
+                    let options = FilterOptions { filters: 4, particles: 100, seed };
+                    let found = smooth(&chain, &guide, 200, &options)?;
+                    let mean = |i: usize| {
+                        let sum: f64 = found.paths.iter().map(|path| path.states[at * dim + i]).sum();
+                        sum / found.paths.len() as f64
+                    };
+                    Ok((0..dim).map(mean).collect::<Vec<f64>>())
+                };
+                let theirs = |seed: u64| plain_smoother(&model, &times, &slices, (particles, seed), at);
+                let runs = 0..2 * PLAIN as u64;
+                let ours: Vec<Vec<f64>> = runs.clone().into_par_iter().map(ours).collect::<Result<_>>()?;
+                let theirs: Vec<Vec<f64>> = runs.into_par_iter().map(theirs).collect::<Result<_>>()?;
+                for i in 0..dim {
+                    let [(a, a_error), (b, b_error)] = [&ours, &theirs].map(|all| mean_of(all.iter().map(|m| m[i])));
+                    all.push((a - b) / a_error.hypot(b_error));
+                }
+            }
+            let (mean, error) = mean_of(all.iter().copied());
+            let largest = all.iter().fold(0.0f64, |largest, z| largest.max(z.abs()));
+            let sd = error * (all.len() as f64).sqrt();
+            println!("| {dim} | {every} | {} | {mean:+.2} | {sd:.2} | {largest:.1} |", all.len());
+        }
+    }
+    Ok(())
+}
+
+/// Mean and its standard error.
+fn mean_of(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let values: Vec<f64> = values.collect();
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let spread: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, (spread / (count * (count - 1.0))).sqrt())
+}
+
+/// Grid, times and columns of 50 steps of a model, of which every so manieth is seen.
+fn short_record(model: &GeneralModel, every: usize) -> Result<(TimeGrid, Vec<f64>, Vec<Vec<f64>>)> {
+    let times = times(50, 0.1);
+    let mut columns = simulate_general(model, &times, 7 + model.dim() as u64)?.columns;
+    for column in &mut columns {
+        column.iter_mut().enumerate().filter(|(j, _)| j % every != 0).for_each(|(_, y)| *y = f64::NAN);
+    }
+    // The plain filter steps from value to value.
+    Ok((TimeGrid::new(&times, Some(times.len() - 1))?, times, columns))
 }
 
 /// Position seen, kicks on the velocity; damping, index, size of the kicks and observation noise learned.
@@ -234,49 +292,67 @@ fn normal(rng: &mut StreamRng) -> f64 {
     StandardNormal.sample(rng)
 }
 
-/// Five columns with a common shock: loadings, and which jumps were common.
-fn shock(steps: usize) -> Result<()> {
+/// Five columns with a common shock, 400 steps: loadings of so many records, and which jumps were common.
+fn shock(records: usize) -> Result<()> {
     let (spec, truth) = common(5)?;
     let model = GeneralSpec { held: truth.clone(), ..spec.clone() }.closed()?;
-    let times = times(steps, 0.1);
-    let (columns, jumps) = record(&model, &times, 11);
-    let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
-    let started = cpu_seconds();
-    let fit = fit_general(&spec, &TimeGrid::new(&times, None)?, &slices, &GeneralOptions::default())?;
-    let seconds = cpu_seconds() - started;
-    println!(
-        "\n## Common shock\n\n5 columns, {} rows, {seconds:.0} s of CPU time with {} iterations.\n",
-        steps + 1,
-        fit.iterations
-    );
-    println!("| loading | truth | estimate | standard error |\n|---|---|---|---|");
-    for (name, value) in truth.iter().filter(|(name, _)| name.starts_with("load") || name == "alpha[common]") {
-        let Some(found) = fit.parameters.iter().find(|p| p.name == *name) else { continue };
-        let error = found.std_error.map_or("–".into(), |error| format!("{error:.3}"));
-        println!("| {name} | {value} | {:.3} | {error} |", found.value);
-    }
-    // Jumps of a source that are larger than five of its scales over the step, and alone so large.
-    let (mut right, mut all) = (0, 0);
-    for (j, drawn) in jumps.iter().enumerate() {
-        let size = |r: usize| {
-            let (alpha, scale) = if r == 0 { (1.4, 1.0) } else { (1.7, 0.5) };
-            drawn[r].abs() / (scale * 0.1f64.powf(1.0 / alpha))
-        };
-        let large: Vec<usize> = (0..drawn.len()).filter(|&r| size(r) > 5.0).collect();
-        if let [source] = large[..] {
-            let likeliest = (0..drawn.len())
-                .max_by(|&a, &b| fit.jump_probability[a][j].total_cmp(&fit.jump_probability[b][j]))
-                .unwrap_or(0);
-            all += 1;
-            right += usize::from(likeliest == source && fit.jump_probability[source][j] > 0.5);
+    let times = times(400, 0.1);
+    let grid = TimeGrid::new(&times, None)?;
+    let asked: Vec<&(String, f64)> =
+        truth.iter().filter(|(name, _)| name.starts_with("load") || name == "alpha[common]").collect();
+    let mut all: Vec<Recovered> = asked.iter().map(|_| Recovered::default()).collect();
+    let mut counts = [0; 3];
+    for seed in 0..records as u64 {
+        let (columns, jumps) = record(&model, &times, 11 + seed);
+        let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+        let started = cpu_seconds();
+        let fit = fit_general(&spec, &grid, &slices, &GeneralOptions { seed, ..Default::default() })?;
+        let seconds = cpu_seconds() - started;
+        for (recovered, (name, value)) in all.iter_mut().zip(&asked) {
+            recovered.add_estimate(fit.parameters.iter().find(|p| p.name == *name), *value);
+            recovered.seconds += seconds;
         }
+        eprintln!("{seed}: {seconds:.0} s, {} iterations", fit.iterations);
+        classify(&fit, &jumps).iter().zip(&mut counts).for_each(|(found, count)| *count += found);
     }
-    println!("\n{right} of {all} jumps larger than five scales were assigned to their source.");
+    println!("\n## Common shock\n\n{records} records of 5 columns and 401 rows.\n\n{}", Recovered::HEAD);
+    for ((name, value), found) in asked.iter().zip(&all) {
+        println!("{}", found.row(name, *value));
+    }
+    let [large, source, kind] = counts;
+    println!(
+        "\nOf {large} jumps larger than five scales, {source} were given to their source, and {kind} rightly to the common one or to any of the others."
+    );
     Ok(())
 }
 
+/// Of the jumps larger than five scales, alone so large in their step: how many they are; how many are those of the source whose
+/// jump is the largest, in scales, on most paths; of how many the likeliest of the two kinds, common and own, is right.
+fn classify(fit: &GeneralFit, jumps: &[Vec<f64>]) -> [usize; 3] {
+    let scale = |r: usize| {
+        let (alpha, scale) = if r == 0 { (1.4, 1.0) } else { (1.7, 0.5) };
+        scale * 0.1f64.powf(1.0 / alpha)
+    };
+    let mut counts = [0; 3];
+    for (j, drawn) in jumps.iter().enumerate() {
+        let sources = drawn.len();
+        let large: Vec<usize> = (0..sources).filter(|&r| drawn[r].abs() > 5.0 * scale(r)).collect();
+        let [source] = large[..] else { continue };
+        let mut votes = vec![0; sources];
+        for path in &fit.smoothed.paths {
+            let size = |r: usize| path.jumps[j * sources + r].abs() / scale(r);
+            votes[(0..sources).max_by(|&a, &b| size(a).total_cmp(&size(b))).unwrap_or(0)] += 1;
+        }
+        let half = fit.smoothed.paths.len() / 2;
+        counts[0] += 1;
+        counts[1] += usize::from(votes[source] > half);
+        counts[2] += usize::from((votes[0] > half) == (source == 0));
+    }
+    counts
+}
+
 /// Ten columns with a common shock: what one evaluation and a whole fit take.
-fn cost(steps: usize) -> Result<()> {
+fn cost(steps: usize, only: Option<String>) -> Result<()> {
     let (spec, truth) = common(10)?;
     let held = GeneralSpec { held: truth, ..spec.clone() };
     let model = held.closed()?;
@@ -286,11 +362,12 @@ fn cost(steps: usize) -> Result<()> {
     let grid = TimeGrid::new(&times, None)?;
     println!("\n## Cost\n\n10 columns, {steps} steps, one common and ten own sources, 500 paths.\n");
     println!("| what | CPU seconds | log evidence | learned parameters | iterations |\n|---|---|---|---|---|");
-    for (what, spec) in [("all given", held), ("all learned", spec)] {
+    let both = [("given", held), ("learned", spec)].into_iter();
+    for (what, spec) in both.filter(|(what, _)| only.as_deref().is_none_or(|only| only == *what)) {
         let started = cpu_seconds();
         let fit = fit_general(&spec, &grid, &slices, &GeneralOptions::default())?;
         println!(
-            "| {what} | {:.1} | {:.1} ± {:.2} | {} | {} |",
+            "| all {what} | {:.1} | {:.1} ± {:.2} | {} | {} |",
             cpu_seconds() - started,
             fit.smoothed.evidence.log_evidence,
             fit.smoothed.evidence.std_error,

@@ -2,7 +2,8 @@
 //! filter, and recovery of parameters.
 //!
 //! `scripts/validate nonlinear` (`agreement`, `affine`, `recovery` or `profile` as an argument prints one table; a number after it
-//! says how many particles the plain filter has, or how many records; a name after that says which model).
+//! says how many particles the plain filter has, or how many records; a name after that says which model, a number after
+//! the name which α).
 
 use levytilt::drift::Formula;
 use levytilt::internals::general::{
@@ -26,7 +27,8 @@ fn main() -> Result<()> {
     let chosen = argument(3);
     let models: Vec<&Written> = MODELS.iter().filter(|m| chosen.as_deref().is_none_or(|name| name == m.name)).collect();
     if wanted("agreement") {
-        agreement(&models, count.unwrap_or(50_000))?;
+        let alphas = argument(4).and_then(|alpha| alpha.parse().ok()).map_or(vec![1.2, 1.5, 1.9], |alpha| vec![alpha]);
+        agreement(&models, &alphas, count.unwrap_or(50_000))?;
     }
     if wanted("affine") {
         affine()?;
@@ -193,14 +195,14 @@ fn plain_filter(model: &GeneralModel, times: &[f64], column: &[f64], particles: 
 /// Independent plain filters of one record.
 const PLAIN: u64 = 8;
 
-fn agreement(models: &[&Written], particles: usize) -> Result<()> {
+fn agreement(models: &[&Written], alphas: &[f64], particles: usize) -> Result<()> {
     println!("\n## Log evidence against a plain filter\n");
     println!(
         "| model | α | every | this filter | plain filter | particles | z | ratio of error × √(CPU time) | paths |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
     for model in models {
-        for alpha in [1.2, 1.5, 1.9] {
+        for &alpha in alphas {
             for every in [1, 5] {
                 agreement_row(model, alpha, every, particles)?;
             }

@@ -1,8 +1,12 @@
 //! Learn α from many short series together: its error against pooling all increments, and the states against separate fits.
 //!
+//! Beside it the floor: the least standard error of an unbiased estimate of α that is not told what each series has for itself, from
+//! the information in the slopes of the exact log evidence at the truth (Cramér and Rao).
+//!
 //! Arguments: number of series, number of panels, parameters to share (`alpha` if left out; `alpha,theta~`).
 
 use levytilt::drift::{DriftFamily, Ou};
+use levytilt::internals::exact::{Options, log_evidence};
 use levytilt::internals::fit::{Fit, FitOptions, Record, Spec, fit, fit_panel};
 use levytilt::internals::law::StableLaw;
 use levytilt::internals::series::TimeGrid;
@@ -11,6 +15,7 @@ use levytilt::noise::{Family, Stable};
 use levytilt::score::{Estimator, Sample};
 use levytilt::{Result, Start, StateSpace, simulate};
 use levytilt_validation::cpu::cpu_seconds;
+use nalgebra::DMatrix;
 use rayon::prelude::*;
 
 const POINTS: usize = 60;
@@ -24,6 +29,8 @@ struct Made {
     records: Vec<Record>,
     states: Vec<Vec<f64>>,
     noise: Vec<f64>,
+    /// Level and scale of each series.
+    own: Vec<[f64; 2]>,
 }
 
 /// What a panel showed.
@@ -34,6 +41,8 @@ struct Found {
     differences: Vec<f64>,
     /// CPU seconds of the panel and of separate fits.
     seconds: [f64; 2],
+    /// Least standard error of α from observations, and that of α from the true increments.
+    floor: [f64; 2],
 }
 
 fn main() -> Result<()> {
@@ -46,6 +55,7 @@ fn main() -> Result<()> {
     );
     println!("|---|---|---|---|---|---|---|");
     let (mut errors, mut biases, mut differences, mut seconds) = ([0.0; 3], [0.0; 3], Vec::new(), [0.0; 2]);
+    let mut floor = [0.0; 2];
     for panel in 0..panels {
         let found = one(panel, series, &shares)?;
         for (k, alpha) in found.alphas.iter().enumerate() {
@@ -53,6 +63,7 @@ fn main() -> Result<()> {
             biases[k] += (alpha - ALPHA) / panels as f64;
         }
         differences.extend(found.differences);
+        floor.iter_mut().zip(found.floor).for_each(|(mean, error)| *mean += error.powi(2) / panels as f64);
         seconds.iter_mut().zip(found.seconds).for_each(|(sum, seconds)| *sum += seconds);
     }
     let [pooled, shared, alone] = errors.map(f64::sqrt);
@@ -61,6 +72,11 @@ fn main() -> Result<()> {
         shared / pooled
     );
     println!("mean error of α: {:+.4}, {:+.4}, {:+.4}", biases[0], biases[1], biases[2]);
+    let [observed, pure] = floor.map(f64::sqrt);
+    println!(
+        "floor of the error: {observed:.4} from observations, {pure:.4} from increments, ratio {:.2}",
+        observed / pure
+    );
     println!("CRPS of all series: {}; CPU time {:.2}", interval(&differences), seconds[0] / seconds[1]);
     Ok(())
 }
@@ -74,7 +90,9 @@ fn interval(values: &[f64]) -> String {
 }
 
 fn one(panel: u64, series: u64, shares: &[Share]) -> Result<Found> {
-    let Made { records, states, noise } = make(panel, series)?;
+    let made = make(panel, series)?;
+    let floor = floor(&made)?;
+    let Made { records, states, noise, .. } = made;
     let spec = Spec::new(DriftFamily::named("ou").expect("a drift"), Family::named("stable").expect("a family"));
     let spec = spec.fix("observation_std", ERROR);
     let options = FitOptions { paths: 200, ..FitOptions::default() };
@@ -106,7 +124,7 @@ fn one(panel: u64, series: u64, shares: &[Share]) -> Result<Found> {
             eprintln!("{difference:+.5} {:.5} | {} | {}", crps(alone, states)?, of(together), of(alone));
         }
     }
-    Ok(Found { alphas: [pooled, alpha.value, of_alone], differences, seconds })
+    Ok(Found { alphas: [pooled, alpha.value, of_alone], differences, seconds, floor })
 }
 
 fn make(panel: u64, series: u64) -> Result<Made> {
@@ -119,7 +137,7 @@ fn make(panel: u64, series: u64) -> Result<Made> {
     // Σ decayᵏ ξ_k over the parts of a step has this scale if ξ has 1.
     let unit = (0..parts as i32).map(|k| decay.powf(ALPHA * f64::from(k))).sum::<f64>() * length;
     let unit = unit.powf(1.0 / ALPHA);
-    let mut made = Made { records: Vec::new(), states: Vec::new(), noise: Vec::new() };
+    let mut made = Made { records: Vec::new(), states: Vec::new(), noise: Vec::new(), own: Vec::new() };
     for i in 0..series {
         // Levels and scales differ from series to series.
         let (mu, scale) = ((i % 7) as f64, 0.5 * 4f64.powf((i % 11) as f64 / 10.0));
@@ -133,10 +151,38 @@ fn make(panel: u64, series: u64) -> Result<Made> {
         let moved = |pair: &[usize]| found.path[pair[1]] - mu - (found.path[pair[0]] - mu) * decay.powi(parts as i32);
         made.noise.extend(rows.windows(2).map(|pair| moved(pair) / (unit * scale)));
         let values = rows.iter().map(|&j| found.observations[j]).collect();
+        made.own.push([mu, scale]);
         made.records.push(Record { grid: grid.clone(), values });
         made.states.push(found.path);
     }
     Ok(made)
+}
+
+/// Standard errors of α: the least from observations, each series' θ, level and scale unknown; and from the true increments with
+/// known scales.
+fn floor(made: &Made) -> Result<[f64; 2]> {
+    const APART: f64 = 0.02;
+    let slopes = |(record, own): (&Record, &[f64; 2])| -> Result<[f64; 4]> {
+        let [mu, scale] = *own;
+        let at = |k: usize, by: f64| {
+            let moved = |i: usize| if i == k { by } else { 0.0 };
+            let drift = Ou::new(THETA * moved(1).exp(), mu + scale * moved(2))?;
+            let noise = Stable::new(ALPHA + moved(0), scale * moved(3).exp())?;
+            let model = StateSpace::new(Box::new(drift), Box::new(noise), ERROR, Start::Fixed(mu))?;
+            log_evidence(&model, &record.grid, &record.values, &Options::default())
+        };
+        let mut slopes = [0.0; 4];
+        for (k, slope) in slopes.iter_mut().enumerate() {
+            *slope = (at(k, APART)? - at(k, -APART)?) / (2.0 * APART);
+        }
+        Ok(slopes)
+    };
+    let all: Vec<[f64; 4]> = made.records.par_iter().zip(&made.own).map(slopes).collect::<Result<_>>()?;
+    let information = DMatrix::from_fn(4, 4, |a, b| all.iter().map(|slope| slope[a] * slope[b]).sum::<f64>());
+    let covariance = information.try_inverse().expect("an information that is positive definite");
+    let (low, high) = (StableLaw::new(ALPHA - APART, 1.0)?, StableLaw::new(ALPHA + APART, 1.0)?);
+    let pure = |&x: &f64| ((high.log_pdf(x) - low.log_pdf(x)) / (2.0 * APART)).powi(2);
+    Ok([covariance[(0, 0)].sqrt(), made.noise.par_iter().map(pure).sum::<f64>().sqrt().recip()])
 }
 
 /// Mean CRPS of the posterior of the states at all latent times.

@@ -3,7 +3,8 @@
 use clap::Args;
 use levytilt_run::command::compare::Request;
 use levytilt_run::settings::{
-    DataSettings, GridSettings, Method, Settings, SolveSettings, method_parser, parse_parameter,
+    Clock, DataSettings, DriftSettings, ErrorName, GridSettings, InputArgs, Method, ModelSettings, Settings,
+    SizeFormula, SolveSettings, Volatility, method_parser, parse_parameter,
 };
 use levytilt_run::workflow::compare::entrants::{Wanted, parts};
 use std::path::PathBuf;
@@ -25,7 +26,28 @@ pub struct CompareArgs {
     /// Drifts, separated by commas: families or formulas; every combination with --noise is a model
     #[arg(long, value_name = "KINDS", allow_hyphen_values = true)]
     pub drift: Option<String>,
-    /// Settings file under every combination of --noise and --drift
+    /// Laws of the observation errors, separated by commas
+    #[arg(long, value_name = "LAWS", value_delimiter = ',', value_parser = ErrorName::parser())]
+    pub errors: Vec<ErrorName>,
+    /// Time scales of the noise, separated by commas; times in days
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub clock: Vec<Clock>,
+    /// Volatilities of the noise, separated by commas; times in days
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub volatility: Vec<Volatility>,
+    /// Seasons in the drift of every model: periods separated by commas, such as 24h,7d
+    #[arg(long, value_name = "PERIODS", value_delimiter = ',')]
+    pub season: Option<Vec<String>>,
+    /// Fourier terms per period of --season [default: 1]
+    #[arg(long, value_name = "N", requires = "season")]
+    pub harmonics: Option<usize>,
+    /// Size of the noise of every model as a formula of state x, such as "1 + s*abs(x)" [default: 1]
+    #[arg(long, value_name = "FORMULA", allow_hyphen_values = true)]
+    pub size: Option<SizeFormula>,
+    /// Inputs of every model.
+    #[command(flatten)]
+    pub inputs: InputArgs,
+    /// Settings file under every combination of the lists
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Fix a parameter in every model that has it: "observation_std=0.1", "theta[NVDA]=3"; may be repeated
@@ -71,9 +93,24 @@ impl CompareArgs {
                 models: self.models.clone(),
                 noises: self.noise.as_deref().map_or(Vec::new(), parts),
                 drifts: self.drift.as_deref().map_or(Vec::new(), parts),
+                errors: self.errors.clone(),
+                clocks: self.clock.clone(),
+                volatilities: self.volatility.clone(),
                 held: self.set.clone(),
             },
-            flags: Settings { data: self.data.clone(), grid: self.grid.clone(), solve, ..Settings::default() },
+            flags: Settings {
+                data: self.data.clone(),
+                model: ModelSettings { size: self.size.clone(), ..ModelSettings::default() },
+                drift: DriftSettings {
+                    season: self.season.as_ref().map(|all| all.iter().map(|text| text.as_str().into()).collect()),
+                    harmonics: self.harmonics,
+                    ..DriftSettings::default()
+                },
+                inputs: self.inputs.settings(),
+                grid: self.grid.clone(),
+                solve,
+                ..Settings::default()
+            },
             config: self.config.clone(),
             holdout: self.holdout,
             out: self.out.clone(),
@@ -95,8 +132,10 @@ Fits every model to the same record and prints one table, best first:
 and below it the parameters with their standard errors. Evidence compares models of the same values only: all models see
 the same columns. A model that fails, or is not finished at Ctrl-C, is listed with the reason and not ranked.
 
---models takes settings files as `fit --config` does, also those that write states out. --drift and --noise take lists;
-without one of them its default, or that of --config, is used. Give formulas in quotes: --drift 'ou,theta*(mu - x)^3'.
+--models takes settings files as `fit --config` does, also those that write states out. --drift, --noise, --errors, --clock
+and --volatility take lists, and every combination is a model; without one of them its default, or that of --config, is used.
+--season, --size and --inputs are for every model. The lengths that a business clock learns count as parameters. Give
+formulas in quotes: --drift 'ou,theta*(mu - x)^3'.
 
 With --out writes report.html (the report), compare.csv (a row per model, with two columns per parameter) and
 summary.json; with --plots also the figures of the page as files.
@@ -104,5 +143,6 @@ summary.json; with --plots also the figures of the page as files.
 Examples:
   levytilt compare data.csv --noise stable,nig,gaussian --drift ou,none --out which
   levytilt compare data.csv --noise auto --holdout 0
+  levytilt compare data.csv --noise stable,student --errors gaussian,outliers
   levytilt compare data.csv --drift 'ou,-k*x^3' --noise nig --set observation_std=0.1 --json
   levytilt compare data.csv --models mine.toml,other.toml --out which";

@@ -223,10 +223,10 @@ pub struct FitArgs {
     /// With method neural, learn parameters jointly with the networks, not by sweeps beforehand; method paper always does
     #[arg(long, help_heading = "Solver")]
     pub alongside: bool,
-    /// Draw the parameters from their posterior, weighted by exact evidence: one column, exact solver
+    /// Draw the parameters from their posterior, weighted by evidence
     #[arg(long, help_heading = "Solver")]
     pub bayes: bool,
-    /// Number of parameter draws of --bayes [default: 1000]
+    /// Parameter draws of --bayes; up to five times as many more where these do not suffice [default: 1000]
     #[arg(long, value_name = "N", help_heading = "Solver")]
     pub draws: Option<usize>,
     /// List moves between observations larger than X, beyond the drift, as jumps [default: the noise model's own jumps]

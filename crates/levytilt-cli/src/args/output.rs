@@ -3,6 +3,9 @@
 use clap::Args;
 use levytilt_run::failure::bad;
 use levytilt_run::report;
+use levytilt_run::table::Format;
+use levytilt_run::table::decimal::Decimal;
+use levytilt_run::table::separator::Separator;
 use std::path::Path;
 
 /// Whether figures are wanted as files of their own.
@@ -38,6 +41,31 @@ impl From<PlotFormat> for report::PlotFormat {
             PlotFormat::Png => Self::Png,
             PlotFormat::Svg => Self::Svg,
         }
+    }
+}
+
+/// How a table is written, where it does not show by itself.
+#[derive(Debug, Clone, Default, Args)]
+pub struct TableArgs {
+    /// Column that holds the times [default: the first, or the first after row numbers]
+    #[arg(long, value_name = "NAME", help_heading = "Data")]
+    pub time_column: Option<String>,
+    /// How dates are written, such as %d.%m.%Y; or seconds, milliseconds (Unix time), or number [default: recognised]
+    #[arg(long, value_name = "FORMAT", help_heading = "Data")]
+    pub date_format: Option<String>,
+    /// What separates fields: comma, semicolon, tab, pipe or space [default: recognised]
+    #[arg(long, value_name = "NAME", help_heading = "Data")]
+    pub separator: Option<Separator>,
+    /// Decimal mark: point or comma [default: recognised]
+    #[arg(long, value_name = "NAME", help_heading = "Data")]
+    pub decimal: Option<Decimal>,
+}
+
+impl TableArgs {
+    /// What was said.
+    pub fn format(&self) -> Format {
+        let Self { time_column, date_format, separator, decimal } = self.clone();
+        Format { separator, decimal, date_format, time_column }
     }
 }
 

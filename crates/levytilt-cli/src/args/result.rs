@@ -3,7 +3,7 @@
 use clap::Args;
 use std::path::PathBuf;
 
-use crate::args::output::{EffortArgs, PlotArgs, ReportArgs};
+use crate::args::output::{EffortArgs, PlotArgs, ReportArgs, TableArgs};
 
 /// Flags of `forecast`.
 #[derive(Debug, Args)]
@@ -70,6 +70,9 @@ pub struct UpdateArgs {
     /// Threads of --refit, 0 = all cores; results do not depend on it [default: 0]
     #[arg(long, value_name = "N", requires = "refit")]
     pub threads: Option<usize>,
+    /// How the table of rows is written.
+    #[command(flatten)]
+    pub table: TableArgs,
     /// How to report.
     #[command(flatten)]
     pub report: ReportArgs,
@@ -99,6 +102,9 @@ pub struct ScoreArgs {
     /// Seed for breaking ties in the PIT [default: 1]
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true)]
     pub seed: u64,
+    /// How the table of observations is written.
+    #[command(flatten)]
+    pub table: TableArgs,
     /// The figures alone.
     #[command(flatten)]
     pub plots: PlotArgs,
@@ -113,6 +119,9 @@ pub struct RenderArgs {
     /// Directory that fit, demo, forecast, score, backtest, compare or reproduce wrote with --out
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
+    /// Of a fit: print the probability that nothing jumped after the first time and up to the second, and write nothing
+    #[arg(long, num_args = 2, value_names = ["FROM", "TO"], conflicts_with_all = ["plots", "quiet"])]
+    pub no_jump: Option<Vec<String>>,
     /// The figures alone.
     #[command(flatten)]
     pub plots: PlotArgs,

@@ -14,6 +14,7 @@ pub fn run(args: &ScoreArgs) -> Result<()> {
     let scores = score(&Request {
         forecast: args.forecast.clone(),
         truth: args.truth.clone(),
+        format: args.table.format(),
         rules: Rules { above: args.above, below: args.below, seed: args.seed, state: args.state },
         out: args.out.clone(),
     })?;

@@ -26,7 +26,7 @@ pub fn run(args: &UpdateArgs) -> Result<()> {
     };
     let summary = match &args.source {
         _ if args.follow => Some(follow(&request, std::io::stdin().lock(), &mut tell)?),
-        Some(source) => Some(update(&request, &read(&args.run, source)?, &mut tell)?),
+        Some(source) => Some(update(&request, &read(&args.run, source, args.table.format())?, &mut tell)?),
         None => None,
     };
     failed.map_or(Ok(()), Err)?;

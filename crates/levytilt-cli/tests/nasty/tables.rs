@@ -137,8 +137,8 @@ fn empty_and_ragged_tables_are_named() {
 fn numbers_that_are_none_are_named() {
     let at = Sandbox::new();
     for odd in [
-        "inf", "-Inf", "+INF", "Infinity", "1e999", "-1e400", "1.#INF", "1.#QNAN", "-nan", "nan(1)", "null", "None",
-        "#N/A", "-", ".", "e5", "0x10", "1_000", "1 000", "−1", "٣", "½", "1e5e5", "true", "=1+1",
+        "inf", "-Inf", "+INF", "Infinity", "1e999", "-1e400", "1.#INF", "1.#QNAN", "-nan", "nan(1)", "-", ".", "e5",
+        "0x10", "1_000", "1 000", "−1", "٣", "½", "1e5e5", "true", "=1+1",
     ] {
         let what = format!("value {odd}");
         table(

@@ -1,5 +1,6 @@
 //! Look ahead from a fit, fresh or read back from its directory.
 
+use levytilt_run::command::calm::no_jump;
 use levytilt_run::command::update::{Request, update};
 use levytilt_run::directory::Lock;
 use levytilt_run::one_or_many::OneOrMany;
@@ -225,6 +226,11 @@ impl SavedRun {
             found.set_item(name, array.into_pyarray(py))?;
         }
         Ok(found)
+    }
+
+    /// Per column or noise source: the probability that it does not jump after the first of these times and up to the second.
+    fn no_jump(&self, py: Python<'_>, start: &str, end: &str) -> PyResult<Vec<(String, f64)>> {
+        py.detach(|| no_jump(&self.dir, [start, end])).map_err(raised)
     }
 
     /// Times of the record that are written so, as the computation sees them.

@@ -64,7 +64,7 @@ pub fn run(request: &Request) -> Result<View> {
 fn run_general(request: &Request, origin: &general::Origin, lock: Option<Lock>) -> Result<View> {
     let times = match &request.ahead {
         Ahead::Horizon(horizon) => origin.until(horizon)?,
-        Ahead::File(file) => file_times(file, &origin.calendar)?,
+        Ahead::File(file) => file_times(file, &origin.calendar, &origin.data().format())?,
     };
     let driven = request.inputs.as_deref().map(|file| origin.driven_by(file, &times)).transpose()?;
     let origin = driven.as_ref().unwrap_or(origin);

@@ -1,6 +1,7 @@
 //! Carry out what was asked for: lock the directory, read, run the workflow, make the page, write all files at once.
 
 pub mod backtest;
+pub mod calm;
 pub mod compare;
 pub mod demo;
 pub mod exact;

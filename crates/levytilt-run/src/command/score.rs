@@ -8,7 +8,7 @@ use crate::directory::entry::Entry;
 use crate::directory::lock::Lock;
 use crate::failure::bad;
 use crate::report::{self, score_page};
-use crate::table;
+use crate::table::{self, Format};
 use crate::workflow::forecast::files::Ahead;
 use crate::workflow::score::summary::Scores;
 use crate::workflow::score::{Rules, judge};
@@ -20,6 +20,8 @@ pub struct Request {
     pub forecast: PathBuf,
     /// File with the observations, or - for standard input.
     pub truth: String,
+    /// How that file is written, where it does not show.
+    pub format: Format,
     /// Thresholds and seed.
     pub rules: Rules,
     /// Directory for the results.
@@ -33,7 +35,7 @@ pub fn run(request: &Request) -> Result<Scores> {
     if ahead.paths < 2 {
         return Err(bad(format!("{}: has {} path; scores need at least 2", ahead.source, ahead.paths)));
     }
-    let truth = table::read_sparse(&request.truth)?;
+    let truth = table::read_sparse(&request.truth, &request.format)?;
     let scored = judge(ahead, &truth, request.rules)?;
     if let Some(lock) = lock {
         let [page, content] = report::entries(score_page(&scored.scores, &scored.ahead, &scored.truths)?)?;

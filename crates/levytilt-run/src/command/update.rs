@@ -13,10 +13,10 @@ use crate::directory::entry::Entry;
 use crate::directory::lock::Lock;
 use crate::directory::state::{STATE, State};
 use crate::failure::{bad, quoted};
-use crate::settings::{Settings, Volatility, inputs};
+use crate::settings::{DataSettings, Settings, Volatility, inputs};
 use crate::table::bytes::read_settings;
 use crate::table::input::from_sparse_columns;
-use crate::table::{self, Table};
+use crate::table::{self, Format, Table};
 use crate::workflow::driven::Driven;
 use crate::workflow::filtering::column_models;
 use crate::workflow::fit::analyse;
@@ -128,13 +128,16 @@ pub fn refit(run: &Path, context: &Context) -> Result<crate::workflow::fit::Outc
     Ok(outcome)
 }
 
-/// Read a table for a run: the columns that the run has.
-pub fn read(run: &Path, source: &str) -> Result<Table> {
-    let names: Vec<String> = match Origin::read(run)? {
-        Some(origin) => origin.state.columns,
-        None => commit::steady(run, || State::read(run))?.0.dimension.iter().cloned().collect(),
+/// Read a table for a run: the columns that the run has, written as `format` says and otherwise as the run's record.
+pub fn read(run: &Path, source: &str, format: Format) -> Result<Table> {
+    let (names, data): (Vec<String>, DataSettings) = match Origin::read(run)? {
+        Some(origin) => (origin.state.columns.clone(), origin.data().clone()),
+        None => {
+            let (state, settings) = commit::steady(run, || State::read(run))?;
+            (state.dimension.iter().cloned().collect(), settings.data)
+        }
     };
-    let table = table::read_sparse(source)?;
+    let table = table::read_sparse(source, &format.or(data.format()))?;
     names.iter().try_for_each(|name| column(&table, name).map(drop))?;
     Ok(table)
 }

@@ -15,6 +15,11 @@ pub struct Array {
     pub values: Vec<f64>,
 }
 
+/// An array with a row of three numbers for each of `rows`.
+pub fn rows(name: &'static str, rows: &[[usize; 3]]) -> Array {
+    Array { name, shape: vec![rows.len(), 3], values: rows.as_flattened().iter().map(|&k| k as f64).collect() }
+}
+
 /// Length of the alignment of the data in an .npy file.
 const ALIGN: usize = 64;
 

@@ -4,7 +4,7 @@ use super::calibration::{Curve, pit, reliability, tone};
 use super::fan::written_axis;
 use super::figure::{Axis, Figure, Layer};
 use super::page::{Block, Cell, Page, Section, Table, sentence};
-use crate::number::readable;
+use crate::number::to_digits_of;
 use crate::table::time::{Written, parse};
 use crate::workflow::backtest::summary::{Difference, ModelScores, Scores, Share};
 use crate::workflow::backtest::table::percent;
@@ -35,12 +35,15 @@ pub fn backtest_page(scores: &Scores) -> Page {
         pits.map(|(k, m)| pit(&format!("pit-{}", k + 1), format!("{}: PIT histogram", m.name), &m.pit_histogram));
     Page {
         kind: "backtest".into(),
-        title: format!("{}: {} models, {} windows", file_name(&scores.data), scores.models.len(), scores.windows.len()),
+        title: format!("{}: {}", subject(scores), headline(scores)),
         lead: format!(
-            "{} in windows whose training begins from {} to {}. {}; scores are means over targets, then over windows, in {}.",
-            scores.dimensions.join(", "),
-            scores.windows.first().map_or("", String::as_str),
-            scores.windows.last().map_or("", String::as_str),
+            "{} models on {} windows of {}, whose training begins from {} to {}. {}; scores are means over targets, then over \
+             windows, in {}.",
+            scores.models.len(),
+            scores.windows.len(),
+            file_name(&scores.data),
+            scores.windows.first().map_or("", |start| day(start)),
+            scores.windows.last().map_or("", |start| day(start)),
             if scores.uneven() {
                 "Some models forecast only some of the windows, evenly spread: compare them by their differences, which are over \
                  common windows"
@@ -69,39 +72,77 @@ pub fn backtest_page(scores: &Scores) -> Page {
     }
 }
 
-/// The last part of a path: a title need not say where on this machine the data are.
 /// A p-value; one that would read as 0 says below what it is.
 fn p_value(p: f64) -> String {
     if p < 0.0005 { "< 0.001".into() } else { format!("{p:.3}") }
 }
 
+/// The last part of a path: a lead need not say where on this machine the data are.
 fn file_name(data: &str) -> &str {
     data.rsplit(['/', '\\']).next().unwrap_or(data)
 }
 
+/// A moment without the hour of midnight.
+fn day(start: &str) -> &str {
+    start.strip_suffix("T00:00:00Z").unwrap_or(start)
+}
+
+/// What was forecast.
+fn subject(scores: &Scores) -> String {
+    match scores.dimensions.as_slice() {
+        many if many.len() > 4 => format!("{} columns", many.len()),
+        few => few.join(", "),
+    }
+}
+
+/// Of the models whose interval lies below 0 on all windows the one with the lowest CRPS.
+fn winner(scores: &Scores) -> Option<(&ModelScores, &Difference)> {
+    let better = |m: &&ModelScores| scores.has_all(m) && m.difference.as_ref().is_some_and(|d| d.high < 0.0);
+    let found = scores.models.iter().filter(better).min_by(|a, b| a.crps.total_cmp(&b.crps))?;
+    Some((found, found.difference.as_ref()?))
+}
+
+/// By how much of the reference's CRPS a model's is lower, in percent.
+fn share(model: &ModelScores, difference: &Difference) -> f64 {
+    100.0 * difference.mean.abs() / (model.crps - difference.mean).abs()
+}
+
+/// The finding, as a title.
+fn headline(scores: &Scores) -> String {
+    let reference = &scores.reference;
+    match winner(scores) {
+        Some((model, difference)) => {
+            format!("{} forecasts better than {reference}, by {:.1}%", model.name, share(model, difference))
+        }
+        None if scores.models.len() < 2 => format!("scores of {reference}"),
+        None => format!("no model forecasts better than {reference} beyond chance"),
+    }
+}
+
 /// Which model forecasts best, if the windows tell.
 fn verdict(scores: &Scores) -> Block {
-    let told = |m: &&ModelScores| m.difference.as_ref().is_some_and(|d| d.high < 0.0);
-    let text = |m: &ModelScores, d: &Difference| {
-        let share = 100.0 * d.mean.abs() / (m.crps - d.mean).abs();
-        format!("{share:.1}% (95% interval of the difference {} to {})", readable(d.low), readable(d.high))
-    };
     let reference = &scores.reference;
-    let found =
-        scores.models.iter().filter(told).filter(|m| scores.has_all(m)).min_by(|a, b| a.crps.total_cmp(&b.crps));
-    if let Some((model, difference)) = found.and_then(|m| Some((m, m.difference.as_ref()?))) {
-        let share = text(model, difference);
+    if let Some((model, difference)) = winner(scores) {
+        let [low, high] = ends(difference);
         return Block::Good(format!(
-            "{} has the lowest CRPS that is told from {reference}: lower by {share}.",
-            model.name
+            "Of the models that are better than {reference} beyond chance, {} has the lowest CRPS: {:.1}% lower (95% \
+             interval of the difference {low} to {high}).",
+            model.name,
+            share(model, difference)
         ));
     }
     match scores.models.len() {
         0 | 1 => Block::Text(format!("{reference} alone was scored: there is nothing to compare it with.")),
         _ => Block::Warning(format!(
-            "No model is told from {reference} to be better: every 95% interval of a difference reaches 0 or above."
+            "No model is better than {reference} beyond chance: no 95% interval of a difference lies below 0."
         )),
     }
+}
+
+/// The ends of an interval, both to the second digit of its width.
+fn ends(difference: &Difference) -> [String; 2] {
+    let width = difference.high - difference.low;
+    [difference.low, difference.high].map(|end| to_digits_of(end, width))
 }
 
 /// How often central intervals held the truth.
@@ -140,8 +181,8 @@ fn table(scores: &Scores) -> Table {
         cells.extend(match &model.difference {
             None => vec![Cell::text("reference"), Cell::text(""), Cell::text(""), Cell::text("")],
             Some(d) => vec![
-                Cell::number(d.mean),
-                Cell::text(format!("{} to {}", readable(d.low), readable(d.high))),
+                Cell::written(d.mean, to_digits_of(d.mean, d.high - d.low)),
+                Cell::text(ends(d).join(" to ")),
                 // Without an interval there is no test.
                 Cell::written(if d.low.is_nan() { f64::NAN } else { d.p_value }, p_value(d.p_value)),
                 Cell::written(d.better, format!("{}%", percent(d.better, None))),

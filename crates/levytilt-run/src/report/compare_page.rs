@@ -65,6 +65,12 @@ fn level(found: &Comparison) -> Option<(&Row, f64)> {
     second(found).filter(|(row, behind)| *behind < APART.max(2.0 * errors(row)))
 }
 
+/// Whether the held-out scores do not tell a model from the first.
+fn same_held_out(row: &Row) -> bool {
+    let score = row.held_out.as_ref().and_then(|score| Some((score.difference?, score.difference_std_error?)));
+    score.is_some_and(|(difference, error)| difference.abs() < 2.0 * error)
+}
+
 /// How sure the ranking is.
 fn lead(found: &Comparison) -> Option<Block> {
     let (row, behind) = second(found)?;
@@ -75,7 +81,10 @@ fn lead(found: &Comparison) -> Option<Block> {
              standard error.",
             row.model
         )),
-        None => Block::Good(format!("The next model, {}, is {behind:.1} nats behind.", row.model)),
+        None => {
+            let held = if same_held_out(row) { " On the held-out values the two are level." } else { "" };
+            Block::Good(format!("The next model, {}, is {behind:.1} nats behind.{held}", row.model))
+        }
     })
 }
 
@@ -138,7 +147,8 @@ fn residuals(found: &Comparison) -> Option<Section> {
     let first = judged.first()?;
     let mut blocks: Vec<Block> =
         (0..first.checks.len()).map(|i| Block::Figure(Box::new(overlay(found, &judged, i)))).collect();
-    blocks.push(Block::Table(advice(&judged, &found.columns)));
+    let advice = advice(&judged, &found.columns);
+    blocks.push(if advice.rows.is_empty() { Block::Text("No check fails.".into()) } else { Block::Table(advice) });
     Some(Section::new("residuals", "Residuals", blocks))
 }
 
@@ -195,12 +205,8 @@ fn advice(judged: &[&Row], columns: &[String]) -> Table {
     let row = |(name, models, worst): &(String, Vec<&str>, &Check)| {
         vec![Cell::text(name), Cell::text(format!("{} Fails for {}.", sentence(&worst.advice()), fails(models)))]
     };
-    let caption = match found.is_empty() {
-        true => "No check fails.",
-        false => "What fails, and what to try; the figures are those of the clearest failure.",
-    };
     Table {
-        caption: caption.into(),
+        caption: "What fails, and what to try; the figures are those of the clearest failure.".into(),
         head: ["check", "meaning"].map(String::from).into(),
         rows: found.iter().map(row).collect(),
         ..Table::default()

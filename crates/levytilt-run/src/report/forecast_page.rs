@@ -30,9 +30,9 @@ pub struct Outlook<'a> {
 
 /// The report of a forecast.
 pub fn forecast_page(outlook: &Outlook) -> Page {
-    let Outlook { ahead, names, calendar, warnings, .. } = outlook;
+    let Outlook { ahead, names, warnings, .. } = outlook;
     let dim = names.len();
-    let end = calendar.write(ahead.times[ahead.times.len() - 1]);
+    let end = moment(outlook, ahead.times[ahead.times.len() - 1]);
     let mut blocks: Vec<Block> = (0..dim).flat_map(|i| figures(outlook, i)).collect();
     blocks.extend(warnings.iter().map(|warning| Block::Warning(sentence(warning))));
     blocks.push(Block::Text(match ahead.target {
@@ -88,7 +88,7 @@ fn expected(outlook: &Outlook, i: usize) -> String {
     let j = ahead.times.len() - 1;
     let law = ahead.marginal(i, j, &[0.05, 0.5, 0.95]);
     let [low, middle, high] = [0, 1, 2].map(|k| readable(law.quantiles[k]));
-    let (name, time) = (&outlook.names[i], outlook.calendar.write(ahead.times[j]));
+    let (name, time) = (&outlook.names[i], moment(outlook, ahead.times[j]));
     format!("At {time}, {name} is forecast at {middle} (median), with 90% probability from {low} to {high}.")
 }
 

@@ -289,7 +289,11 @@ fn fact(Fact { name, cell, remark }: &Fact) -> String {
 fn table(table: &Table, number: usize) -> String {
     // A file that somebody else wrote may have rows of different lengths.
     let is_number = |k: usize| table.rows.iter().any(|row| row.get(k).is_some_and(|cell| cell.value.is_some()));
-    let class = |k: usize| if is_number(k) { " class=\"number\"" } else { "" };
+    let class = |k: usize| match (is_number(k), table.head.get(k).is_some_and(|head| head.ends_with("interval"))) {
+        (true, _) => " class=\"number\"",
+        (_, true) => " class=\"range\"",
+        _ => "",
+    };
     // Roles, because a style that turns rows into cards would take them away.
     let mut html = format!(
         // The words stand before the table, where they are read without scrolling however wide that is.

@@ -1,6 +1,7 @@
 //! Put the index of a panel together: what its series share, and one row for each of them.
 
 use super::page::{Block, Cell, Page, Section, Table, sentence};
+use crate::number::{brief, with_error};
 use crate::workflow::panel::summary::{Failure, PanelSummary, SeriesRow};
 use crate::workflow::panel::{SharedRow, SharedSummary};
 
@@ -25,7 +26,7 @@ pub fn panel_page(summary: &PanelSummary) -> Page {
     }
     Page {
         kind: "panel".into(),
-        title: format!("{}: {} series", summary.data, summary.series),
+        title: format!("{}: {} series{}", summary.data, summary.series, common(summary)),
         lead: format!(
             "{} series of column {} fitted, {} failed.",
             summary.fitted,
@@ -37,6 +38,17 @@ pub fn panel_page(summary: &PanelSummary) -> Page {
         version: summary.version.into(),
         ..Page::default()
     }
+}
+
+/// What all series share, as the end of a title.
+fn common(summary: &PanelSummary) -> String {
+    let held = summary.shared.iter().flat_map(|shared| &shared.shared).filter(|row| !row.pooled);
+    let one = |row: &SharedRow| {
+        let value = row.std_error.map_or_else(|| brief(row.estimate), |error| with_error(row.estimate, error));
+        format!("{} {value}", row.name)
+    };
+    let held: Vec<String> = held.map(one).collect();
+    if held.is_empty() { String::new() } else { format!(" share {}", held.join(", ")) }
 }
 
 fn number(value: Option<f64>) -> Cell {

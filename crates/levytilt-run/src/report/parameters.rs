@@ -38,7 +38,7 @@ fn intervals(parameters: &[Estimate]) -> String {
             "Intervals are Gaussian on the unconstrained scale (logarithm or logit), so that they stay within the domain."
         }
         false => {
-            "Intervals are the 5% and 95% quantiles of parameter draws weighted by exact evidence and prior, so that \
+            "Intervals are the 5% and 95% quantiles of parameter draws weighted by evidence and prior, so that \
              they need not be centred at the estimate."
         }
     };
@@ -88,7 +88,7 @@ pub fn posterior_table(found: &PosteriorSummary) -> Table {
     };
     let k_hat = found.k_hat.map_or(String::new(), |k| format!(", k\u{302} {k:.2}"));
     let caption = format!(
-        "Posterior of the parameters: {} draws weighted by exact evidence and prior, effective sample size \
+        "Posterior of the parameters: {} draws weighted by evidence and prior, effective sample size \
          {:.0}{k_hat}.",
         found.draws, found.effective_sample_size
     );

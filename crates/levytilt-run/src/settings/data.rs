@@ -15,10 +15,10 @@ pub struct DataSettings {
     /// Value column to use when the file has several
     #[arg(long, value_name = "NAME", help_heading = "Data", conflicts_with = "columns")]
     pub column: Option<String>,
-    /// Value columns to fit jointly, separated by commas: fit [default: all]
+    /// Value columns to use, separated by commas; `fit` models them jointly [default: all]
     #[arg(long, value_name = "NAMES", help_heading = "Data", value_delimiter = ',')]
     pub columns: Option<Vec<String>>,
-    /// Column of known standard deviations of the values, which are then multiplied by observation_std: fit
+    /// Column of known standard deviations of the values, which observation_std then multiplies: `fit` and `compare`
     #[arg(long, value_name = "NAME", help_heading = "Data")]
     pub error_column: Option<String>,
     /// Column that holds the times [default: the first, or the first after row numbers]

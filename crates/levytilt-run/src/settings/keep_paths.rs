@@ -1,8 +1,12 @@
 //! How many of the posterior paths a run keeps on disk.
 
+use levytilt::internals::fit::FitOptions;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
+/// States of paths drawn unless asked for more, 9 bytes each, and the fewest paths that are drawn of a long record.
+const DRAWN: usize = 20_000_000;
+const FEWEST: usize = 100;
 /// States written to paths.npz unless asked for more: 24 MB.
 const MODERATE: usize = 3_000_000;
 
@@ -36,6 +40,13 @@ impl FromStr for KeepPaths {
     }
 }
 
+/// Paths to draw with `each` states unless a number is given: fewer of long records.
+pub fn usual_paths(each: usize) -> usize {
+    let usual = FitOptions::default().paths;
+    // Whole hundreds, so that shares of paths are short numbers in files.
+    (DRAWN / each.max(1) / 100 * 100).clamp(FEWEST.min(usual), usual)
+}
+
 /// How many of `count` paths with `each` states to keep; by default as many as take moderate space, and at least one. Paths
 /// are independent draws, so that the first of them are as good as any.
 pub fn kept(wish: Option<KeepPaths>, count: usize, each: usize) -> usize {
@@ -52,6 +63,7 @@ mod tests {
 
     #[test]
     fn long_records_keep_fewer_paths() {
+        assert_eq!([1001, 40_000, 100_000, 1_000_000].map(usual_paths), [500, 500, 200, 100]);
         assert_eq!(kept(None, 500, 1001), 500);
         assert_eq!(kept(None, 500, 100_000), 30);
         assert_eq!(kept("all".parse().ok(), 500, 100_000), 500);

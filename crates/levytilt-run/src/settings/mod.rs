@@ -36,7 +36,7 @@ use crate::table::time::Length;
 pub use data::DataSettings;
 pub use drift_name::DriftName;
 pub use inputs::{InputArgs, InputColumns};
-pub use keep_paths::{KeepPaths, kept};
+pub use keep_paths::{KeepPaths, kept, usual_paths};
 pub use levytilt::internals::solve::Method;
 pub use name::name_of;
 pub use named::Named;

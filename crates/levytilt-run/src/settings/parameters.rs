@@ -43,7 +43,7 @@ impl Known {
         let flag = listed.name.replace('_', "-");
         let mut help = listed.about();
         if listed.name == BROWNIAN {
-            help += "; or learn: fit";
+            help += "; or learn, in `fit`";
         }
         if listed.entry().domain.contains(0.0) && listed.part == Part::Noise {
             help += " [default: 0]";
@@ -192,7 +192,7 @@ impl Args for ModelSettings {
         let noise = choice("noise", "FAMILY", "Noise", "Noise family [default: stable]");
         let about = "Size of the noise as a formula of state x, such as \"1 + s*abs(x)\" [default: 1]";
         let size = choice("size", "FORMULA", "Noise", about);
-        let about = "Law of the observation errors [default: gaussian]";
+        let about = "Distribution of the observation errors [default: gaussian]";
         let errors = choice("errors", "LAW", "Observation and start", about);
         let command = command
             .arg(drift.value_parser(DriftName::parser()).allow_hyphen_values(true))
@@ -200,12 +200,17 @@ impl Args for ModelSettings {
             .arg(size.value_parser(value_parser!(SizeFormula)).allow_hyphen_values(true))
             .arg(errors.value_parser(ErrorName::parser()))
             .arg(
-                choice("clock", "NAME", "Time", "Time scale of the noise: fit, times in days [default: calendar]")
+                choice("clock", "NAME", "Time", "Time scale of the noise, where times are in days [default: calendar]")
                     .value_parser(value_parser!(Clock)),
             )
             .arg(
-                choice("volatility", "NAME", "Time", "Volatility of the noise: fit, times in days [default: steady]")
-                    .value_parser(value_parser!(Volatility)),
+                choice(
+                    "volatility",
+                    "NAME",
+                    "Time",
+                    "Volatility of the noise, where times are in days [default: steady]",
+                )
+                .value_parser(value_parser!(Volatility)),
             );
         Values::flags(Section::Model, command)
     }

@@ -53,6 +53,11 @@ pub fn decode(mut raw: impl Read, name: &str) -> Result<String> {
     if EXCEL.iter().any(|start| head.starts_with(start)) {
         return Err(bad(format!("{name}: is an Excel file; save it as CSV UTF-8")));
     }
+    if head.starts_with(b"{") || head.starts_with(b"[{") || head.starts_with(b"[[") {
+        return Err(bad(format!(
+            "{name}: is JSON; expected CSV with a header such as time,value: save the table as CSV"
+        )));
+    }
     let zipped = head.starts_with(&[0x1f, 0x8b]);
     let raw = Cursor::new(head).chain(raw);
     if zipped {

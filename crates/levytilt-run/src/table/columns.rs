@@ -108,6 +108,26 @@ pub fn text_column(
     }
 }
 
+/// What to do about two rows of the same time, where another column of text tells them apart: an hour of the day, or the series of
+/// a long table.
+pub fn told_apart(header: &StringRecord, [one, other]: [&Row; 2]) -> Option<String> {
+    let is_text = |field: &str| {
+        !is_missing(field) && Decimal::Point.parse(field).or(Decimal::Comma.parse(field)).is_none() && !is_date(field)
+    };
+    let name = |row: &Row, column: usize| row.fields.get(column).is_some_and(is_text);
+    let differs =
+        |&column: &usize| name(one, column) && name(other, column) && one.fields[column] != other.fields[column];
+    let column = (1..header.len()).find(differs)?;
+    let hour = |row: &Row| row.fields[column].split(':').all(|part| part.len() == 2 && part.parse::<u8>().is_ok());
+    let [time, found] = [0, column].map(|column| column_name(header, column));
+    Some(match hour(one) && hour(other) {
+        true => format!("join \"{time}\" and \"{found}\" in one column, such as 2024-03-01 09:30"),
+        false => {
+            format!("keep one of them, or average, or fit each series by itself with fit --panel {}", word(&found))
+        }
+    })
+}
+
 /// The first names of a list, for a message.
 pub fn some_of(mut names: impl Iterator<Item = String>) -> String {
     let mut first: Vec<String> = names.by_ref().take(20).collect();

@@ -15,3 +15,15 @@ pub struct Format {
     /// Name of the column of times.
     pub time_column: Option<String>,
 }
+
+impl Format {
+    /// The same, with what `other` says where nothing was said.
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            separator: self.separator.or(other.separator),
+            decimal: self.decimal.or(other.decimal),
+            date_format: self.date_format.or(other.date_format),
+            time_column: self.time_column.or(other.time_column),
+        }
+    }
+}

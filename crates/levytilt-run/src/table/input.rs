@@ -5,11 +5,11 @@ use csv::StringRecord;
 
 use crate::failure::{bad, quoted};
 use crate::number::number;
-use crate::table::columns::{arrange, choose_columns, column_name, some_of, text_column};
+use crate::table::columns::{arrange, choose_columns, column_name, some_of, text_column, told_apart};
 use crate::table::dates;
 use crate::table::decimal::Decimal;
 use crate::table::format::Format;
-use crate::table::layout::{self, check_header, is_missing};
+use crate::table::layout::{self, check_header, is_data, is_missing};
 use crate::table::rows::Row;
 use crate::table::time::{self, Calendar, Stamp, Written};
 
@@ -65,7 +65,7 @@ pub fn from_numbers(source: &str, names: Vec<String>, times: &[f64], columns: &[
     let mut order: Vec<usize> = (0..times.len()).collect();
     order.sort_by(|&a, &b| times[a].total_cmp(&times[b]));
     if let Some(pair) = order.windows(2).find(|pair| times[pair[0]] == times[pair[1]]) {
-        return Err(same_time(source, [pair[0] + 1, pair[1] + 1], &number(times[pair[0]])));
+        return Err(same_time(source, [pair[0] + 1, pair[1] + 1], &number(times[pair[0]]), None));
     }
     let table = Table {
         source: source.into(),
@@ -97,11 +97,10 @@ fn check_columns(source: &str, names: &[String], times: usize, columns: &[Vec<f6
     Ok(())
 }
 
-fn same_time(name: &str, lines: [usize; 2], text: &str) -> anyhow::Error {
+fn same_time(name: &str, lines: [usize; 2], text: &str, remedy: Option<String>) -> anyhow::Error {
     let (first, second) = (lines[0].min(lines[1]), lines[0].max(lines[1]));
-    bad(format!(
-        "{name}: lines {first} and {second} have the same time, {text}; expected each time once: keep one of them, or average"
-    ))
+    let remedy = remedy.unwrap_or_else(|| "keep one of them, or average".into());
+    bad(format!("{name}: lines {first} and {second} have the same time, {text}; expected each time once: {remedy}"))
 }
 
 /// The same with a name for the times, and also from columns that hold too little to learn from.
@@ -145,7 +144,15 @@ pub fn from_layout(mut layout: layout::Layout, name: &str, only: &[String], form
     let fields = chosen.iter().chain([&0]).flat_map(|&column| rows.iter().map(move |row| &row.fields[column]));
     let recognised = || Decimal::of(fields, separator).map_err(|why| bad(format!("{name}: {why}")));
     let decimal = format.decimal.map_or_else(recognised, Ok)?;
-    let (times, calendar, note) = read_times(&mut rows, &header, name, decimal, format.date_format.as_deref())?;
+    // Words above the header are taken for the header; where they end is where rows begin that are data.
+    let title =
+        rows.iter().position(|row| is_data(&row.fields)).filter(|first| *first > 0).map(|first| rows[first - 1].line);
+    let above = |error: anyhow::Error| match title {
+        Some(line) => bad(format!("{error}; if the header is line {line}, remove the lines above it")),
+        None => error,
+    };
+    let (times, calendar, note) =
+        read_times(&mut rows, &header, name, decimal, format.date_format.as_deref()).map_err(above)?;
     notes.extend(note);
     let read = |&column: &usize| {
         let values = read_values(&rows, column, &header, name, decimal);
@@ -165,12 +172,16 @@ pub fn from_layout(mut layout: layout::Layout, name: &str, only: &[String], form
     })
 }
 
-/// The times of a table and their lines, in the order of its rows; it needs no other columns.
-pub fn parse_times(text: &str, name: &str) -> Result<Vec<(usize, Written)>> {
-    let mut layout = layout::read(text, name, &Format::default())?;
-    arrange(&mut layout, name, &Format::default())?;
+/// The times of a table and their lines, in the order of its rows; it needs no other columns, and its times may stand first
+/// where `format` names their column.
+pub fn parse_times(text: &str, name: &str, format: &Format) -> Result<Vec<(usize, Written)>> {
+    let mut layout = layout::read(text, name, format)?;
+    let known = |wanted: &String| layout.header.iter().any(|column| column == wanted);
+    let format = Format { time_column: format.time_column.clone().filter(known), ..format.clone() };
+    arrange(&mut layout, name, &format)?;
     let texts: Vec<&str> = layout.rows.iter().map(|row| &row.fields[0]).collect();
-    let (times, _) = dates::read(&texts, None, Decimal::Point)
+    let decimal = format.decimal.unwrap_or(Decimal::Point);
+    let (times, _) = dates::read(&texts, format.date_format.as_deref(), decimal)
         .map_err(|(row, problem)| bad(format!("{name}, line {}: {problem}", layout.rows[row].line)))?;
     Ok(layout.rows.iter().map(|row| row.line).zip(times).collect())
 }
@@ -268,7 +279,9 @@ fn read_times(
     let mut timed = to_numbers(written);
     timed.sort_by(|a, b| a.time.total_cmp(&b.time));
     if let Some(pair) = timed.windows(2).find(|pair| pair[0].time == pair[1].time) {
-        return Err(same_time(name, [pair[0].row.line, pair[1].row.line], &pair[0].row.fields[0]));
+        let [one, other] = [&pair[0].row, &pair[1].row];
+        let remedy = told_apart(header, [one, other]);
+        return Err(same_time(name, [one.line, other.line], &one.fields[0], remedy));
     }
     let times = timed.iter().map(|timed| timed.time).collect();
     let stamps: Option<Vec<Stamp>> = timed.iter().map(|timed| timed.stamp.clone()).collect();
@@ -332,13 +345,16 @@ fn not_a_number(name: &str, line: usize, column: &str, found: &str) -> anyhow::E
     ))
 }
 
-/// What to do about a number with a unit or a currency beside it.
+/// What to do about a number with a unit, a currency or marks between thousands.
 fn unit_beside(found: &str) -> &'static str {
     let (digits, letters) =
         (found.chars().any(|c| c.is_ascii_digit()), |c: char| !c.is_ascii_digit() && !" .,+-".contains(c));
     let core = found.trim_matches(|c: char| letters(c) || c == ' ');
     // A number with words at one end; not a date, a time or an identifier.
     let number = || !core.is_empty() && core.len() < found.trim().len() && !core.contains(letters);
+    if found.contains(['\'', '’']) && found.replace(['\'', '’'], "").parse::<f64>().is_ok() {
+        return "; leave out the marks between thousands";
+    }
     let with_unit = || found.split(' ').next().is_some_and(|word| word.parse::<f64>().is_ok());
     if digits && (with_unit() || number()) { "; leave units and currencies out of the fields" } else { "" }
 }
@@ -355,5 +371,6 @@ mod tests {
         for field in ["12:00", "2024-01-05", "ok", "", "1.2.3", "1/2"] {
             assert_eq!(unit_beside(field), "", "{field}");
         }
+        assert!(unit_beside("1'200.50").contains("thousands"));
     }
 }

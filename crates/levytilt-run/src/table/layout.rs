@@ -116,9 +116,12 @@ pub fn is_data(fields: &StringRecord) -> bool {
     fields.get(0).is_some_and(|first| is_number(first) || is_date(first)) && fields.iter().skip(1).all(is_value)
 }
 
+/// What programs write where nothing was seen, as pandas reads it too.
+const MISSING: [&str; 7] = ["nan", "na", "n/a", "#n/a", "<na>", "null", "none"];
+
 /// Whether a field says that nothing was seen.
 pub fn is_missing(field: &str) -> bool {
-    field.is_empty() || field.eq_ignore_ascii_case("nan") || field.eq_ignore_ascii_case("na")
+    field.is_empty() || MISSING.iter().any(|word| field.eq_ignore_ascii_case(word))
 }
 
 /// The separator that the lines of a text agree on.
@@ -239,6 +242,11 @@ fn drop_empty_end(header: &mut StringRecord, rows: &mut [Row]) {
 pub fn check_header(header: &StringRecord, name: &str) -> Result<()> {
     if is_data(header) {
         return Err(bad(format!("{name}, line 1: is data; expected a header row such as time,value")));
+    }
+    if header.len() > 2 && header.iter().skip(1).all(is_date) {
+        return Err(bad(format!(
+            "{name}, line 1: has dates side by side; expected a row per time and a column per series: transpose the table"
+        )));
     }
     if header.len() < 2 {
         return Err(bad(format!(

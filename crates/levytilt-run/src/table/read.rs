@@ -15,8 +15,8 @@ pub fn read(source: &str, only: &[String], format: &Format) -> Result<Table> {
 }
 
 /// Read `source` as it is, also columns that hold too little to learn from.
-pub fn read_sparse(source: &str) -> Result<Table> {
-    read_any(source, &[], &Format::default())
+pub fn read_sparse(source: &str, format: &Format) -> Result<Table> {
+    read_any(source, &[], format)
 }
 
 /// Read these columns of `source` as they are, also where they hold too little to learn from.

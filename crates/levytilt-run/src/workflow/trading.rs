@@ -32,15 +32,10 @@ impl Trading {
     /// # Errors
     /// A season, which goes by the calendar; a record with too few complete rows, or that never moves.
     pub fn of(settings: &Settings, table: &Table) -> Result<Option<Self>> {
-        let business = settings.model.clock == Some(settings::Clock::Business);
-        let recent = settings.model.volatility == Some(Volatility::Recent);
+        check(settings)?;
+        let (business, recent) = asked(settings);
         if !business && !recent {
             return Ok(None);
-        }
-        if settings.drift.season.is_some() {
-            return Err(bad(
-                "--season is in calendar time and cannot be combined with --clock business or --volatility recent; give one of them",
-            ));
         }
         let prices = Pace::prices();
         let memory = if recent { prices.memory } else { Vec::new() };
@@ -103,6 +98,25 @@ impl Trading {
         let (from, to) = (self.times[after - 1], self.times[after]);
         let share = (time - from) / (to - from);
         if share == 1.0 { times[after] } else { times[after - 1] + share * (times[after] - times[after - 1]) }
+    }
+}
+
+/// Whether settings ask for a business clock, and for recent volatility.
+fn asked(settings: &Settings) -> (bool, bool) {
+    let model = &settings.model;
+    (model.clock == Some(settings::Clock::Business), model.volatility == Some(Volatility::Recent))
+}
+
+/// Refuse what does not go with trading time.
+///
+/// # Errors
+/// A season, which goes by the calendar.
+pub fn check(settings: &Settings) -> Result<()> {
+    match asked(settings) != (false, false) && settings.drift.season.is_some() {
+        true => Err(bad(
+            "--season is in calendar time and cannot be combined with --clock business or --volatility recent; give one of them",
+        )),
+        false => Ok(()),
     }
 }
 

@@ -6,13 +6,15 @@ use super::gather::{Gathered, index};
 use super::gradient::{Gradient, Judged, evidence, gradient};
 use super::layout::Layout;
 use super::problem::Problem;
+use super::thin::Thinned;
 use super::windows::{Widths, Windows, widths};
 use crate::series::TimeGrid;
 use crate::{Error, Result, StateSpace};
 
 /// Cells per standard deviation of what past or future alone say, while learning and for the answer. The interpolation
-/// then errs by 0.6·(1/3.5)¹² ≈ 2e-7 and 2e-9 of one step.
-const LEARNING: f64 = 3.5;
+/// then errs by 0.6·(1/2.5)¹² ≈ 1e-5 and 2e-9 of one step at most: parameters learned with 3.5 cells are the same to 1e-5 of their
+/// standard errors.
+const LEARNING: f64 = 2.5;
 const ANSWER: f64 = 5.0;
 /// Error of the log evidence by states outside the windows that is let pass, while learning and for the answer.
 const BEYOND_LEARNING: f64 = 2e-2;
@@ -57,6 +59,15 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
+    /// Windows for all times of a series from those of some.
+    ///
+    /// # Errors
+    /// Those of a problem of `model` and these values.
+    pub fn of_all(&self, thinned: &Thinned, model: &StateSpace, (grid, values): (&TimeGrid, &[f64])) -> Result<Self> {
+        let problem = Problem::new(model, grid, values)?;
+        Ok(Self { windows: self.windows.as_ref().map(|windows| windows.spread(&problem, thinned.kept())) })
+    }
+
     /// The windows for `problem`, if they are of its times.
     fn windows(self, problem: &Problem) -> Windows {
         self.windows.filter(|windows| windows.len() == problem.values.len()).unwrap_or_else(|| Windows::new(problem))
@@ -84,18 +95,18 @@ impl<'a> Follower<'a> {
     pub fn gradient(&self, model: &StateSpace, memory: &mut Memory) -> Result<Gradient> {
         let Some((gathered, index)) = self.gathered.as_ref().zip(index(model)) else {
             let problem = Problem::new(model, self.grid, self.values)?;
-            return learn(&problem, memory, gradient, |gradient| &gradient.judged);
+            return learn(&problem, (memory, usize::MAX), gradient, |gradient| &gradient.judged);
         };
         let problem = gathered.problem(model, index)?;
-        let mut found = learn(&problem, memory, gradient, |gradient| &gradient.judged)?;
+        let mut found = learn(&problem, (memory, usize::MAX), gradient, |gradient| &gradient.judged)?;
         add_lengths(&mut found, gathered, &problem, index);
         Ok(found)
     }
 
-    /// The log evidence alone.
-    pub fn log_evidence(&self, model: &StateSpace, memory: &mut Memory) -> Result<f64> {
+    /// The log evidence alone, if that takes at most `most` cells over all times and all tries of windows.
+    pub fn log_evidence(&self, model: &StateSpace, memory: &mut Memory, most: usize) -> Result<f64> {
         let run = |problem: &Problem, memory: &mut Memory| {
-            learn(problem, memory, evidence, |(_, judged)| judged).map(|(log_evidence, _)| log_evidence)
+            learn(problem, (memory, most), evidence, |(_, judged)| judged).map(|(log_evidence, _)| log_evidence)
         };
         match self.gathered.as_ref().zip(index(model)) {
             Some((gathered, index)) => run(&gathered.problem(model, index)?, memory),
@@ -134,17 +145,24 @@ fn add_lengths(gradient: &mut Gradient, gathered: &Gathered, problem: &Problem, 
     }
 }
 
-/// Run on windows until they are large enough.
+/// Run on windows until they are large enough, on at most `most` cells in all.
 fn learn<T>(
     problem: &Problem,
-    memory: &mut Memory,
+    (memory, most): (&mut Memory, usize),
     run: impl Fn(&Problem, &Layout, usize, Rounding) -> Result<T>,
     judged: impl Fn(&T) -> &Judged,
 ) -> Result<T> {
     let spacing = widths(problem)?.future / LEARNING;
     let windows = memory.windows.get_or_insert_with(|| Windows::new(problem));
+    let mut cells = 0;
     for _ in 0..WIDENINGS {
-        let found = run(problem, &learning_layout(problem, spacing, windows)?, MOST_CELLS, Rounding::Fast)?;
+        let layout = learning_layout(problem, spacing, windows)?;
+        cells += layout.total();
+        if cells > most {
+            let why = format!("{cells} cells are more than the {most} that are affordable");
+            return Err(Error::Numerical { what: "exact posterior", why });
+        }
+        let found = run(problem, &layout, MOST_CELLS, Rounding::Fast)?;
         if !widen(windows, judged(&found), BEYOND_LEARNING) {
             return Ok(found);
         }
@@ -242,7 +260,7 @@ fn direct_cost(problem: &Problem, layout: &Layout) -> f64 {
 
 /// What [`try_answer`] came to.
 enum Outcome {
-    Answered(Answer),
+    Answered(Box<Answer>),
     /// More cells than are affordable; the times to go on with, and their windows.
     TooWide(Vec<usize>, Windows),
 }
@@ -250,7 +268,7 @@ enum Outcome {
 /// Evidence and marginals of `problem`, all its times included; `memory` says where learning ended.
 pub(crate) fn answer(problem: &Problem, levels: &[f64], memory: Memory) -> Result<Answer> {
     match try_answer(problem, levels, memory.windows(problem), None)? {
-        Outcome::Answered(answer) => Ok(answer),
+        Outcome::Answered(answer) => Ok(*answer),
         Outcome::TooWide(..) => Err(unsettled()),
     }
 }
@@ -275,14 +293,14 @@ pub(crate) fn partial_answer(
     let index = index(model).filter(|_| model.dimensions[0].errors.known.is_none());
     let affordable = index.map(|_| (AFFORDABLE + AFFORDABLE_EACH * grid.len()) as f64);
     let (mut kept, mut windows) = match try_answer(&problem, levels, memory.windows(&problem), affordable)? {
-        Outcome::Answered(answer) => return Ok(Partial { answer, gathered: None }),
+        Outcome::Answered(answer) => return Ok(Partial { answer: *answer, gathered: None }),
         Outcome::TooWide(kept, windows) => (kept, windows),
     };
     for _ in 0..WIDENINGS {
         let gathered = Gathered::only(grid, &problem.values, kept);
         let reduced = gathered.problem(model, index.ok_or_else(unsettled)?)?;
         match try_answer(&reduced, levels, windows, affordable)? {
-            Outcome::Answered(answer) => return Ok(Partial { answer, gathered: Some(gathered) }),
+            Outcome::Answered(answer) => return Ok(Partial { answer: *answer, gathered: Some(gathered) }),
             Outcome::TooWide(fewer, next) => {
                 kept = fewer.into_iter().map(|k| gathered.kept()[k]).collect();
                 windows = next;
@@ -316,7 +334,7 @@ fn try_answer(problem: &Problem, levels: &[f64], mut windows: Windows, affordabl
         if !(narrow || rough) && run.pressed.is_empty() {
             let [low, high] = run.ends();
             let error = low.evidence + high.evidence + run.loss;
-            return Ok(Outcome::Answered(Answer { run, layout, rounding, error }));
+            return Ok(Outcome::Answered(Box::new(Answer { run, layout, rounding, error })));
         }
         run.pressed.iter().for_each(|&(j, sides)| windows.press(j, sides));
         if rough {

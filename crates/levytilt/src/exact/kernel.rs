@@ -92,10 +92,14 @@ impl Kernel {
         nodes.derivatives().iter().map(push).collect()
     }
 
-    /// ∂K_m/∂p for m = 0, …, `count` − 1, for each parameter p of `nodes`, the nodes of this kernel.
-    pub fn slopes(&self, nodes: &Nodes, count: usize) -> Vec<Vec<f64>> {
+    /// ∂K_m/∂p for m = `first`, …, `first` + `count` − 1 (`first` ≥ 0), for each parameter p of `nodes`, the nodes of this kernel.
+    pub fn slopes(&self, nodes: &Nodes, first: u64, count: usize) -> Vec<Vec<f64>> {
         let mut slopes = vec![vec![0.0; count]; nodes.derivatives().len()];
         let square = self.spacing * self.spacing;
+        let squares: Vec<f64> = (first..).take(count).map(|m| (m as f64).powi(2)).collect();
+        let mut values = vec![0.0; count];
+        // Taps that are not before the first offset.
+        let before = (first as usize).min(REACH + 1);
         for k in 0..nodes.len() {
             let (weight, variance) = (nodes.weights()[k], nodes.variances()[k]);
             let pushes = nodes.derivatives().iter().map(|d| (d.weights[k], d.variances[k])).zip(&mut slopes);
@@ -103,20 +107,21 @@ impl Kernel {
                 let (by_weight, by_variance) =
                     (narrow_gaussian(variance / square), narrow_gaussian_slope(variance / square));
                 for ((weights, variances), row) in pushes {
-                    for ((cell, a), b) in row.iter_mut().zip(by_weight).zip(by_variance) {
+                    for ((cell, a), b) in row.iter_mut().zip(&by_weight[before..]).zip(&by_variance[before..]) {
                         *cell += weights * a + variances * weight * b / square;
                     }
                 }
                 continue;
             }
             let (factor, rate) = self.sampled[k - self.narrow];
-            let mut values = vec![0.0; count];
-            bell(rate, 0.0, 0, count, |m, value| values[m] = value);
+            values.fill(0.0);
+            bell(rate, 0.0, first, count, |i, value| values[i] = value);
             for ((weights, variances), row) in pushes {
                 // ∂ ln N(x; 0, S)/∂S = (x²/S − 1)/(2S)
                 let (by_weight, by_variance) = (weights * factor / weight, variances * factor / (2.0 * variance));
-                for (m, (cell, value)) in row.iter_mut().zip(&values).enumerate() {
-                    *cell += value * (by_weight + by_variance * (2.0 * rate * (m * m) as f64 - 1.0));
+                let (level, bend) = (by_weight - by_variance, by_variance * 2.0 * rate);
+                for ((cell, value), square) in row.iter_mut().zip(&values).zip(&squares) {
+                    *cell += value * (level + bend * square);
                 }
             }
         }

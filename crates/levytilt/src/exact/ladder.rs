@@ -10,7 +10,7 @@ use super::lagrange::{LEFT, POINTS, weights};
 use crate::noise::{Nodes, Noise};
 use crate::series::length_key;
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Distance of neighbouring lengths, as logarithms.
 const APART: f64 = 0.1;
@@ -21,6 +21,8 @@ const MOST: usize = 1 << 12;
 /// Error between rungs that is let pass: of the largest value, and of a value in the tails, which nodes promise no better.
 const BULK: f64 = 1e-6;
 const TAILS: f64 = 2e-3;
+/// Offsets whose slopes are computed at once.
+const BLOCK: usize = 64;
 /// Cells over which messages vary at least.
 const BLUR: f64 = 3.0;
 
@@ -41,8 +43,8 @@ struct Rung {
     values: Vec<f64>,
     /// K_0 + K_1 + …, K_1 + K_2 + …, …; from beyond the stencil on these are those of [`Kernel::tail`].
     tails: Vec<f64>,
-    /// ∂K_0/∂p, ∂K_1/∂p, … for every parameter p of the noise.
-    slopes: Vec<Vec<f64>>,
+    /// By block of [`BLOCK`] offsets, once they are asked for: ∂K_m/∂p for every parameter p of the noise.
+    slopes: Vec<OnceLock<Vec<Vec<f64>>>>,
 }
 
 /// The kernel of a length between rungs.
@@ -119,9 +121,10 @@ impl Rung {
     fn new(noise: &dyn Noise, dt: f64, spacing: f64, count: usize) -> Option<Self> {
         let nodes = Arc::new(noise.nodes(dt).ok().filter(|nodes| nodes.means().is_none())?);
         let kernel = Kernel::new(&nodes, spacing);
+        let count = count.next_multiple_of(BLOCK);
         let mut values = vec![0.0; count];
         kernel.fill(0, &mut values);
-        let slopes = kernel.slopes(&nodes, count);
+        let slopes = (0..count / BLOCK).map(|_| OnceLock::new()).collect();
         let mut tail = kernel.tail(count as u64);
         let sum = |value: &f64| {
             tail += value;
@@ -131,6 +134,37 @@ impl Rung {
         tails.reverse();
         Some(Self { nodes, reach: kernel.reach(), kernel, values, tails, slopes })
     }
+}
+
+impl Rung {
+    /// Add `weight`·Σ_m (∂K_m/∂p) C_m to `total` for every parameter p, where `pairs` holds C_m from m = `first` on.
+    fn contract(&self, weight: f64, first: usize, pairs: &[f64], total: &mut [f64]) {
+        let mut rest = pairs;
+        let mut m = first;
+        while !rest.is_empty() {
+            let (block, from) = (m / BLOCK, m % BLOCK);
+            let (here, later) = rest.split_at(rest.len().min(BLOCK - from));
+            let slopes =
+                self.slopes[block].get_or_init(|| self.kernel.slopes(&self.nodes, (block * BLOCK) as u64, BLOCK));
+            for (sum, slopes) in total.iter_mut().zip(slopes) {
+                *sum += weight * dot(&slopes[from..], here);
+            }
+            (rest, m) = (later, m + here.len());
+        }
+    }
+}
+
+/// Σ a·b over the shorter of the two, in eight sums side by side.
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let mut sums = [0.0; 8];
+    let (a, b) = (a[..a.len().min(b.len())].chunks_exact(8), b[..a.len().min(b.len())].chunks_exact(8));
+    let last = a.remainder().iter().zip(b.remainder()).map(|(a, b)| a * b).sum::<f64>();
+    for (a, b) in a.zip(b) {
+        for i in 0..8 {
+            sums[i] += a[i] * b[i];
+        }
+    }
+    sums.iter().sum::<f64>() + last
 }
 
 impl Between {
@@ -183,10 +217,7 @@ impl Between {
         for (weight, rung) in self.rungs() {
             let at_hand = rung.values.len().saturating_sub(first as usize).min(pairs.len());
             let (near, far) = pairs.split_at(at_hand);
-            for (sum, slopes) in total.iter_mut().zip(&rung.slopes) {
-                let slopes = slopes.get(first as usize..).unwrap_or(&[]);
-                *sum += weight * slopes.iter().zip(near).map(|(slope, c)| slope * c).sum::<f64>();
-            }
+            rung.contract(weight, first as usize, near, &mut total);
             if !far.is_empty() || rest != 0.0 {
                 let rest = rung.kernel.contract(&rung.nodes, first + at_hand as u64, far, rest);
                 total.iter_mut().zip(rest).for_each(|(sum, push)| *sum += weight * push);

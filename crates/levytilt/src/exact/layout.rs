@@ -1,8 +1,11 @@
 //! Decide which cells of the grid each time needs.
 
 use super::ladder::Ladder;
+use super::landing::{Landing, Landings};
 use super::problem::Problem;
+use crate::series::length_key;
 use crate::{Error, Result, Start};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 /// Half-width, in standard deviations, of the cells kept around an observation: e^{−37²/2} ≈ 1e-297 is the smallest
@@ -13,6 +16,8 @@ const START_POINTS: f64 = 6.0;
 
 /// Offsets beyond those of a step without drift.
 const MARGIN: usize = 64;
+/// Cells whose landings passes share (50 MB).
+const SHARED: usize = 1 << 19;
 /// A time with this many times the mean number of cells is unusual.
 const UNUSUAL: usize = 8;
 
@@ -49,6 +54,10 @@ pub(crate) struct Layout {
     range: Support,
     /// Kernels that all passes over the layout share, once they were asked for.
     ladder: OnceLock<Option<Arc<Ladder>>>,
+    /// Step lengths whose landings are worth a table.
+    recurring: OnceLock<BTreeSet<u64>>,
+    /// Landings by time, which all passes share.
+    landings: OnceLock<Vec<OnceLock<Arc<Vec<Landing>>>>>,
 }
 
 /// Evenly spaced points with the probability mass of the start at each.
@@ -134,7 +143,8 @@ impl Layout {
         let ends = common.map(|support| (support.first, support.end()));
         let (lo, hi) = ends.fold((i64::MAX, i64::MIN), |(lo, hi), (first, end)| (lo.min(first), hi.max(end)));
         let range = Support { first: lo, len: hi.saturating_sub(lo).max(0) as usize };
-        Self { origin, spacing, supports, start, range, ladder: OnceLock::new() }
+        let (ladder, recurring, landings) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Self { origin, spacing, supports, start, range, ladder, recurring, landings }
     }
 
     /// Kernels of many step lengths, where there are many.
@@ -142,6 +152,30 @@ impl Layout {
         let noise = problem.dimension.noise.as_ref();
         let build = || Ladder::new(noise, &problem.lengths, self.spacing, self.usual_offsets()).map(Arc::new);
         self.ladder.get_or_init(build).clone()
+    }
+
+    /// Whether the steps of the length with this key have at least as many cells together as a table of their landings.
+    pub fn recurs(&self, problem: &Problem, key: u64) -> bool {
+        let find = || {
+            let mut cells: BTreeMap<u64, usize> = BTreeMap::new();
+            for j in 0..problem.grid.steps() {
+                *cells.entry(length_key(problem.grid.step(j))).or_default() += self.supports[j].len;
+            }
+            cells.into_iter().filter(|(_, cells)| *cells >= self.range.len).map(|(key, _)| key).collect()
+        };
+        self.recurring.get_or_init(find).contains(&key)
+    }
+
+    /// The landings of the cells of time `j`, computed once for all passes if there is room.
+    pub fn landings(&self, problem: &Problem, j: usize, compute: impl FnOnce() -> Vec<Landing>) -> Landings {
+        let room = || match self.total() <= SHARED {
+            true => (0..problem.grid.len()).map(|_| OnceLock::new()).collect(),
+            false => Vec::new(),
+        };
+        match self.landings.get_or_init(room).get(j) {
+            Some(shared) => shared.get_or_init(|| Arc::new(compute())).clone().into(),
+            None => compute().into(),
+        }
     }
 
     /// Offsets that all but a few steps need, without their drift; for tails, twice as many as from cell to cell.

@@ -26,6 +26,7 @@ pub mod kalman;
 mod kernel;
 mod ladder;
 mod lagrange;
+mod landing;
 pub(crate) mod layout;
 mod levels;
 mod marginal;
@@ -35,6 +36,7 @@ mod shifted;
 pub(crate) mod solve;
 #[cfg(test)]
 mod tests;
+pub(crate) mod thin;
 pub(crate) mod transition;
 mod windows;
 

@@ -8,8 +8,9 @@
 //! the ends says how much lies outside, and a drift that brings far states back at once is served almost exactly.
 
 use super::convolve::{Convolver, Rounding, Way};
-use super::flow_table::{FlowTable, Landing, Landings, Slopes};
+use super::flow_table::FlowTable;
 use super::lagrange::{LEFT, POINTS, dot};
+use super::landing::{Landing, Landings, Slopes};
 use super::layout::Layout;
 use super::levels::{Levels, Rung, stretches};
 use super::problem::Problem;
@@ -162,19 +163,7 @@ impl<'a> Transition<'a> {
     /// Masses moved along the flow onto the grid.
     fn spread(&self, j: usize, landings: &[Landing], a: &[f64]) -> Result<Spread> {
         let (first, len) = self.landing(j, landings)?;
-        // Neighbours land on the same cells: in turns on copies of these, they do not wait for each other.
-        let mut copies = vec![0.0; COPIES * len];
-        for (i, (landing, &mass)) in landings.iter().zip(a).enumerate().filter(|(_, (_, mass))| **mass != 0.0) {
-            let index = (i % COPIES) * len + (landing.first() - first) as usize;
-            let cells: &mut [f64; POINTS] = copies[index..].first_chunk_mut().expect("the cells of the landings");
-            landing.weights.iter().zip(cells).for_each(|(w, cell)| *cell += w * mass);
-        }
-        let (spread, others) = copies.split_at_mut(len);
-        for copy in others.chunks_exact(len) {
-            spread.iter_mut().zip(copy).for_each(|(sum, cell)| *sum += cell);
-        }
-        copies.truncate(len);
-        Ok((first, copies))
+        Ok((first, spread(landings, a.iter().copied(), (first, len))))
     }
 
     /// First cell and number of cells that the interpolation at `landings` touches.
@@ -370,6 +359,23 @@ impl Ahead {
         let index = (first - self.first) as usize;
         dot(weights, self.values[index..].first_chunk().expect("the cells of the landing"))
     }
+}
+
+/// Masses moved to where they land, on `len` cells from `first` on, which are all that the landings touch.
+pub(super) fn spread(landings: &[Landing], masses: impl Iterator<Item = f64>, (first, len): (i64, usize)) -> Vec<f64> {
+    // Neighbours land on the same cells: in turns on copies of these, they do not wait for each other.
+    let mut copies = vec![0.0; COPIES * len];
+    for (i, (landing, mass)) in landings.iter().zip(masses).enumerate().filter(|(_, (_, mass))| *mass != 0.0) {
+        let index = (i % COPIES) * len + (landing.first() - first) as usize;
+        let cells: &mut [f64; POINTS] = copies[index..].first_chunk_mut().expect("the cells of the landings");
+        landing.weights.iter().zip(cells).for_each(|(w, cell)| *cell += w * mass);
+    }
+    let (spread, others) = copies.split_at_mut(len);
+    for copy in others.chunks_exact(len) {
+        spread.iter_mut().zip(copy).for_each(|(sum, cell)| *sum += cell);
+    }
+    copies.truncate(len);
+    copies
 }
 
 /// First cell and number of cells that interpolation between positions `lo` and `hi` touches.

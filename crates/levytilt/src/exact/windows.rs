@@ -61,6 +61,13 @@ impl Windows {
         Self { sides, gaps, reach: self.reach.clone() }
     }
 
+    /// First windows for `problem`, as wide as these, which are those of its times `kept`.
+    pub fn spread(&self, problem: &Problem, kept: &[usize]) -> Self {
+        let mut all = Self::new(problem);
+        kept.iter().zip(&self.sides).for_each(|(&j, sides)| all.sides[j] = *sides);
+        Self { reach: self.reach.clone(), ..all }
+    }
+
     /// The times to go on with where those of the widest gaps are left out, until the states of the others extend over half of
     /// `most` in all and over `widest` at each; `ranges` are those of all times but the first.
     pub fn narrow_gaps(&self, problem: &Problem, ranges: &[(f64, f64)], (most, widest): (f64, f64)) -> Vec<usize> {
@@ -260,7 +267,7 @@ impl Anchor {
 }
 
 /// The flow of `x` over step `j`, and its slope.
-fn flow(problem: &Problem, j: usize, x: f64) -> (f64, f64) {
+pub(super) fn flow(problem: &Problem, j: usize, x: f64) -> (f64, f64) {
     let (delta, _) = problem.std_range;
     let mut out = [0.0; 3];
     let (t, dt) = (problem.grid.times()[j], problem.grid.step(j));

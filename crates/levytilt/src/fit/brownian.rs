@@ -104,7 +104,7 @@ fn best_start(
     let follower = Follower::new(model, grid, values)?;
     let rate = |start: &Vec<Parameter>| {
         let model = rebuild(model, &start.iter().map(|p| p.value).collect::<Vec<_>>())?;
-        follower.log_evidence(&model, &mut Memory::default())
+        follower.log_evidence(&model, &mut Memory::default(), usize::MAX)
     };
     // A start at which the model cannot be computed is none.
     let rated: Vec<f64> = starts.par_iter().map(|start| rate(start).unwrap_or(f64::NEG_INFINITY)).collect();
@@ -143,7 +143,7 @@ mod tests {
                 let moved = |by: f64| {
                     let mut at = at.clone();
                     at[k] += by;
-                    follower.log_evidence(&rebuild(&model, &at).unwrap(), &mut memory.clone()).unwrap()
+                    follower.log_evidence(&rebuild(&model, &at).unwrap(), &mut memory.clone(), usize::MAX).unwrap()
                 };
                 let slope = (moved(1e-4) - moved(-1e-4)) / 2e-4;
                 let away = (gradient.slope[k] - slope).abs();

@@ -4,17 +4,19 @@
 use super::brownian::{BrownianEvidence, learn_beside};
 use super::found::{found_at, join};
 use super::judge::Judgement;
+use super::solved::Solved;
 use super::start::{Beginning, begin};
-use super::{Fit, FitOptions, Interval, Solved, Spec};
+use super::{FitOptions, Interval, Spec};
 use crate::exact::fill::sample_filled;
 use crate::exact::follow::{Answer, Follower, Partial, partial_answer};
 use crate::exact::problem::Problem;
 use crate::exact::sample::sample;
 use crate::noise::{BROWNIAN, SKEWS};
-use crate::posterior::{Evidence, Marginal, Paths, WeightSummary, marginals};
+use crate::posterior::{Evidence, Marginal, Paths, WeightSummary, jump_probability, marginal};
 use crate::series::TimeGrid;
-use crate::solve::{Choice, ExactLearned, Method, Parameter, ParameterPosterior, learn_exact, profile_intervals};
+use crate::solve::{Choice, ExactLearned, Method, learn_exact, profile_intervals};
 use crate::{Chain, Context, Result};
+use rayon::prelude::*;
 
 /// Most cells over all times that a pass of learning may have. A slope takes some 0.1 µs per cell and three numbers of memory,
 /// and a fit about twenty slopes: a minute and half a gigabyte at most.
@@ -244,9 +246,7 @@ fn solve(
     }
     let summary = WeightSummary::new(&paths.log_weights());
     let evidence = Evidence { log_evidence: solved.run.log_evidence, std_error: solved.error, resamplings: 0.0 };
-    let equal = vec![1.0 / options.paths as f64; options.paths];
-    let drawn = marginals(&paths, 0, &equal, &options.quantiles);
-    let marginals = exact_marginals(drawn, &solved);
+    let marginals = exact_marginals(&paths, &solved, &options.quantiles);
     let left_out = grid.len() - gathered.as_ref().map_or(grid.len(), |gathered| gathered.kept().len());
     let filled = match left_out {
         0 => String::new(),
@@ -264,35 +264,28 @@ fn solve(
 
 /// The marginals of the grid, with the probabilities of jumps from paths. Where a moment or a quantile is not finite, or lies
 /// outside the grid, it is that of the paths.
-fn exact_marginals(drawn: Vec<Marginal>, solved: &Answer) -> Vec<Marginal> {
+fn exact_marginals(paths: &Paths, solved: &Answer, levels: &[f64]) -> Vec<Marginal> {
     let run = &solved.run;
+    let equal = vec![1.0 / paths.len() as f64; paths.len()];
     let finite = |exact: f64, drawn: f64| if exact.is_finite() { exact } else { drawn };
-    let one = |(j, drawn): (usize, Marginal)| Marginal {
-        mean: finite(run.mean[j], drawn.mean),
-        sd: finite(run.sd[j], drawn.sd),
-        quantiles: run.quantiles[j].iter().zip(&drawn.quantiles).map(|(&exact, &drawn)| finite(exact, drawn)).collect(),
-        jump_probability: drawn.jump_probability,
+    let one = |j: usize| {
+        let known = Marginal {
+            mean: run.mean[j],
+            sd: run.sd[j],
+            quantiles: run.quantiles[j].clone(),
+            jump_probability: jump_probability(paths, 0, j, &equal),
+        };
+        if known.mean.is_finite() && known.sd.is_finite() && known.quantiles.iter().all(|quantile| quantile.is_finite())
+        {
+            return known;
+        }
+        let drawn = marginal(paths, 0, j, &equal, levels);
+        Marginal {
+            mean: finite(known.mean, drawn.mean),
+            sd: finite(known.sd, drawn.sd),
+            quantiles: known.quantiles.iter().zip(&drawn.quantiles).map(|(&q, &drawn)| finite(q, drawn)).collect(),
+            jump_probability: known.jump_probability,
+        }
     };
-    drawn.into_iter().enumerate().map(one).collect()
-}
-
-/// Draw from the posterior of the parameters that `fit` learned: see [`ParameterPosterior`]. `spec`, `grid`, `values` and
-/// `priors` are those of the fit.
-///
-/// # Errors
-/// Those of [`ParameterPosterior::new`]; a fit that does not know the covariance of its parameters.
-pub fn parameter_posterior(
-    fit: &Fit,
-    spec: &Spec,
-    (grid, values): (&TimeGrid, &[f64]),
-    priors: bool,
-    (count, seed): (usize, u64),
-) -> Result<ParameterPosterior> {
-    let Beginning { parameters, .. } = begin(spec, grid, &[values], priors)?;
-    let learned = |p: Parameter| match fit.parameter(&p.name) {
-        Some(estimate) => Parameter { value: estimate.value, ..p },
-        None => p,
-    };
-    let parameters: Vec<Parameter> = parameters.into_iter().map(learned).collect();
-    ParameterPosterior::new(&fit.model, &parameters, &fit.covariance, (grid, values), (count, seed))
+    (0..paths.times()).into_par_iter().map(one).collect()
 }

@@ -1,7 +1,10 @@
 //! Fit a model to a series in one call: guess, learn, and judge the result with fresh random numbers.
 
 mod any_noise;
+mod bayes;
 mod brownian;
+mod choose;
+mod complete;
 mod draws;
 mod exact_fit;
 mod fill_value;
@@ -16,6 +19,7 @@ mod judge;
 mod kind;
 mod panel;
 mod smoothed;
+mod solved;
 mod spec;
 mod start;
 mod warnings;
@@ -23,27 +27,26 @@ mod warnings;
 pub use crate::series::Scales;
 pub use crate::solve::{Estimate, Interval, IntervalSource, NINETY};
 pub use any_noise::{AnyNoise, Candidate, Rating, fit_any_noise, fit_any_noise_by, rival_families};
+pub use bayes::parameter_posterior;
 pub use brownian::BrownianEvidence;
-pub use exact_fit::{exact_cells, parameter_posterior};
+pub use exact_fit::exact_cells;
 pub use finder::{OwnPaths, PotentialFinder};
 pub use interval::use_draws;
 pub use kind::PosteriorKind;
 pub use panel::{Panel, Record, SharedFit, fit_panel, learn_shared, learn_shared_with};
 pub use spec::{NeuralSize, Spec};
+pub use start::first_parameters;
 
-use crate::chain::only_exact;
 use crate::drift::Neural;
-use crate::posterior::{
-    Diagnosis, Evidence, Jump, Marginal, Paths, Potentials, WeightSummary, Weighting, jump_table, marginals, normalise,
-};
+use crate::posterior::{Diagnosis, Evidence, Jump, Marginal, Paths, Potentials, WeightSummary};
 use crate::series::{TimeGrid, check_values};
-use crate::solve::{Choice, LearnOptions, LearnedBefore, Method, Regularisation, SweepOptions, parameters};
-use crate::{Chain, Context, Dimension, Error, ErrorKind, Result, Start, StateSpace, stream};
-use finder::find_for;
-use found::Found;
-use judge::{Judgement, judge, judge_own};
-use rand::Rng;
+use crate::solve::{Choice, LearnOptions, LearnedBefore, Method, Regularisation};
+use crate::{Context, Error, Result, StateSpace};
+use complete::complete;
 use serde::{Deserialize, Serialize};
+
+/// Most numbers in the paths of a fit: 32 GB.
+const MOST_NUMBERS: f64 = 4_294_967_296.0;
 
 /// How to fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -128,6 +131,8 @@ pub struct Fit {
     pub brownian: Vec<(String, BrownianEvidence)>,
     /// Per dimension: its jumps in order of time.
     pub jumps: Vec<Vec<Jump>>,
+    /// Per dimension: the jumps of every path, as numbers of the path and of the time at which its step ends.
+    pub jumped: Vec<Vec<(usize, usize)>>,
     /// Messages from the future that the paths follow; empty if the parameters were learned
     /// without any.
     pub potentials: Potentials,
@@ -189,11 +194,19 @@ pub fn fit_by(
 
 fn solve(
     spec: &Spec,
-    (grid, columns): (&TimeGrid, &[&[f64]]),
+    data: (&TimeGrid, &[&[f64]]),
     options: &FitOptions,
     finder: Option<&mut dyn PotentialFinder>,
     context: &Context,
 ) -> Result<Fit> {
+    check_options(spec, data.0, options)?;
+    check_columns(spec, data.0, data.1)?;
+    let solved = choose::posterior(spec, data, options, finder, context)?;
+    complete(solved, spec, data, options)
+}
+
+/// A number of paths that fits into memory, a size that is one, a method that takes the dimensions.
+fn check_options(spec: &Spec, grid: &TimeGrid, options: &FitOptions) -> Result<()> {
     let numbers = options.paths as f64 * grid.times().len() as f64 * spec.dim() as f64;
     if options.paths < 2 || numbers > MOST_NUMBERS {
         return Err(Error::Parameter {
@@ -202,14 +215,9 @@ fn solve(
             expected: "must be at least 2, and at most 2³² together with times and dimensions",
         });
     }
-    check_columns(spec, grid, columns)?;
     if let Some(above) = options.jump_above {
         crate::error::positive("jump_above", above)?;
     }
-    // Learning, judging and weighing must not share random numbers: an ELBO on the paths it was tuned on is too high.
-    let mut seeds = stream(options.seed, u64::MAX - 1);
-    let [sweeps, fresh, particles] = [seeds.next_u64(), seeds.next_u64(), seeds.next_u64()];
-    let sweep = SweepOptions { paths: options.paths, seed: sweeps, ..options.learn.sweep };
     if options.learn.method == Method::Grid && spec.dim() > 1 {
         return Err(Error::Shape {
             what: "method grid",
@@ -217,184 +225,7 @@ fn solve(
             expected: "1; for several dimensions use method auto".into(),
         });
     }
-    let learn = LearnOptions { sweep, ..options.learn };
-    let otherwise = |i: usize, alone: &Spec, column: &[f64]| {
-        let seeds = [fresh, particles].map(|seed| seed ^ i as u64);
-        by_paths(alone, (grid, &[column]), options, (&learn, None), seeds, context)
-    };
-    let learns_brownian = (0..spec.dim()).any(|i| spec.learns_brownian(i));
-    let only_exact_serves =
-        spec.noise.is_skewed() || !spec.has_plain_errors() || spec.size.is_some() || learns_brownian;
-    let otherwise: Option<&exact_fit::Otherwise> =
-        if finder.is_some() || only_exact_serves { None } else { Some(&otherwise) };
-    let watched = (context, otherwise);
-    let exact = match options.learn.method {
-        // Skewed noise is learned on the exact evidence only.
-        Method::Grid if spec.noise.is_skewed() => exact_fit::fit_exact(spec, (grid, columns), options, fresh, watched)?,
-        Method::Auto => exact_fit::fit_exact(spec, (grid, columns), options, fresh, watched)?,
-        Method::Grid if !spec.has_plain_errors() || spec.learn_brownian || spec.size.is_some() => {
-            exact_fit::fit_exact(spec, (grid, columns), options, fresh, watched)?
-        }
-        _ => Err(None),
-    };
-    let solved = match exact {
-        Ok(solved) => solved,
-        Err(why_not) if spec.noise.is_skewed() => {
-            return Err(only_exact(spec.noise.name, &why_not.unwrap_or_default()));
-        }
-        Err(why_not) if !spec.has_plain_errors() => return Err(needs_grid(spec, options.learn.method, why_not)),
-        Err(why_not) if spec.size.is_some() && !finder.as_ref().is_some_and(|finder| finder.takes_sizes()) => {
-            return Err(size_needs_grid(options.learn.method, why_not));
-        }
-        Err(why_not) if learns_brownian => {
-            return Err(brownian::needs_grid(options.learn.method, why_not));
-        }
-        Err(why_not) => by_paths(spec, (grid, columns), options, (&learn, finder), [fresh, particles], context)?
-            .instead_of_exact(why_not),
-    };
-    let Solved { found, judgement, marginals: known, wrong, brownian } = solved;
-    let Found { model, mut estimates, covariance, shift, choices, potentials, iterations, mut noted, network } = found;
-    let Judgement { paths, summary, evidence, notes, smoothed } = judgement;
-    if spec.errors == ErrorKind::Gaussian {
-        let name = |i: usize| spec.names.get(i).filter(|_| spec.dim() > 1).map(String::as_str);
-        noted.extend(columns.iter().enumerate().filter_map(|(i, column)| fill_value::warning(name(i), column)));
-    }
-    noted.extend(brownian.iter().filter_map(|(name, evidence)| evidence.warning(name)));
-    let new = notes.into_iter().filter(|note| !noted.contains(note)).collect::<Vec<_>>();
-    noted.extend(new);
-    check_finite(&summary, &evidence, &estimates)?;
-    let all = parameters(&model);
-    // Weights of a network come first and are no estimates.
-    let transforms: Vec<_> = all[all.len() - estimates.len()..].iter().map(|p| p.transform).collect();
-    interval::complete(&mut estimates, &transforms);
-    let chain = Chain::new(&model, grid, columns)?;
-    let diagnosis = Diagnosis::new(&summary, &evidence, options.paths, chain.observations());
-    let weights = match PosteriorKind::is_exact(&choices, &summary) {
-        true => vec![1.0 / options.paths as f64; options.paths],
-        false => trusted_weights(&paths.log_weights(), diagnosis.weighting),
-    };
-    let posterior = match smoothed {
-        true => PosteriorKind::Smoothed,
-        false => PosteriorKind::of(&choices, &summary, &weights),
-    };
-    let drawn = |i: usize| marginals(&paths, i, &weights, &options.quantiles);
-    let marginals = known.into_iter().enumerate().map(|(i, known)| known.unwrap_or_else(|| drawn(i))).collect();
-    let table = |i| jump_table(&paths, &chain, i, &weights, options.jump_above);
-    let jumps = (0..chain.dim()).map(table).collect();
-    let observations = chain.observations();
-    let warnings = warnings::warnings(&warnings::Judged {
-        spec,
-        diagnosis,
-        summary: &summary,
-        evidence: &evidence,
-        parameters: &estimates,
-        observations,
-        times: chain.len(),
-        span: grid.times()[grid.times().len() - 1] - grid.times()[0],
-        paths: options.paths,
-        start_miss: start_miss(&chain),
-        noted,
-    });
-    drop(chain);
-    let times = grid.times().to_vec();
-    Ok(Fit {
-        model,
-        parameters: estimates,
-        covariance,
-        shift,
-        summary,
-        evidence,
-        times,
-        observations,
-        iterations,
-        choices,
-        posterior,
-        network,
-        marginals,
-        wrong,
-        brownian,
-        jumps,
-        potentials,
-        paths,
-        weights,
-        warnings,
-    })
-}
-
-/// A posterior found: parameters, paths, and per dimension the marginals if they are known better than from the paths.
-struct Solved {
-    found: Found,
-    judgement: Judgement,
-    marginals: Vec<Option<Vec<Marginal>>>,
-    /// Probabilities that values are wrong, as in [`Fit`].
-    wrong: Vec<Vec<f64>>,
-    /// As in [`Fit`].
-    brownian: Vec<(String, BrownianEvidence)>,
-}
-
-impl Solved {
-    /// Say why it is not exact, if there is a reason worth saying.
-    fn instead_of_exact(mut self, why_not: Option<String>) -> Self {
-        if let (Some(why_not), Some(choice)) = (why_not, self.found.choices.first_mut()) {
-            choice.why = format!("{}; not exact on a grid, because {why_not}", choice.why);
-        }
-        self
-    }
-}
-
-/// The error for observation errors that the exact posterior alone can take, where there is none.
-fn needs_grid(spec: &Spec, method: Method, why_not: Option<String>) -> Error {
-    let errors = if spec.known_errors.is_empty() { spec.errors.name() } else { "known" };
-    let why = match (method, why_not) {
-        (Method::Auto | Method::Grid, Some(why)) => format!(
-            "it is not possible here: {why}. Mark values that cannot be right as missing, or use gaussian errors"
-        ),
-        (Method::Auto | Method::Grid, None) => {
-            "it is not possible for coupled dimensions or a drift network; use another drift, or gaussian errors".into()
-        }
-        _ => format!("it is not what method {method} computes; use method grid, or gaussian errors"),
-    };
-    Error::Numerical { what: "fit", why: format!("{errors} observation errors need the exact posterior, and {why}") }
-}
-
-/// The error for noise whose size depends on the state where there is no exact posterior.
-fn size_needs_grid(method: Method, why_not: Option<String>) -> Error {
-    let what = "noise whose size depends on the state";
-    match why_not {
-        Some(why) => Error::Numerical { what: "fit", why: format!("{what} needs the exact posterior: {why}") },
-        None => {
-            Error::Shape { what, got: format!("method {method}"), expected: "the exact posterior: method auto".into() }
-        }
-    }
-}
-
-/// Parameters learned with sampled paths, and fresh paths that judge them.
-fn by_paths(
-    spec: &Spec,
-    (grid, columns): (&TimeGrid, &[&[f64]]),
-    options: &FitOptions,
-    (learn, mut finder): (&LearnOptions, Option<&mut dyn PotentialFinder>),
-    seeds: [u64; 2],
-    context: &Context,
-) -> Result<Solved> {
-    let mut found = find_for(finder.as_deref_mut(), spec, (grid, columns), options, learn, context)?;
-    let chain = Chain::new(&found.model, grid, columns)?;
-    let mut own = None;
-    if let Some(finder) = finder {
-        found.potentials = finder.potentials(&chain, learn)?;
-        own = finder.paths(&chain, options)?;
-    }
-    let judgement = match own {
-        None => judge((&chain, columns), &mut found.choices, &found.potentials, options, seeds),
-        Some(own) => {
-            found.choices.iter_mut().for_each(|choice| choice.why = own.why.clone());
-            judge_own(&chain, own, &found.potentials, options, seeds)
-        }
-    };
-    let judgement = chain.unless_failed(judgement)?;
-    drop(chain);
-    let marginals = vec![None; spec.dim()];
-    Ok(Solved { found, judgement, marginals, wrong: Vec::new(), brownian: Vec::new() })
+    Ok(())
 }
 
 /// One column per dimension, each with something to explain.
@@ -413,40 +244,4 @@ fn check_columns(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]]) -> Result<()>
         fill_value::refuse(name.filter(|_| spec.dim() > 1), column)?;
     }
     Ok(())
-}
-
-/// Most numbers in the paths of a fit: 32 GB.
-const MOST_NUMBERS: f64 = 4_294_967_296.0;
-fn trusted_weights(log_weights: &[f64], weighting: Weighting) -> Vec<f64> {
-    let count = log_weights.len();
-    match weighting {
-        Weighting::Used => normalise(log_weights).1,
-        Weighting::SetAside | Weighting::Untrusted => vec![1.0 / count as f64; count],
-    }
-}
-
-/// Distance of a known first state from the value observed there, in observation standard deviations; 0 if there is none.
-fn start_miss(chain: &Chain) -> f64 {
-    let miss = |(i, d): (usize, &Dimension)| match d.start {
-        // A value that may be wrong says little about the start.
-        Start::Fixed(x0) if !chain.value(i, 0).is_nan() && d.errors.is_plain() => {
-            (chain.value(i, 0) - x0).abs() / d.observation_std
-        }
-        _ => 0.0,
-    };
-    chain.model().dimensions.iter().enumerate().map(miss).fold(0.0, f64::max)
-}
-
-/// No result is better than one that is not a number.
-fn check_finite(summary: &WeightSummary, evidence: &Evidence, parameters: &[Estimate]) -> Result<()> {
-    let figures = [summary.elbo, summary.elbo_std_error, evidence.log_evidence, evidence.std_error];
-    if figures.iter().chain(parameters.iter().map(|p| &p.value)).all(|figure| figure.is_finite()) {
-        return Ok(());
-    }
-    Err(Error::Numerical {
-        what: "fit",
-        why: "the model gives the data essentially zero probability at the fitted parameters; use a noise with \
-              heavier tails or a larger observation_std, or fix fewer parameters"
-            .into(),
-    })
 }

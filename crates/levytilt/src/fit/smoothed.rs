@@ -1,12 +1,15 @@
-//! Draw paths of a particle smoother, where dimensions act on each other by an affine drift.
+//! Draw paths of a particle smoother, and estimate evidence, where dimensions act on each other by an affine drift.
 
 use crate::general::{
-    DrawnPath, GeneralChain, GeneralModel, Guide, Row, Smoothed, Source, final_filters, smooth, upper_nodes,
+    DrawnPath, FilterOptions, GeneralChain, GeneralModel, Guide, Row, Smoothed, Source, evidence, final_filters,
+    smooth, upper_nodes,
 };
 use crate::posterior::{BLOCK, Evidence, Made, Paths};
+use crate::series::TimeGrid;
 use crate::tilt::LogSum;
-use crate::{Chain, Dimension, Result, Start, StateSpace, stream};
+use crate::{Chain, Dimension, Error, Result, Start, StateSpace, stream};
 use nalgebra::{DMatrix, DVector};
+use rand::Rng;
 
 /// Whether the particle smoother can take the model: Gaussian laws stay Gaussian along an affine drift, given the variances
 /// of symmetric noise.
@@ -29,6 +32,59 @@ pub(super) fn smoothed_paths(chain: &Chain, columns: &[&[f64]], count: usize, se
     let block = |(b, paths): (usize, &[DrawnPath])| made(paths, &jumps, (b * BLOCK, seed), evidence.log_evidence);
     let blocks = paths.chunks(BLOCK).enumerate().map(block).collect();
     Ok((evidence, Paths::from_blocks(chain.dim(), chain.len(), blocks)))
+}
+
+/// Filters and, at first, particles of each for one estimate of the evidence; the most there may be.
+const FILTERS: usize = 2;
+const PARTICLES: usize = 50;
+const MOST: usize = 1600;
+/// Standard deviation of an estimate of the log evidence that is small enough for weights, and estimates that measure it.
+const STEADY: f64 = 0.5;
+const TRIES: u64 = 8;
+
+/// Unbiased estimates of the evidence of models whose dimensions act on each other.
+pub(super) struct Particles<'a> {
+    data: (&'a TimeGrid, &'a [&'a [f64]]),
+    particles: usize,
+    seed: u64,
+}
+
+impl<'a> Particles<'a> {
+    /// As many particles as make the estimates steady at `model`.
+    ///
+    /// # Errors
+    /// A model that the smoother cannot take; values that do not fit it.
+    pub fn new(model: &StateSpace, data: (&'a TimeGrid, &'a [&'a [f64]]), seed: u64) -> Result<Self> {
+        if !can_smooth(&Chain::new(model, data.0, data.1)?) {
+            return Err(Error::Shape {
+                what: "posterior of the parameters",
+                got: "columns that act on each other by a curved drift, or with skewed noise or gross errors".into(),
+                expected: "an affine drift, symmetric noise and plain errors; fit one column at a time with --column"
+                    .into(),
+            });
+        }
+        let mut all = Self { data, particles: PARTICLES, seed };
+        while all.particles < MOST && all.spread(model)? > STEADY {
+            all.particles *= 2;
+        }
+        Ok(all)
+    }
+
+    /// Standard deviation of the estimates at `model`.
+    fn spread(&self, model: &StateSpace) -> Result<f64> {
+        let logs = (0..TRIES).map(|k| self.log_evidence(model, u64::MAX - 1 - k)).collect::<Result<Vec<f64>>>()?;
+        let mean = logs.iter().sum::<f64>() / TRIES as f64;
+        Ok((logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (TRIES - 1) as f64).sqrt())
+    }
+
+    /// Estimate number `k` of the log evidence: the logarithm of an unbiased estimate.
+    pub fn log_evidence(&self, model: &StateSpace, k: u64) -> Result<f64> {
+        let model = with_directions(model)?;
+        let laid_out = GeneralChain::new(&model, self.data.0, self.data.1)?;
+        let seed = stream(self.seed, k).next_u64();
+        let options = FilterOptions { filters: FILTERS, particles: self.particles, seed };
+        Ok(evidence(&laid_out, &Guide::new(&laid_out)?, &options).log_evidence)
+    }
 }
 
 /// The model with a noise along every axis, each of which is observed.
@@ -87,7 +143,6 @@ mod tests {
     use crate::drift::Linear;
     use crate::noise::{Gaussian, Noise, Stable};
     use crate::posterior::{log_evidence, marginals};
-    use crate::series::TimeGrid;
     use crate::solve::{SweepOptions, robust_start, sweep};
     use crate::{Errors, simulate};
 

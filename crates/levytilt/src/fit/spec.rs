@@ -202,6 +202,11 @@ impl Spec {
         slot.label(&self.names)
     }
 
+    /// The names of the parameters of dimension `i`, in the order of the model of that dimension alone.
+    pub(super) fn names_of(&self, i: usize) -> Vec<String> {
+        self.slots().iter().filter(|slot| slot.dimension == i).map(|slot| self.label(slot)).collect()
+    }
+
     /// The value held for a parameter, if there is one.
     pub(super) fn held(&self, slot: &Slot) -> Option<f64> {
         match slot.by.filter(|by| *by != slot.dimension) {

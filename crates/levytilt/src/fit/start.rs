@@ -17,6 +17,14 @@ pub(super) struct Beginning {
     pub parameters: Vec<Parameter>,
 }
 
+/// What a fit begins with: all parameters at their given values and first guesses, with the priors of those that are learned.
+///
+/// # Errors
+/// A model or values that cannot be fitted.
+pub fn first_parameters(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]]) -> Result<Vec<Parameter>> {
+    Ok(begin(spec, grid, columns, true)?.parameters)
+}
+
 /// The model at the given values and guesses for the others; with `priors`, each guess has a wide prior around it.
 pub(super) fn begin(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], priors: bool) -> Result<Beginning> {
     spec.check_names()?;

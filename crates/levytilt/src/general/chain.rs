@@ -92,7 +92,8 @@ impl<'a> GeneralChain<'a> {
                 return Err(only_exact(family, ""));
             }
             let mut cache = NodeCache::of_lengths(source.noise.as_ref(), &lengths);
-            let own = lengths.iter().map(|&dt| cache.nodes(dt)).collect::<Result<Vec<_>>>()?;
+            let named = |error: Error| Error::Numerical { what: "noise", why: format!("{}: {error}", source.name) };
+            let own = lengths.iter().map(|&dt| cache.nodes(dt).map_err(named)).collect::<Result<Vec<_>>>()?;
             if own.iter().any(|nodes| nodes.means().is_some()) {
                 let problem = "is skewed; noise along a direction must be symmetric".into();
                 return Err(Error::Series { place: format!("noise {}", source.name), problem });

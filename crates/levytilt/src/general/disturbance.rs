@@ -10,7 +10,6 @@ use super::pass::{Variances, predict_slices, see_each};
 
 /// A Kalman filter with what the way back needs.
 pub(super) struct Trace {
-    #[cfg_attr(not(test), expect(dead_code, reason = "the oracle of tests"))]
     pub log_evidence: f64,
     /// Per time, mean and covariance before and after what is seen there.
     predicted: Laws,

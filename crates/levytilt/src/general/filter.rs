@@ -12,7 +12,7 @@ use super::chain::GeneralChain;
 use super::form::{add_square, dot};
 use super::guide::{Guide, Reach};
 use super::lattice::{Lattice, batches};
-use super::meet::{Along, Met, meet};
+use super::meet::{Along, Direction, Met, meet};
 use super::pass::{predict_slices, see_slices};
 use crate::noise::Nodes;
 use crate::noise::fast_exp::exp_slice_single;
@@ -80,6 +80,7 @@ struct Choice {
     terms: Vec<f32>,
     shrunk: Vec<f32>,
     shares: Vec<f32>,
+    weighted: Vec<f64>,
 }
 
 /// A node drawn.
@@ -91,8 +92,28 @@ struct Drawn {
     chosen: f64,
 }
 
+/// The evidence alone, from independent filters.
+pub(crate) fn evidence(chain: &GeneralChain, guide: &Guide, options: &FilterOptions) -> Evidence {
+    let one = |number: usize| {
+        let Filtered { log_evidence, resamplings, .. } = filter(chain, guide, options, number as u64);
+        (log_evidence, resamplings)
+    };
+    combine(&(0..options.filters).map(one).collect::<Vec<_>>())
+}
+
 /// Run filter number `number`.
 pub(super) fn filter(chain: &GeneralChain, guide: &Guide, options: &FilterOptions, number: u64) -> Filtered {
+    filter_until(chain, guide, options, number, chain.len())
+}
+
+/// The same over the first `times` times alone.
+pub(super) fn filter_until(
+    chain: &GeneralChain,
+    guide: &Guide,
+    options: &FilterOptions,
+    number: u64,
+    times: usize,
+) -> Filtered {
     let count = options.particles;
     let (mut mean, mut covariance) = chain.start();
     let seen = see_slices(chain, 0, mean.as_mut_slice(), covariance.as_mut_slice());
@@ -105,21 +126,29 @@ pub(super) fn filter(chain: &GeneralChain, guide: &Guide, options: &FilterOption
         nodes: Vec::new(),
         parents: Vec::new(),
     };
-    let mut found = filter_from(chain, guide, start, &mut stream(options.seed, number));
+    let mut found = filter_from(chain, guide, start, &mut stream(options.seed, number), times);
     found.log_evidence += seen + outlook;
     found
 }
 
-/// Go on from the particles of the first time, after what is seen there; the mean of their weights is taken to be 1.
-pub(super) fn filter_from(chain: &GeneralChain, guide: &Guide, start: Cloud, rng: &mut StreamRng) -> Filtered {
+/// Go on from the particles of the first time, after what is seen there, over the first `times` times; the mean of their weights
+/// is taken to be 1.
+pub(super) fn filter_from(
+    chain: &GeneralChain,
+    guide: &Guide,
+    start: Cloud,
+    rng: &mut StreamRng,
+    times: usize,
+) -> Filtered {
     let (count, dim) = (start.log_weights.len(), chain.dim());
     let (mut choice, mut log_evidence) = (Choice::default(), 0.0);
     let mut clouds = vec![start];
-    let directions: Vec<f64> = chain.model.sources.iter().flat_map(|source| source.direction.iter().copied()).collect();
+    let directions: Vec<Direction> =
+        chain.model.sources.iter().map(|source| Direction::new(&source.direction)).collect();
     let sources = chain.model.sources.len();
     let mut lattice = Lattice::new(sources);
     let mut resamplings = 0;
-    for j in 1..chain.len() {
+    for j in 1..times {
         let old = &clouds[j - 1];
         let order = order(chain, guide, j - 1, old);
         let Chosen { parents, mut log_weights, log_mean } = choose(&old.log_weights, order, rng);
@@ -262,7 +291,7 @@ impl Choice {
     }
 
     /// Meet the messages of time `j` with a law, as wide as the guesses of all sources but the first make it.
-    fn meet(&mut self, guide: &Guide, j: usize, mean: &[f64], covariance: &[f64], directions: &[f64]) {
+    fn meet(&mut self, guide: &Guide, j: usize, mean: &[f64], covariance: &[f64], directions: &[Direction]) {
         let Self { met, away, wide, .. } = self;
         let forms = &guide.stages[j - 1];
         away.clear();
@@ -277,7 +306,7 @@ impl Choice {
     ///
     /// Shares are single precision: they steer, and a weight is exact with whatever share its node was drawn by.
     fn draw(&mut self, r: usize, nodes: &Nodes, variances: &[f32], guess: f64, point: f64) -> Drawn {
-        let Self { met, alone, terms, shrunk, shares, .. } = self;
+        let Self { met, alone, terms, shrunk, shares, weighted, .. } = self;
         let size = variances.len();
         alone.clear();
         alone.extend(met.iter().map(|met| met.without(r, guess)));
@@ -294,7 +323,8 @@ impl Choice {
             shrunk.extend(variances.iter().map(|s| 1.0 / (1.0 + s * firmness)));
             terms.extend(shrunk[shrunk.len() - size..].iter().map(|q| below - kappa * q));
         }
-        let peak = terms.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        // A term rises with the variance.
+        let peak = terms.iter().skip(size - 1).step_by(size).copied().fold(f32::NEG_INFINITY, f32::max);
         terms.iter_mut().for_each(|term| *term -= peak);
         let top = top + f64::from(peak);
         exp_slice_single(terms);
@@ -304,17 +334,9 @@ impl Choice {
         for (terms, shrunk) in terms.chunks_exact(size).zip(shrunk.chunks_exact(size)) {
             shares.iter_mut().zip(terms.iter().zip(shrunk)).for_each(|(sum, (term, q))| *sum += term * q.sqrt());
         }
-        let shares = &*shares;
-        let weighted = || shares.iter().zip(nodes.weights()).map(|(share, w)| f64::from(*share) * w);
-        let total: f64 = weighted().sum();
-        let mut left = point * total;
-        let node = weighted().position(|share| {
-            left -= share;
-            left < 0.0
-        });
-        // Rounding may leave a rest beyond the last share.
-        let likeliest = || (0..size).max_by(|&a, &b| shares[a].total_cmp(&shares[b])).unwrap_or(0);
-        let node = node.unwrap_or_else(likeliest);
+        weighted.clear();
+        weighted.extend(shares.iter().zip(nodes.weights()).map(|(share, w)| f64::from(*share) * w));
+        let (node, total) = pick(weighted, point);
         if r + 1 < met[0].force.len() {
             let wider = nodes.variances()[node] - guess;
             met.iter_mut().for_each(|met| met.widen(r, wider));
@@ -323,8 +345,35 @@ impl Choice {
     }
 }
 
-/// Smallest share of a node's sum that a copy may have to be kept: below it the sum does not change.
-const HOPELESS: f64 = -40.0;
+/// ln of the smallest share of a node's sum that a copy may have to be kept: below it the sum in single precision does not
+/// change.
+const HOPELESS: f64 = -17.0;
+
+/// Draw a place in proportion to its weight, with a point of [0, 1); the place, and the sum of the weights. Sums are taken in
+/// blocks, side by side.
+fn pick(weights: &[f64], point: f64) -> (usize, f64) {
+    const BLOCK: usize = 8;
+    let sum = |block: &[f64]| match *block {
+        [a, b, c, d, e, f, g, h] => ((a + b) + (c + d)) + ((e + f) + (g + h)),
+        _ => block.iter().sum(),
+    };
+    let total: f64 = weights.chunks(BLOCK).map(sum).sum();
+    let mut left = point * total;
+    for (number, block) in weights.chunks(BLOCK).enumerate() {
+        let own = sum(block);
+        if left < own {
+            let within = block.iter().position(|w| {
+                left -= w;
+                left < 0.0
+            });
+            return (number * BLOCK + within.unwrap_or(block.len() - 1), total);
+        }
+        left -= own;
+    }
+    // Rounding may leave a rest beyond the last weight.
+    let likeliest = (0..weights.len()).max_by(|&a, &b| weights[a].total_cmp(&weights[b]));
+    (likeliest.unwrap_or(0), total)
+}
 
 /// ln of the mean of independent estimates of the evidence, with the standard error of that logarithm.
 pub(super) fn combine(filters: &[(f64, usize)]) -> Evidence {

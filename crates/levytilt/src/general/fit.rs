@@ -2,7 +2,8 @@
 
 use super::chain::GeneralChain;
 use super::filter::FilterOptions;
-use super::guide::Guide;
+use super::guide::{Guide, Reach};
+use super::kalman;
 use super::learn::{Learned, Search};
 use super::model::GeneralModel;
 use super::nonlinear::{self, NonlinearGuide};
@@ -48,12 +49,16 @@ pub struct GeneralFit {
     pub observations: usize,
     /// Steps of the search.
     pub iterations: usize,
+    /// Whether evidence and marginals are exact: the drift is affine and every noise Gaussian.
+    pub exact: bool,
     /// Evidence, and paths of equal weight.
     pub smoothed: Smoothed,
     /// Per state and time: the posterior law.
     pub marginals: Vec<Vec<Marginal>>,
     /// Per source and time but the first: the probability that it jumped, its variance in the upper 1% of the prior.
     pub jump_probability: Vec<Vec<f64>>,
+    /// Every jump of every path: numbers of the path, of the time at which its step ends, and of the source.
+    pub jumped: Vec<[usize; 3]>,
     /// What a careful reader should know.
     pub warnings: Vec<String>,
 }
@@ -109,27 +114,47 @@ pub fn fit_general_with(
     // A model that cannot be built says so before anything is learned.
     let first = spec.model(&parameters, &starts)?;
     let affine = spec.drift.is_affine();
+    let exact = affine && GeneralChain::new(&first, grid, columns)?.is_gaussian();
     let reach = match affine {
-        true => Guide::new(&GeneralChain::new(&first, grid, columns)?)?.reach,
-        false => NonlinearGuide::new(&GeneralChain::without_flows(&first, grid, columns)?).reach,
+        _ if exact => None,
+        true => Some(Guide::new(&GeneralChain::new(&first, grid, columns)?)?.reach),
+        false => Some(NonlinearGuide::new(&GeneralChain::without_flows(&first, grid, columns)?).reach),
     };
     let search = Search { spec, grid, columns, parameters, starts: starts.clone(), seed: learning, reach, context };
     let learned = if affine { search.run()? } else { nonlinear::learn(search)? };
     let model = spec.model(&learned.parameters, &starts)?;
     let filters = final_filters(options.paths, fresh);
     let chain;
-    let smoothed = if affine {
+    let smoothed = if exact {
         chain = GeneralChain::new(&model, grid, columns)?;
-        smooth(&chain, &Guide::new(&chain)?, options.paths, &filters)?
+        let filters = FilterOptions { filters: 2, particles: 2, ..filters };
+        smooth(&chain, &Guide::reaching(&chain, Reach::Step)?, options.paths, &filters)?
+    } else if affine {
+        chain = GeneralChain::new(&model, grid, columns)?;
+        // The choice of the reach does not depend on random numbers of this fit.
+        let guide = match reach {
+            Some(reach) if learned.is_settled() => Guide::reaching(&chain, reach)?,
+            _ => Guide::new(&chain)?,
+        };
+        smooth(&chain, &guide, options.paths, &filters)?
     } else {
         chain = GeneralChain::without_flows(&model, grid, columns)?;
         let filters = FilterOptions { particles: 2 * filters.particles, ..filters };
         nonlinear::smooth(&chain, &NonlinearGuide::new(&chain), options.paths, &filters)?
     };
-    let marginals = (0..model.dim()).map(|i| state_marginals(&chain, &smoothed, i, &options.quantiles)).collect();
+    let marginals = match exact {
+        true => kalman::marginals(&chain, &options.quantiles)?,
+        false => (0..model.dim()).map(|i| state_marginals(&chain, &smoothed, i, &options.quantiles)).collect(),
+    };
     let sources = model.sources.len();
-    let jumped = |r: usize| (1..chain.len()).map(|j| jumped(&chain, &smoothed, &[r], j)).collect();
-    let jump_probability = (0..sources).map(jumped).collect();
+    let (mut jump_probability, mut jumps) = (vec![Vec::new(); sources], Vec::new());
+    for (r, shares) in jump_probability.iter_mut().enumerate() {
+        for j in 1..chain.len() {
+            let here = jumped(&chain, &smoothed, &[r], j);
+            shares.push(here.len() as f64 / smoothed.paths.len() as f64);
+            jumps.extend(here.into_iter().map(|path| [path, j, r]));
+        }
+    }
     let observations = chain.observations();
     drop(chain);
     let parameters = estimates(&learned);
@@ -142,9 +167,11 @@ pub fn fit_general_with(
         times: grid.times().to_vec(),
         observations,
         iterations: learned.iterations,
+        exact,
         smoothed,
         marginals,
         jump_probability,
+        jumped: jumps,
         warnings,
     })
 }
@@ -234,22 +261,23 @@ fn state_marginals(chain: &GeneralChain, smoothed: &Smoothed, i: usize, levels: 
     let movers: Vec<usize> =
         (0..chain.model.sources.len()).filter(|&r| chain.model.sources[r].direction[i] != 0.0).collect();
     let weight = 1.0 / smoothed.paths.len() as f64;
+    let share = |paths: Vec<usize>| paths.len() as f64 / smoothed.paths.len() as f64;
     let law = |j: usize| {
         let points = smoothed.paths.iter().map(|path| (path.states[j * dim + i], weight)).collect();
-        let jump_probability = if j == 0 { 0.0 } else { jumped(chain, smoothed, &movers, j) };
+        let jump_probability = if j == 0 { 0.0 } else { share(jumped(chain, smoothed, &movers, j)) };
         Marginal { jump_probability, ..weighted_marginal(points, levels) }
     };
     (0..chain.len()).into_par_iter().map(law).collect()
 }
 
-/// The share of paths on which one of these sources jumped in the step that ends at time `j`.
-fn jumped(chain: &GeneralChain, smoothed: &Smoothed, movers: &[usize], j: usize) -> f64 {
+/// The paths on which one of these sources jumped in the step that ends at time `j`.
+fn jumped(chain: &GeneralChain, smoothed: &Smoothed, movers: &[usize], j: usize) -> Vec<usize> {
     let sources = chain.model.sources.len();
     let thresholds: Vec<(usize, usize)> = movers.iter().map(|&r| (r, threshold(chain.nodes(r, j)))).collect();
-    let jumps = |path: &&super::smooth::DrawnPath| {
+    let jumps = |path: &super::smooth::DrawnPath| {
         thresholds.iter().any(|&(r, first)| path.nodes[(j - 1) * sources + r] as usize >= first)
     };
-    smoothed.paths.iter().filter(jumps).count() as f64 / smoothed.paths.len() as f64
+    (0..smoothed.paths.len()).filter(|&path| jumps(&smoothed.paths[path])).collect()
 }
 
 /// First node of the upper tail of the prior: the nodes from it on hold less than 1% together.

@@ -27,15 +27,26 @@ impl Form {
 
     /// Integrated over a Gaussian jump of variance `v` along `b`.
     pub fn pull_back(&mut self, b: &DVector<f64>, v: f64) {
-        let mut stiff = DVector::zeros(b.len());
+        with_room(b.len(), |stiff| {
+            self.stiffness_along(b, stiff);
+            self.pull_back_along(b, stiff, v);
+        });
+    }
+
+    /// Λb, into zeros.
+    pub fn stiffness_along(&self, b: &DVector<f64>, stiff: &mut [f64]) {
         for (column, b) in self.precision.as_slice().chunks_exact(b.len()).zip(b).filter(|(_, b)| **b != 0.0) {
             stiff.iter_mut().zip(column).for_each(|(sum, entry)| *sum += entry * b);
         }
-        let grown = 1.0 + v * b.dot(&stiff);
+    }
+
+    /// The same as [`Form::pull_back`], given Λb.
+    pub fn pull_back_along(&mut self, b: &DVector<f64>, stiff: &[f64], v: f64) {
+        let grown = 1.0 + v * dot(b.as_slice(), stiff);
         let force = b.dot(&self.pull);
         self.log += 0.5 * (v * force * force / grown - grown.ln());
-        self.pull.axpy(-v * force / grown, &stiff, 1.0);
-        add_square(self.precision.as_mut_slice(), -v / grown, stiff.as_slice());
+        self.pull.iter_mut().zip(stiff).for_each(|(pull, stiff)| *pull -= v * force / grown * stiff);
+        add_square(self.precision.as_mut_slice(), -v / grown, stiff);
     }
 
     /// Seen from before a flow: a function of the state z there with u = F(z − from) + `miss`.

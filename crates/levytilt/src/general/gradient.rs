@@ -50,7 +50,7 @@ impl Gradient {
 
 /// The mean over paths with these nodes, as a sum of so many `blocks` of time.
 pub(super) fn mean_gradients(chain: &GeneralChain, paths: &[Vec<u16>], blocks: usize) -> Vec<Gradient> {
-    let each: Vec<Vec<Gradient>> = paths.par_iter().map(|nodes| of_path(chain, nodes, blocks)).collect();
+    let each: Vec<Vec<Gradient>> = paths.par_iter().map(|nodes| path_gradients(chain, nodes, blocks).1).collect();
     let mut sums = vec![Gradient::zero(chain); blocks];
     for gradients in each {
         sums.iter_mut().zip(&gradients).for_each(|(sum, gradient)| sum.add(gradient));
@@ -59,8 +59,8 @@ pub(super) fn mean_gradients(chain: &GeneralChain, paths: &[Vec<u16>], blocks: u
     sums
 }
 
-/// The derivatives of ln p(variances) + ln p(data | variances) of one path, by block of time.
-fn of_path(chain: &GeneralChain, nodes: &[u16], blocks: usize) -> Vec<Gradient> {
+/// ln p(data | variances) of one path, and the derivatives of ln p(variances) + ln p(data | variances) by block of time.
+pub(super) fn path_gradients(chain: &GeneralChain, nodes: &[u16], blocks: usize) -> (f64, Vec<Gradient>) {
     let (sources, dim) = (&chain.model.sources, chain.dim());
     let node = |r: usize, j: usize| nodes[(j - 1) * sources.len() + r] as usize;
     let values: Vec<f64> = (1..chain.len())
@@ -70,7 +70,7 @@ fn of_path(chain: &GeneralChain, nodes: &[u16], blocks: usize) -> Vec<Gradient> 
     let variances = Variances { sources: sources.len(), values: &values };
     let trace = Trace::new(chain, &variances);
     let mut all = vec![Gradient::zero(chain); blocks];
-    let mut along = vec![0.0; dim];
+    let (mut along, mut columns, mut moved) = (vec![0.0; dim], vec![0.0; dim * dim], vec![0.0; dim]);
     trace.back(chain, |j, influence| {
         let gradient = &mut all[j * blocks / chain.len()];
         for &(i, twice) in influence.seen {
@@ -89,29 +89,37 @@ fn of_path(chain: &GeneralChain, nodes: &[u16], blocks: usize) -> Vec<Gradient> 
                 *sum += 0.5 * by.variances[k] * bend + by.weights[k] / nodes.weights()[k];
             }
         }
-        add_flow(chain.flow(j), influence, trace.filtered(j - 1, dim), &mut gradient.drift);
+        let room = (&mut columns[..], &mut moved[..]);
+        add_flow(chain.flow(j), influence, trace.filtered(j - 1, dim), room, &mut gradient.drift);
     });
-    all
+    (trace.log_evidence, all)
 }
 
 /// Derivatives in the parameters of the flow from a law: ∂/∂F = r·meanᵀ + (rrᵀ − N)·F·covariance, ∂/∂offset = r.
-fn add_flow(flow: &Flow, influence: &Influence, (mean, covariance): (&[f64], &[f64]), drift: &mut DVector<f64>) {
+///
+/// `columns` is room for a matrix, of which only the columns that are asked for are computed.
+fn add_flow(
+    flow: &Flow,
+    influence: &Influence,
+    (mean, covariance): (&[f64], &[f64]),
+    (columns, moved): (&mut [f64], &mut [f64]),
+    drift: &mut DVector<f64>,
+) {
     let dim = mean.len();
-    // Columns of F·covariance that are asked for, then of the derivative.
-    let mut columns: Vec<Option<Vec<f64>>> = vec![None; dim];
+    let mut known = 0u64;
     for (sum, (by_slope, by_offset)) in drift.iter_mut().zip(&flow.by_parameter) {
         *sum += dot(influence.force, by_offset.as_slice());
         for &([i, k], by) in by_slope {
-            let column = columns[k].get_or_insert_with(|| {
-                let mut moved = vec![0.0; dim];
+            let column = &mut columns[k * dim..(k + 1) * dim];
+            if k >= 64 || known & (1 << k) == 0 {
+                known |= if k < 64 { 1 << k } else { 0 };
+                moved.fill(0.0);
                 for (f, p) in flow.slope.as_slice().chunks_exact(dim).zip(&covariance[k * dim..(k + 1) * dim]) {
                     moved.iter_mut().zip(f).for_each(|(moved, f)| *moved += f * p);
                 }
-                let mut bent = vec![0.0; dim];
-                influence.bend(&moved, &mut bent);
-                bent.iter_mut().zip(influence.force).for_each(|(bent, r)| *bent += r * mean[k]);
-                bent
-            });
+                influence.bend(moved, column);
+                column.iter_mut().zip(influence.force).for_each(|(bent, r)| *bent += r * mean[k]);
+            }
             *sum += by * column[i];
         }
     }

@@ -10,6 +10,7 @@ use super::curvature::{definite, invert, update};
 use super::filter::FilterOptions;
 use super::gradient::{Gradient, mean_gradients};
 use super::guide::{Guide, Reach};
+use super::kalman::evidence_and_gradient;
 use super::smooth::draw_nodes;
 use super::spec::{GeneralSpec, Parameter, Role};
 use crate::context::{self, Context, Progress};
@@ -25,8 +26,8 @@ pub(super) struct Search<'a> {
     pub parameters: Vec<Parameter>,
     pub starts: Vec<(f64, f64)>,
     pub seed: u64,
-    /// How far particles look ahead, the same at all points.
-    pub reach: Reach,
+    /// How far particles look ahead, the same at all points; nothing where every noise is Gaussian, and no particles are asked.
+    pub reach: Option<Reach>,
     pub context: &'a Context,
 }
 
@@ -59,12 +60,28 @@ pub(super) struct Learned {
     pub stopped: bool,
 }
 
+impl Learned {
+    /// Whether there is nothing to choose again: no parameter was learned, or so many that their search is coarse.
+    pub fn is_settled(&self) -> bool {
+        self.identified.is_empty() || self.identified.len() > MANY
+    }
+}
+
 /// Filters, particles and paths of a point while far from the maximum, and near it.
 const COARSE: (usize, usize, usize) = (4, 50, 64);
 const FINE: (usize, usize, usize) = (8, 100, 240);
+/// The same for so many parameters that the curvature is taken from blocks of time: a step needs the gradient alone, and that
+/// only to a share of the standard errors.
+const COARSE_BY_BLOCKS: (usize, usize, usize) = (4, 32, 32);
+const FINE_BY_BLOCKS: (usize, usize, usize) = (4, 80, 160);
 pub(super) const ITERATIONS: usize = 30;
 /// Parameters from which on the curvature is that of the gradients of blocks of time: differences would take a point for each.
 const MANY: usize = 20;
+/// Nats that a step promises at least where its gain says something, and most that a step is stretched.
+const CLEAR: f64 = 20.0;
+const LONGEST_STRETCH: f64 = 4.0;
+/// By how much damping grows until a step is bounded.
+const DAMPING: f64 = 3.0;
 /// Blocks per parameter, and latent steps of a block at least.
 const BLOCKS: usize = 4;
 const BLOCK_STEPS: usize = 5;
@@ -74,6 +91,10 @@ const LONGEST: f64 = 1.0;
 const ENOUGH: f64 = 0.1;
 /// The same per parameter: a tenth of its standard error off, it loses 0.005 nats, and the paths drawn know no better.
 const ENOUGH_EACH: f64 = 0.01;
+/// The same where the log evidence is exact; the last step takes what is left.
+const ENOUGH_EXACT: f64 = 1e-4;
+/// Distance of the differences at the end there, in standard errors; particles need all of one.
+const CLOSE: f64 = 0.05;
 
 impl Search<'_> {
     /// Learn what is not fixed.
@@ -96,27 +117,34 @@ impl Search<'_> {
             });
         }
         let start = DVector::from_iterator(count, learned.iter().map(|&p| self.free(p)));
-        let mut now = self.point(&start, COARSE)?;
+        let coarse = if self.blocks() > 1 { COARSE_BY_BLOCKS } else { COARSE };
+        let mut now = self.point(&start, coarse)?;
         let mut stopped = !self.tell(0, &now);
         let mut curvature = self.first_curvature(&now);
-        let (mut iterations, mut converged) = (0, false);
+        let (mut iterations, mut converged, mut stretch) = (0, false, 1.0);
         while iterations < ITERATIONS && !converged && !stopped {
             iterations += 1;
-            let mut step = self.bounded(definite(&curvature).solve(&now.gradient));
+            let mut step = match self.blocks() > 1 {
+                true => self.damped(&(&curvature / stretch), &now.gradient),
+                false => self.bounded(definite(&curvature).solve(&now.gradient)),
+            };
             let next = (0..7).find_map(|_| {
-                let there = self.point(&(&now.free + &step), COARSE).ok();
-                let there = there.filter(|there| there.value > now.value - 2.0 * there.error.hypot(now.error).min(1.0));
+                let there = self.point(&(&now.free + &step), coarse).ok();
+                let there = there.filter(|there| there.value > now.value - self.slack(there, &now));
                 step *= 0.4;
                 there
             });
             let Some(next) = next else { break };
             match self.by_blocks(&next) {
-                Some(measured) => curvature = measured,
+                Some(measured) => {
+                    stretch = next_stretch(&now, &next);
+                    curvature = measured;
+                }
                 None => update(&mut curvature, &(&next.free - &now.free), &(&now.gradient - &next.gradient)),
             }
             now = next;
             let gain = 0.5 * now.gradient.dot(&definite(&curvature).solve(&now.gradient));
-            converged = gain < ENOUGH.max(ENOUGH_EACH * count as f64);
+            converged = gain < self.enough();
             stopped = !self.tell(iterations, &now);
         }
         if stopped {
@@ -178,10 +206,15 @@ impl Search<'_> {
         let parameters = self.at(free);
         let model = self.spec.model(&parameters, &self.starts)?;
         let chain = GeneralChain::new(&model, self.grid, self.columns)?;
-        let guide = Guide::reaching(&chain, self.reach)?;
-        let options = FilterOptions { filters, particles, seed: self.seed };
-        let (evidence, nodes) = draw_nodes(&chain, &guide, paths, &options);
-        let gradients = mean_gradients(&chain, &nodes, self.blocks());
+        let (evidence, gradients) = match self.reach {
+            None => evidence_and_gradient(&chain),
+            Some(reach) => {
+                let guide = Guide::reaching(&chain, reach)?;
+                let options = FilterOptions { filters, particles, seed: self.seed };
+                let (evidence, nodes) = draw_nodes(&chain, &guide, paths, &options);
+                (evidence, mean_gradients(&chain, &nodes, self.blocks()))
+            }
+        };
         let block_gradients: Vec<DVector<f64>> =
             gradients.iter().map(|part| self.slopes(&parameters, &chain, part)).collect();
         let mut value = evidence.log_evidence;
@@ -218,11 +251,28 @@ impl Search<'_> {
         DVector::from_iterator(learned.len(), learned.into_iter().map(slope))
     }
 
+    /// Nats to gain below which the search ends. The gradient of n paths promises about 1/(2n) more per parameter than there is.
+    fn enough(&self) -> f64 {
+        let count = self.learned().len() as f64;
+        match self.reach {
+            None => ENOUGH_EXACT,
+            Some(_) if self.blocks() > 1 => (ENOUGH_EACH + 1.0 / COARSE_BY_BLOCKS.2 as f64) * count,
+            Some(_) => ENOUGH.max(ENOUGH_EACH * count),
+        }
+    }
+
+    /// Nats that a step may seem to lose: twice the Monte Carlo error, which is large where there are few particles in many
+    /// dimensions.
+    fn slack(&self, there: &Point, now: &Point) -> f64 {
+        let most = if self.blocks() > 1 { 0.05 * self.learned().len() as f64 } else { 1.0 };
+        2.0 * there.error.hypot(now.error).min(most)
+    }
+
     /// Blocks of time whose gradients are kept apart: 1 unless there are many parameters and steps enough.
     fn blocks(&self) -> usize {
         let count = self.learned().len();
         let blocks = (BLOCKS * count).min(self.grid.len() / BLOCK_STEPS);
-        if count > MANY && 2 * blocks > 5 * count { blocks } else { 1 }
+        if self.reach.is_some() && count > MANY && 2 * blocks > 5 * count { blocks } else { 1 }
     }
 
     /// The curvature that the gradients of n blocks of time show: by the information equality Σ_b s_b s_bᵀ about their mean, of p
@@ -277,9 +327,28 @@ impl Search<'_> {
 
     /// A step no longer than each parameter's unit.
     fn bounded(&self, step: DVector<f64>) -> DVector<f64> {
-        let each = step.iter().zip(self.learned()).map(|(step, p)| step.abs() / self.unit(p));
-        let most = each.fold(1.0, f64::max);
+        let most = self.longest(&step).max(1.0);
         step / most
+    }
+
+    /// The longest part of a step, in units of the parameters.
+    fn longest(&self, step: &DVector<f64>) -> f64 {
+        step.iter().zip(self.learned()).map(|(step, p)| step.abs() / self.unit(p)).fold(0.0, f64::max)
+    }
+
+    /// The step of this curvature, with so much of one unit's added in all parameters that it is bounded (Levenberg and
+    /// Marquardt): of many parameters some are far off at first, and should not hold back the others.
+    fn damped(&self, curvature: &DMatrix<f64>, gradient: &DVector<f64>) -> DVector<f64> {
+        let units = DVector::from_iterator(gradient.len(), self.learned().into_iter().map(|p| self.unit(p).powi(-2)));
+        let mut damping = 0.0;
+        loop {
+            let step = definite(&(curvature + DMatrix::from_diagonal(&(&units * damping)))).solve(gradient);
+            // Beyond all damping the step is short whatever the curvature.
+            if self.longest(&step) <= 1.0 || damping > gradient.amax() * DAMPING.powi(6) {
+                return self.bounded(step);
+            }
+            damping = (DAMPING * damping).max(1.0);
+        }
     }
 
     /// Measure the curvature around the best point, and step to the maximum it shows.
@@ -292,7 +361,8 @@ impl Search<'_> {
         let mut measured = DMatrix::zeros(count, count);
         let mut gradient = DVector::zeros(count);
         for (l, p) in self.learned().into_iter().enumerate() {
-            let bounded = |length: f64| length.clamp(0.02 * self.unit(p), 0.5 * self.unit(p));
+            let share = if self.reach.is_some() { 1.0 } else { CLOSE };
+            let bounded = |length: f64| share * length.clamp(0.02 * self.unit(p), 0.5 * self.unit(p));
             let mut length = bounded(spread.std(l));
             let mut ends = self.both_sides(&now, l, length)?;
             let fall = (ends[0].gradient[l] - ends[1].gradient[l]) / (2.0 * length);
@@ -317,10 +387,21 @@ impl Search<'_> {
     }
 }
 
+/// By how much the next step may be longer than the curvature of blocks says. Far from the maximum scores are large and their
+/// products overstate the curvature c; what the last step s has gained, g·s − ½c, says by how much.
+fn next_stretch(before: &Point, after: &Point) -> f64 {
+    let promised = before.gradient.dot(&(&after.free - &before.free));
+    let bend = 2.0 * (promised - (after.value - before.value));
+    match promised > CLEAR {
+        true => (promised / bend.max(promised / LONGEST_STRETCH)).clamp(1.0, LONGEST_STRETCH),
+        false => 1.0,
+    }
+}
+
 impl Search<'_> {
     /// The same for many parameters: from the block gradients of one more precise point.
     fn finish_by_blocks(&self, now: &Point) -> Result<(DVector<f64>, DMatrix<f64>)> {
-        let there = self.point(&now.free, FINE)?;
+        let there = self.point(&now.free, FINE_BY_BLOCKS)?;
         let curvature = self.by_blocks(&there).ok_or_else(lost)?;
         let spread = definite(&curvature);
         let step = spread.solve(&there.gradient);

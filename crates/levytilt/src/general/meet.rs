@@ -3,6 +3,20 @@
 use super::form::{Form, dot};
 use nalgebra::{DMatrix, DVector};
 
+/// A direction by its entries that are not 0.
+#[derive(Debug, Clone)]
+pub(super) struct Direction(Vec<(usize, f64)>);
+
+impl Direction {
+    pub fn new(b: &DVector<f64>) -> Self {
+        Self(b.iter().copied().enumerate().filter(|(_, b)| *b != 0.0).collect())
+    }
+
+    fn dot(&self, other: &[f64]) -> f64 {
+        self.0.iter().map(|&(i, b)| b * other[i]).sum()
+    }
+}
+
 /// What a message says to a Gaussian law N(m, P), and how that changes along the directions b of all sources.
 ///
 /// With Λ̃ = (I + ΛP)⁻¹Λ and γ = g − Λ(m − at), more variance along one direction is a change of rank one in these numbers, so
@@ -39,10 +53,11 @@ impl Met {
         self.log += 0.5 * (force * force * share - grown.ln());
         let (above, below) = self.firmness.split_at_mut((r + 1) * count);
         let own = &above[r * count..];
-        for (q, row) in below.chunks_exact_mut(count).enumerate() {
-            let by = share * own[r + 1 + q];
-            self.force[r + 1 + q] -= by * force;
-            row.iter_mut().zip(own).for_each(|(entry, own)| *entry -= by * own);
+        for (q, row) in (r + 1..).zip(below.chunks_exact_mut(count)) {
+            let by = share * own[q];
+            self.force[q] -= by * force;
+            // The matrix is symmetric: what lies below its diagonal is not asked for.
+            row[q..].iter_mut().zip(&own[q..]).for_each(|(entry, own)| *entry -= by * own);
         }
     }
 }
@@ -77,10 +92,9 @@ impl Along {
     }
 }
 
-/// Meet `form` with the law of mean at + `away` and `covariance` (symmetric), along the directions of `sources`, one after
-/// another in one slice:
+/// Meet `form` with the law of mean at + `away` and `covariance` (symmetric), along the directions of `sources`:
 /// ln ∫ = log − ½awayᵀΛ away + gᵀaway − ½ ln|I + ΛP| + ½ γᵀP(I + ΛP)⁻¹γ.
-pub(super) fn meet(form: &Form, away: &[f64], covariance: &[f64], sources: &[f64], met: &mut Met) {
+pub(super) fn meet(form: &Form, away: &[f64], covariance: &[f64], sources: &[Direction], met: &mut Met) {
     match away.len() {
         1 => meet_in::<1>(form, away, covariance, sources, met),
         2 => meet_in::<2>(form, away, covariance, sources, met),
@@ -97,7 +111,7 @@ pub(super) fn meet(form: &Form, away: &[f64], covariance: &[f64], sources: &[f64
 }
 
 /// The same in `D` dimensions, which the compiler knows: no bounds to check, and loops over rows in the vector unit.
-fn meet_in<const D: usize>(form: &Form, away: &[f64], covariance: &[f64], sources: &[f64], met: &mut Met) {
+fn meet_in<const D: usize>(form: &Form, away: &[f64], covariance: &[f64], sources: &[Direction], met: &mut Met) {
     let (lambda, covariance) = (form.precision.as_slice().as_chunks::<D>().0, covariance.as_chunks::<D>().0);
     let (mut matrix, mut gradient) = ([[0.0; D]; D], [0.0; D]);
     met.log = form.log;
@@ -110,50 +124,59 @@ fn meet_in<const D: usize>(form: &Form, away: &[f64], covariance: &[f64], source
         }
         matrix[i][i] += 1.0;
     }
-    let (pivots, log_det) = decompose(&mut matrix);
     let mut force = gradient;
-    solve(&matrix, &pivots, &mut force);
+    // Λ becomes (I + ΛP)⁻¹Λ, if any source asks for it.
+    let mut stiff = [[0.0; D]; D];
+    let log_det = match sources.is_empty() {
+        true => eliminate(&mut matrix, &mut force, &mut [[0.0; 0]; D]),
+        false => {
+            stiff.copy_from_slice(lambda);
+            eliminate(&mut matrix, &mut force, &mut stiff)
+        }
+    };
     met.log -= 0.5 * log_det;
     for (gradient, row) in gradient.iter().zip(covariance) {
         met.log += 0.5 * gradient * dot(row, &force);
     }
-    let sources = sources.as_chunks::<D>().0;
     met.force.clear();
     met.firmness.clear();
     for b in sources {
-        met.force.push(dot(b, &force));
-        let mut stiff = [0.0; D];
-        for (row, b) in lambda.iter().zip(b).filter(|(_, b)| **b != 0.0) {
-            stiff.iter_mut().zip(row).for_each(|(sum, entry)| *sum += entry * b);
+        met.force.push(b.dot(&force));
+        let mut along = [0.0; D];
+        for &(i, b) in &b.0 {
+            along.iter_mut().zip(&stiff[i]).for_each(|(sum, entry)| *sum += b * entry);
         }
-        solve(&matrix, &pivots, &mut stiff);
-        met.firmness.extend(sources.iter().map(|other| dot(other, &stiff)));
+        met.firmness.extend(sources.iter().map(|other| other.dot(&along)));
     }
 }
 
 /// The same in any number of dimensions.
-fn meet_anywhere(form: &Form, away: &[f64], covariance: &[f64], sources: &[f64], met: &mut Met) {
+fn meet_anywhere(form: &Form, away: &[f64], covariance: &[f64], sources: &[Direction], met: &mut Met) {
     let dim = away.len();
     let away = DVector::from_column_slice(away);
     let covariance = DMatrix::from_column_slice(dim, dim, covariance);
-    let sources = DMatrix::from_column_slice(dim, sources.len() / dim, sources);
+    let mut directions = DMatrix::zeros(dim, sources.len());
+    sources.iter().enumerate().for_each(|(r, b)| b.0.iter().for_each(|&(i, b)| directions[(i, r)] = b));
     let gradient = &form.pull - &form.precision * &away;
     let lu = (DMatrix::identity(dim, dim) + &form.precision * &covariance).lu();
     // I + ΛP has no eigenvalue below 1; a pivot of 0 would be one of rounding, and makes the integral NaN.
     let log_det: f64 = lu.u().diagonal().iter().map(|pivot| pivot.abs().ln()).sum();
     let lost = || DVector::from_element(dim, f64::NAN);
     let force = lu.solve(&gradient).unwrap_or_else(lost);
-    let stiff = lu.solve(&(&form.precision * &sources)).unwrap_or_else(|| &sources * f64::NAN);
+    let stiff = lu.solve(&(&form.precision * &directions)).unwrap_or_else(|| &directions * f64::NAN);
     met.log = form.log + 0.5 * (away.dot(&(&form.pull + &gradient)) - log_det + gradient.dot(&(covariance * &force)));
     met.force.clear();
-    met.force.extend((sources.transpose() * force).iter());
+    met.force.extend((directions.transpose() * force).iter());
     met.firmness.clear();
-    met.firmness.extend((sources.transpose() * stiff).iter());
+    met.firmness.extend((directions.transpose() * stiff).iter());
 }
 
-/// LU decomposition with row pivots in place, inverses of the pivots on the diagonal; the pivots' rows, and ln |det|.
-fn decompose<const D: usize>(matrix: &mut [[f64; D]; D]) -> ([usize; D], f64) {
-    let mut pivots = [0; D];
+/// Solve with `matrix` for a vector and the columns of `right`, in place, by Gaussian elimination with row pivots; ln |det|.
+fn eliminate<const D: usize, const N: usize>(
+    matrix: &mut [[f64; D]; D],
+    vector: &mut [f64; D],
+    right: &mut [[f64; N]; D],
+) -> f64 {
     let (mut det, mut log_det) = (1.0, 0.0);
     for c in 0..D {
         let mut pivot = c;
@@ -162,43 +185,40 @@ fn decompose<const D: usize>(matrix: &mut [[f64; D]; D]) -> ([usize; D], f64) {
                 pivot = i;
             }
         }
-        pivots[c] = pivot;
-        matrix.swap(c, pivot);
+        if pivot != c {
+            matrix.swap(c, pivot);
+            vector.swap(c, pivot);
+            right.swap(c, pivot);
+        }
         det *= matrix[c][c].abs();
         // One logarithm for several pivots, before their product leaves the range of numbers.
         if !(1e-100..1e100).contains(&det) {
             log_det += f64::ln(det);
             det = 1.0;
         }
-        matrix[c][c] = 1.0 / matrix[c][c];
-        let top = matrix[c];
-        for row in &mut matrix[c + 1..] {
-            let factor = row[c] * top[c];
-            for k in c + 1..D {
-                row[k] -= factor * top[k];
-            }
-            row[c] = factor;
+        let inverse = 1.0 / matrix[c][c];
+        matrix[c][c] = inverse;
+        let (top, top_right, top_vector) = (matrix[c], right[c], vector[c]);
+        for i in c + 1..D {
+            let factor = matrix[i][c] * inverse;
+            // Entries before the column are not asked for again; whole rows keep the vector unit busy.
+            matrix[i].iter_mut().zip(&top).for_each(|(entry, top)| *entry -= factor * top);
+            right[i].iter_mut().zip(&top_right).for_each(|(entry, top)| *entry -= factor * top);
+            vector[i] -= factor * top_vector;
         }
     }
-    (pivots, log_det + det.ln())
-}
-
-/// Solve with a decomposed matrix, in place.
-fn solve<const D: usize>(lu: &[[f64; D]; D], pivots: &[usize; D], x: &mut [f64; D]) {
-    for (c, &pivot) in pivots.iter().enumerate() {
-        x.swap(c, pivot);
-    }
-    for i in 1..D {
-        for k in 0..i {
-            x[i] -= lu[i][k] * x[k];
+    for c in (0..D).rev() {
+        let inverse = matrix[c][c];
+        right[c].iter_mut().for_each(|entry| *entry *= inverse);
+        vector[c] *= inverse;
+        let (low_right, low_vector) = (right[c], vector[c]);
+        for i in 0..c {
+            let factor = matrix[i][c];
+            right[i].iter_mut().zip(&low_right).for_each(|(entry, low)| *entry -= factor * low);
+            vector[i] -= factor * low_vector;
         }
     }
-    for i in (0..D).rev() {
-        for k in i + 1..D {
-            x[i] -= lu[i][k] * x[k];
-        }
-        x[i] *= lu[i][i];
-    }
+    log_det + det.ln()
 }
 
 #[cfg(test)]
@@ -209,6 +229,10 @@ mod tests {
 
     fn random(rng: &mut crate::StreamRng, rows: usize, columns: usize) -> DMatrix<f64> {
         DMatrix::from_fn(rows, columns, |_, _| rng.random::<f64>() - 0.4)
+    }
+
+    fn directions(b: &DMatrix<f64>) -> Vec<Direction> {
+        b.column_iter().map(|column| Direction::new(&column.into_owned())).collect()
     }
 
     fn close(got: &Met, want: &Met) -> bool {
@@ -229,8 +253,8 @@ mod tests {
                 let (away, b) = (random(&mut rng, dim, 1), random(&mut rng, dim, 3));
                 let form = Form { log: 0.3, precision: a.transpose() * &a, pull };
                 let [mut got, mut want] = [Met::default(), Met::default()];
-                meet(&form, away.as_slice(), covariance.as_slice(), b.as_slice(), &mut got);
-                meet_anywhere(&form, away.as_slice(), covariance.as_slice(), b.as_slice(), &mut want);
+                meet(&form, away.as_slice(), covariance.as_slice(), &directions(&b), &mut got);
+                meet_anywhere(&form, away.as_slice(), covariance.as_slice(), &directions(&b), &mut want);
                 assert!(close(&got, &want), "{dim} {size}: {got:?} {want:?}");
             }
         }
@@ -247,12 +271,12 @@ mod tests {
         let (away, b) = (random(&mut rng, dim, 1), random(&mut rng, dim, count));
         let mut covariance = p.transpose() * &p;
         let mut got = Met::default();
-        meet(&form, away.as_slice(), covariance.as_slice(), b.as_slice(), &mut got);
+        meet(&form, away.as_slice(), covariance.as_slice(), &directions(&b), &mut got);
         for (r, variance) in [0.7, -0.05, 30.0].into_iter().enumerate() {
             got.widen(r, variance);
             covariance.ger(variance, &b.column(r), &b.column(r), 1.0);
             let mut want = Met::default();
-            meet(&form, away.as_slice(), covariance.as_slice(), b.as_slice(), &mut want);
+            meet(&form, away.as_slice(), covariance.as_slice(), &directions(&b), &mut want);
             assert!((got.log - want.log).abs() < 1e-10, "{got:?} {want:?}");
             for q in r + 1..count {
                 assert!((got.force[q] - want.force[q]).abs() < 1e-10);

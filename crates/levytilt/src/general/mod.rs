@@ -13,6 +13,7 @@
 //! | `lattice`, `filter`, `smooth` | evenly spread draws, evidence by independent filters, and paths by backward simulation |
 //! | `spec`, `observe` | which parameters are open, and where learning starts |
 //! | `gradient`, `curvature`, `learn`, `fit` | the gradient of the log evidence, its curvature, the search, and all of it in one call |
+//! | `kalman` | all of it exactly, where every noise is Gaussian |
 //! | `nonlinear` | the same where the drift is nonlinear in the states: particles carry states |
 //! | `online` | new rows taken in one by one, without those before them |
 //! | `forecast`, `simulate` | predictive paths of the observed columns, and records with known truth |
@@ -26,6 +27,7 @@ mod forecast;
 mod form;
 mod gradient;
 mod guide;
+mod kalman;
 mod lattice;
 mod learn;
 mod meet;
@@ -44,6 +46,7 @@ mod tests;
 
 pub use chain::GeneralChain;
 pub use filter::FilterOptions;
+pub(crate) use filter::evidence;
 pub use fit::{GeneralFit, GeneralOptions, fit_general, fit_general_with};
 pub(crate) use fit::{final_filters, upper_nodes};
 pub use forecast::forecast_general;

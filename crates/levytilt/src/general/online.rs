@@ -115,7 +115,7 @@ impl OnlineFilter {
             nodes: Vec::new(),
             parents: Vec::new(),
         };
-        let found = filter_from(&chain, &guide, start, &mut stream(self.seed, u64::MAX - 16 - state.rows));
+        let found = filter_from(&chain, &guide, start, &mut stream(self.seed, u64::MAX - 16 - state.rows), chain.len());
         if !found.log_evidence.is_finite() {
             let why = format!("no particle explains the values at time {time}");
             return Err(Error::Numerical { what: "filter", why });

@@ -1,7 +1,7 @@
 //! Choose how far particles look ahead, by short filters.
 
 use super::chain::GeneralChain;
-use super::filter::{FilterOptions, filter};
+use super::filter::{FilterOptions, filter_until};
 use super::guide::{Guide, Reach};
 use super::robust::robust;
 use crate::Result;
@@ -22,23 +22,40 @@ impl Guide {
     /// Variance of the log evidence of a short filter times the work it takes.
     fn cost(&self, chain: &GeneralChain) -> f64 {
         const PILOTS: u64 = 6;
+        let times = self.pilot_times(chain);
         let options = FilterOptions { filters: PILOTS as usize, particles: 50, seed: 7 };
         let logs: Vec<f64> =
-            (0..PILOTS).into_par_iter().map(|k| filter(chain, self, &options, k).log_evidence).collect();
+            (0..PILOTS).into_par_iter().map(|k| filter_until(chain, self, &options, k, times).log_evidence).collect();
         let mean = logs.iter().sum::<f64>() / PILOTS as f64;
         let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (PILOTS - 1) as f64;
-        variance * self.work(chain)
+        variance * self.work(chain, times)
     }
 
-    /// Operations per particle, roughly.
-    fn work(&self, chain: &GeneralChain) -> f64 {
+    /// How many times a short filter takes: all, unless that were much work.
+    fn pilot_times(&self, chain: &GeneralChain) -> usize {
+        const MOST: f64 = 2e7;
+        let mut left = MOST;
+        let enough = (1..chain.len()).find(|&j| {
+            left -= self.work_of(chain, j, FORMS);
+            left < 0.0
+        });
+        enough.unwrap_or(chain.len())
+    }
+
+    /// Operations per particle over the first `times` times, roughly.
+    fn work(&self, chain: &GeneralChain, times: usize) -> f64 {
+        (1..times).map(|j| self.work_of(chain, j, self.stages[j - 1].len())).sum()
+    }
+
+    /// The same of the step that ends at time `j`, with so many copies of a message.
+    fn work_of(&self, chain: &GeneralChain, j: usize, forms: usize) -> f64 {
         let dim = chain.dim() as f64;
         let sources = chain.model.sources.len();
-        let step = |j: usize| {
-            let nodes: f64 = (0..sources).map(|r| 20.0 * chain.nodes(r, j).len() as f64).sum();
-            let each = 3.0 * dim.powi(3) + sources as f64 * dim * dim + nodes;
-            200.0 + 4.0 * dim.powi(3) + self.stages[j - 1].len() as f64 * each
-        };
-        (1..chain.len()).map(step).sum()
+        let nodes: f64 = (0..sources).map(|r| 20.0 * chain.nodes(r, j).len() as f64).sum();
+        let each = 3.0 * dim.powi(3) + sources as f64 * dim * dim + nodes;
+        200.0 + 4.0 * dim.powi(3) + forms as f64 * each
     }
 }
+
+/// Copies of a message that looks far ahead, usually: both reaches are tried over the same times.
+const FORMS: usize = 4;

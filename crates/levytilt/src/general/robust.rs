@@ -5,8 +5,10 @@ use super::disturbance::Trace;
 use super::form::dot;
 use super::pass::Variances;
 use crate::noise::Nodes;
+use crate::noise::fast_exp::exp_slice;
 use crate::{Error, Result};
 use nalgebra::DVector;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Where the robust smoother ends: variances of all jumps, and the mean of the state per time.
@@ -34,7 +36,8 @@ pub(super) fn robust(chain: &GeneralChain) -> Result<Robust> {
     let places = || (1..chain.len()).flat_map(|j| (0..sources).map(move |r| (j, r)));
     let mut values: Vec<f64> = places().map(|(j, r)| quantile(chain.nodes(r, j), FIRST)).collect();
     let dim = chain.dim();
-    let mut means = Vec::new();
+    let (tables, numbers) = tables(chain);
+    let (mut means, mut room) = (Vec::new(), Vec::new());
     for _ in 0..ITERATIONS {
         let variances = Variances { sources, values: &values };
         let trace = Trace::new(chain, &variances);
@@ -50,11 +53,13 @@ pub(super) fn robust(chain: &GeneralChain) -> Result<Robust> {
                 let mean = v * dot(b, influence.force);
                 let firm: f64 = influence.stiffness.chunks_exact(dim).zip(b).map(|(n, b_k)| b_k * dot(n, b)).sum();
                 let spread = v - v * v * firm;
-                next[(j - 1) * sources + r] = harmonic(chain.nodes(r, j), mean * mean + spread.max(0.0));
+                let place = (j - 1) * sources + r;
+                next[place] = tables[numbers[place]].harmonic(mean * mean + spread.max(0.0), &mut room);
             }
         });
         if !next.iter().all(|v| v.is_finite()) || !smoothed.iter().flatten().all(|x| x.is_finite()) {
-            return Err(singular(chain, 0));
+            let lost = smoothed.iter().position(|state| state.iter().any(|x| !x.is_finite()));
+            return Err(singular(chain, lost.unwrap_or(0)));
         }
         let change: f64 = values.iter().zip(&next).map(|(old, new)| (new / old).ln().abs()).sum();
         let converged = change < CONVERGED * values.len() as f64;
@@ -69,7 +74,7 @@ pub(super) fn robust(chain: &GeneralChain) -> Result<Robust> {
 fn singular(chain: &GeneralChain, j: usize) -> Error {
     let why = format!(
         "the law of the states given the data cannot be computed at time {}; a state that nothing observes needs a \
-         start or a drift that ties it to what is seen",
+         start or a drift that ties it to what is seen, and a drift must not multiply states beyond all numbers in a step",
         chain.times()[j]
     );
     Error::Numerical { what: "smoother", why }
@@ -94,18 +99,47 @@ fn floor(nodes: &Nodes) -> f64 {
     positive.get(positive.len() / 2).map_or(f64::MIN_POSITIVE, |s| FLOOR * s)
 }
 
-/// 1/E[1/S | jump² = `square`], every S at least the floor.
-fn harmonic(nodes: &Nodes, square: f64) -> f64 {
-    let floor = floor(nodes);
-    let log = |(s, l): (&f64, &f64)| {
-        let s = s.max(floor);
-        (l - 0.5 * (s.ln() + square / s), s)
+/// What 1/E[1/S | jump²] of a step needs of its nodes.
+struct Table {
+    /// ln w − ½ ln S, every S at least the floor.
+    logs: Vec<f64>,
+    /// 1/S.
+    precisions: Vec<f64>,
+}
+
+impl Table {
+    fn new(nodes: &Nodes) -> Self {
+        let floor = floor(nodes);
+        let variances = || nodes.variances().iter().map(|s| s.max(floor));
+        Self {
+            logs: variances().zip(nodes.log_weights()).map(|(s, log)| log - 0.5 * s.ln()).collect(),
+            precisions: variances().map(f64::recip).collect(),
+        }
+    }
+
+    /// 1/E[1/S | jump² = `square`]; `room` for a number per node.
+    fn harmonic(&self, square: f64, room: &mut Vec<f64>) -> f64 {
+        room.clear();
+        room.extend(self.logs.iter().zip(&self.precisions).map(|(log, precision)| log - 0.5 * square * precision));
+        let top = room.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        room.iter_mut().for_each(|log| *log -= top);
+        exp_slice(room);
+        room.iter().sum::<f64>() / dot(room, &self.precisions)
+    }
+}
+
+/// The tables of all steps and sources: the different ones, and the number of that of each step, source fastest.
+fn tables(chain: &GeneralChain) -> (Vec<Table>, Vec<usize>) {
+    let (mut all, mut known) = (Vec::new(), HashMap::new());
+    let mut number = |nodes: &Arc<Nodes>| {
+        *known.entry(Arc::as_ptr(nodes)).or_insert_with(|| {
+            all.push(Table::new(nodes));
+            all.len() - 1
+        })
     };
-    let terms: Vec<(f64, f64)> = nodes.variances().iter().zip(nodes.log_weights()).map(log).collect();
-    let top = terms.iter().map(|(l, _)| *l).fold(f64::NEG_INFINITY, f64::max);
-    let (total, precision) = terms.iter().fold((0.0, 0.0), |(total, sum), (l, s)| {
-        let share = (l - top).exp();
-        (total + share, sum + share / s)
-    });
-    total / precision
+    let sources = 0..chain.model.sources.len();
+    let numbers =
+        (1..chain.len()).flat_map(|j| sources.clone().map(move |r| (r, j))).map(|(r, j)| number(chain.nodes(r, j)));
+    let numbers = numbers.collect();
+    (all, numbers)
 }

@@ -6,7 +6,7 @@
 
 use super::chain::GeneralChain;
 use super::filter::{FilterOptions, Filtered, combine, filter};
-use super::form::Form;
+use super::form::{Form, dot};
 use super::guide::Guide;
 use super::meet::{Met, meet};
 use super::pass::miss;
@@ -222,24 +222,31 @@ fn forward_states(chain: &GeneralChain, guide: &Guide, drawn: Backward, rng: &mu
     let mut z = draw_first(&messages[0], first, &guide.at[0], rng);
     let mut states = z.as_slice().to_vec();
     let mut jumps = Vec::with_capacity(nodes.len());
+    let dim = chain.dim();
+    let (mut stiff, mut forces) = (vec![0.0; sources.len() * dim], vec![0.0; sources.len()]);
     for j in 1..chain.len() {
         z = &chain.flow(j).slope * z + &chain.flow(j).offset;
         let own = &nodes[(j - 1) * sources.len()..j * sources.len()];
         let variance = |r: usize| chain.nodes(r, j).variances()[own[r] as usize];
         let mut message = messages[j].clone();
         chain.seen(j).for_each(|seen| message.see(seen, &guide.at[j]));
-        let mut stages = vec![message.clone()];
-        for r in (1..sources.len()).rev() {
-            message.pull_back(&sources[r].direction, variance(r));
-            stages.push(message.clone());
+        // What the message says along each direction once the jumps of the later sources are integrated out.
+        stiff.fill(0.0);
+        for r in (0..sources.len()).rev() {
+            let (b, stiff) = (&sources[r].direction, &mut stiff[r * dim..(r + 1) * dim]);
+            message.stiffness_along(b, stiff);
+            forces[r] = b.dot(&message.pull);
+            if r > 0 {
+                message.pull_back_along(b, stiff, variance(r));
+            }
         }
-        for (r, stage) in stages.iter().rev().enumerate() {
+        for (r, stiff) in stiff.chunks_exact(dim).enumerate() {
             let b = &sources[r].direction;
-            let stiff = &stage.precision * b;
-            let force = b.dot(&stage.pull) - stiff.dot(&(&z - &guide.at[j]));
-            let shrunk = variance(r) / (1.0 + variance(r) * b.dot(&stiff).max(0.0));
+            let at = guide.at[j].iter();
+            let pressed: f64 = stiff.iter().zip(z.iter().zip(at)).map(|(stiff, (z, at))| stiff * (z - at)).sum();
+            let shrunk = variance(r) / (1.0 + variance(r) * dot(b.as_slice(), stiff).max(0.0));
             let noise: f64 = StandardNormal.sample(rng);
-            let jump = shrunk * force + shrunk.sqrt() * noise;
+            let jump = shrunk * (forces[r] - pressed) + shrunk.sqrt() * noise;
             z.axpy(jump, b, 1.0);
             jumps.push(jump);
         }

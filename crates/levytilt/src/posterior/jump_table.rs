@@ -40,7 +40,18 @@ pub struct Jump {
 /// these steps. With `above`, a gap between observations holds a jump if the increments beyond the drift add up to more
 /// than `above` in magnitude; the size is that sum.
 pub fn jump_table(paths: &Paths, chain: &Chain, i: usize, weights: &[f64], above: Option<f64>) -> Vec<Jump> {
-    let mut table = Vec::new();
+    jumps(paths, chain, i, weights, above).0
+}
+
+/// [`jump_table`], and every jump of every path: the number of the path and that of the time at which its step ends.
+pub fn jumps(
+    paths: &Paths,
+    chain: &Chain,
+    i: usize,
+    weights: &[f64],
+    above: Option<f64>,
+) -> (Vec<Jump>, Vec<(usize, usize)>) {
+    let (mut table, mut steps) = (Vec::new(), Vec::new());
     let mut group: Option<Event> = None;
     let mut from = 1;
     while from < chain.len() {
@@ -50,6 +61,7 @@ pub fn jump_table(paths: &Paths, chain: &Chain, i: usize, weights: &[f64], above
             None => own(paths, chain, i, weights, from..=to),
             Some(above) => larger(paths, chain, i, weights, (from..=to, above)),
         };
+        steps.extend(&event.steps);
         group = match group {
             Some(before) if before.is_one_with(&event, weights) => Some(before.merged(event)),
             before => {
@@ -60,17 +72,7 @@ pub fn jump_table(paths: &Paths, chain: &Chain, i: usize, weights: &[f64], above
         from = to + 1;
     }
     table.extend(group.and_then(|event| event.listed(chain, weights)));
-    table
-}
-
-/// Probability that dimension `i` does not jump, by the model's own definition, in the latent steps that end after time
-/// `from` and not after time `to`.
-pub fn no_jump_probability(paths: &Paths, times: &[f64], i: usize, weights: &[f64], (from, to): (f64, f64)) -> f64 {
-    let mut calm = vec![true; weights.len()];
-    for j in (1..times.len()).filter(|&j| times[j] > from && times[j] <= to) {
-        calm.iter_mut().zip(paths.jumps(i, j)).for_each(|(calm, jump)| *calm &= !jump);
-    }
-    calm.iter().zip(weights).filter(|(calm, _)| **calm).map(|(_, weight)| weight).sum::<f64>().min(1.0)
+    (table, steps)
 }
 
 /// What the paths say about a jump in one stretch of steps.
@@ -79,6 +81,8 @@ struct Event {
     sizes: Vec<Option<f64>>,
     /// Weight of the paths that jump at each step, by the number of the time at which it ends.
     places: Vec<(usize, f64)>,
+    /// The paths that jump and their steps; of a sum over several steps the largest.
+    steps: Vec<(usize, usize)>,
 }
 
 impl Event {
@@ -127,7 +131,7 @@ impl Event {
 
 /// Jumps by the model's own definition.
 fn own(paths: &Paths, chain: &Chain, i: usize, weights: &[f64], steps: impl Iterator<Item = usize> + Clone) -> Event {
-    let mut event = Event { sizes: vec![None; weights.len()], places: Vec::new() };
+    let mut event = Event { sizes: vec![None; weights.len()], places: Vec::new(), steps: Vec::new() };
     for j in steps {
         let jumps: Vec<bool> = paths.jumps(i, j).collect();
         if !jumps.contains(&true) {
@@ -138,6 +142,7 @@ fn own(paths: &Paths, chain: &Chain, i: usize, weights: &[f64], steps: impl Iter
         for (path, _) in jumps.iter().enumerate().filter(|(_, jump)| **jump) {
             *event.sizes[path].get_or_insert(0.0) += moves[path];
             here += weights[path];
+            event.steps.push((path, j));
         }
         event.places.push((j, here));
     }
@@ -153,17 +158,19 @@ fn larger(
     (steps, above): (impl Iterator<Item = usize> + Clone, f64),
 ) -> Event {
     let moves: Vec<(usize, Vec<f64>)> = steps.map(|j| (j, increments(paths, chain, i, j))).collect();
+    let mut marked = Vec::new();
     let mut places: Vec<(usize, f64)> = moves.iter().map(|(j, _)| (*j, 0.0)).collect();
     let size = |(path, weight): (usize, &f64)| {
         let sum: f64 = moves.iter().map(|(_, moves)| moves[path]).sum();
         let largest = (0..moves.len()).max_by(|&a, &b| moves[a].1[path].abs().total_cmp(&moves[b].1[path].abs()))?;
         (sum.abs() > above).then(|| {
             places[largest].1 += weight;
+            marked.push((path, places[largest].0));
             sum
         })
     };
     let sizes = weights.iter().enumerate().map(size).collect();
-    Event { sizes, places }
+    Event { sizes, places, steps: marked }
 }
 
 #[cfg(test)]
@@ -173,7 +180,7 @@ mod tests {
     fn event(sizes: &[f64], place: usize) -> Event {
         let sizes: Vec<Option<f64>> = sizes.iter().map(|size| Some(*size).filter(|size| *size != 0.0)).collect();
         let jumped = sizes.iter().flatten().count() as f64 / sizes.len() as f64;
-        Event { sizes, places: vec![(place, jumped)] }
+        Event { sizes, places: vec![(place, jumped)], steps: Vec::new() }
     }
 
     #[test]

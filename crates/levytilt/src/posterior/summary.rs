@@ -21,11 +21,17 @@ pub fn marginals(paths: &Paths, i: usize, weights: &[f64], levels: &[f64]) -> Ve
     (0..paths.times()).into_par_iter().map(|j| marginal(paths, i, j, weights, levels)).collect()
 }
 
-fn marginal(paths: &Paths, i: usize, j: usize, weights: &[f64], levels: &[f64]) -> Marginal {
+/// The same at time `j`.
+pub(crate) fn marginal(paths: &Paths, i: usize, j: usize, weights: &[f64], levels: &[f64]) -> Marginal {
     let points = paths.column(i, j).zip(weights.iter().copied()).collect();
-    let jump_probability = paths.jumps(i, j).zip(weights).filter(|(jump, _)| *jump).map(|(_, w)| w).sum::<f64>();
+    Marginal { jump_probability: jump_probability(paths, i, j, weights), ..weighted_marginal(points, levels) }
+}
+
+/// Probability that the step of dimension `i` that ends at time `j` was a jump.
+pub(crate) fn jump_probability(paths: &Paths, i: usize, j: usize, weights: &[f64]) -> f64 {
+    let probability = paths.jumps(i, j).zip(weights).filter(|(jump, _)| *jump).map(|(_, w)| w).sum::<f64>();
     // A sum of weights may exceed 1 by rounding.
-    Marginal { jump_probability: jump_probability.min(1.0), ..weighted_marginal(points, levels) }
+    probability.min(1.0)
 }
 
 /// Marginal of points (value, weight) with weights that sum to 1; nothing is known about jumps.

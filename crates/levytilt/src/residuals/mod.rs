@@ -49,6 +49,10 @@ pub struct Check {
     pub period: Option<&'static str>,
     /// The statistic: Ljung–Box's Q, a correlation, the excess of one at a period, Anderson and Darling's A², skewness, or the largest |z|.
     pub statistic: f64,
+    /// How strong it is, for [`Aspect::Dependence`] and [`Aspect::Volatility`]: the autocorrelation of neighbours. In a long record a
+    /// weak one fails too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub autocorrelation: Option<f64>,
     /// Probability of a larger one under the true model.
     pub p_value: f64,
     /// Whether the model fails.
@@ -117,14 +121,25 @@ impl Residuals {
 }
 
 fn checks(seen: &[&Seen], times: &[f64], values: &[f64], periods: &[Period]) -> Vec<Check> {
-    let check = |aspect, (statistic, p_value)| Check { aspect, period: None, statistic, p_value, failed: false };
     let sizes: Vec<f64> = values.iter().map(|z| z.abs()).collect();
     let lags = if values.len() < 5 * LAGS { 4 } else { LAGS };
+    let check = |aspect, (statistic, p_value)| Check {
+        aspect,
+        period: None,
+        statistic,
+        autocorrelation: None,
+        p_value,
+        failed: false,
+    };
+    let serial = |aspect, series: &[f64]| Check {
+        autocorrelation: Some(test::autocorrelation(series, 1)),
+        ..check(aspect, test::ljung_box(series, lags))
+    };
     let before: Vec<f64> = seen.iter().map(|seen| seen.mean).collect();
     let tails: Vec<(f64, f64)> = seen.iter().map(|seen| (seen.below, seen.above)).collect();
     let mut all = vec![
-        check(Aspect::Dependence, test::ljung_box(values, lags)),
-        check(Aspect::Volatility, test::ljung_box(&sizes, lags)),
+        serial(Aspect::Dependence, values),
+        serial(Aspect::Volatility, &sizes),
         check(Aspect::Level, test::level(&before[..before.len() - 1], &values[1..])),
         check(Aspect::Distribution, test::anderson_darling(&tails)),
         check(Aspect::Skewness, test::skewness(values)),
@@ -168,7 +183,8 @@ impl Check {
     /// What was found, what it means and what to try, as one sentence without a full stop.
     pub fn advice(&self) -> String {
         let (found, meaning) = self.meaning();
-        format!("{found} (p {}): {meaning}", short(self.p_value))
+        let strength = self.autocorrelation.map_or(String::new(), |value| format!("{value:.2} from one to the next, "));
+        format!("{found} ({strength}p {}): {meaning}", short(self.p_value))
     }
 
     /// What a failure says of the residuals; what it means and what to try.

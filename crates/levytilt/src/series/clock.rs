@@ -113,6 +113,11 @@ impl Clock {
         Ok(clock)
     }
 
+    /// Number of lengths that were learned: one per kind of step, less one, as the whole record keeps its length.
+    pub fn learned(&self) -> usize {
+        self.lengths.len().saturating_sub(1)
+    }
+
     /// Effective length of every step of the record.
     pub fn train(&self) -> &[f64] {
         &self.train

@@ -5,6 +5,7 @@ use super::learned::Optimum;
 use super::parameters::{Parameter, Transform, rebuild};
 use crate::context::{Context, Progress};
 use crate::exact::follow::{Follower, Memory};
+use crate::exact::thin::Thinned;
 use crate::noise::SKEWS;
 use crate::series::TimeGrid;
 use crate::{Error, Result, StateSpace};
@@ -28,12 +29,14 @@ pub(crate) struct ExactLearned {
     pub optimum: Optimum,
     /// The windows that were enough at the end.
     pub memory: Memory,
+    /// The series on fewer times, if the search began there, and the windows for them.
+    pub thinned: Option<(Thinned, Memory)>,
 }
 
 impl ExactLearned {
     /// A model with all parameters given: nothing was learned.
     pub fn given(model: StateSpace, parameters: Vec<Parameter>) -> Self {
-        Self { optimum: Optimum::given(model, parameters), memory: Memory::default() }
+        Self { optimum: Optimum::given(model, parameters), memory: Memory::default(), thinned: None }
     }
 }
 
@@ -65,8 +68,34 @@ pub(crate) fn learn_exact(
     context: &Context,
 ) -> Result<ExactLearned> {
     let posterior = Posterior::new(model, parameters, (grid, values), most, context)?;
+    let thinned = Thinned::new(model, (grid, values)).unwrap_or(None);
+    if let Some(thinned) = thinned
+        && let Ok(learned) = learn_thinned(&posterior, thinned, (grid, values))
+    {
+        return Ok(learned);
+    }
     let (search, top, information) = ascend(posterior, (grid, values))?;
-    finish(&search, top, information)
+    let point = top.clone();
+    finish(&search, (&search, &point), top, information)
+}
+
+/// Search on fewer times first, and go on from there with all of them. The information is that on fewer times, which differs by
+/// per cents.
+fn learn_thinned(posterior: &Posterior, thinned: Thinned, data: (&TimeGrid, &[f64])) -> Result<ExactLearned> {
+    let (mut learned, memory) = {
+        let (mut rough, top, information) = ascend(posterior.of_part(thinned.data())?, thinned.data())?;
+        let mut search = Climber::new(posterior.clone(), posterior.most);
+        (search.iterations, search.stopped) = (rough.iterations, rough.stopped);
+        let model = rebuild(posterior.model, &posterior.values(&top.free))?;
+        search.memory = rough.memory.of_all(&thinned, &model, data)?;
+        let (top, information) = search.climb(top.free, Some(information))?;
+        let mut memory = std::mem::take(&mut rough.memory);
+        let beside = rough.surface.at(top.free.clone(), &mut memory)?;
+        rough.memory = memory;
+        (finish(&search, (&rough, &beside), top, information)?, rough.memory)
+    };
+    learned.thinned = Some((thinned, memory));
+    Ok(learned)
 }
 
 /// Climb from the values that the parameters have.
@@ -170,6 +199,11 @@ impl<'a> Posterior<'a> {
     fn of_part<'b>(&'b self, (grid, values): (&'b TimeGrid, &'b [f64])) -> Result<Posterior<'b>> {
         let part = Posterior::new(self.model, &self.parameters, (grid, values), self.most, self.context)?;
         Ok(Posterior { part: true, ..part })
+    }
+
+    /// The model that it began with.
+    pub(super) fn model(&self) -> &StateSpace {
+        self.model
     }
 
     /// The parameters, those that do not move included.
@@ -301,11 +335,16 @@ pub(super) fn unfinished<S: Surface>(search: &Climber<S>) -> Option<String> {
     }
 }
 
-/// The information at the maximum, and what follows from it.
-fn finish(search: &Search, mut top: Point, information: DMatrix<f64>) -> Result<ExactLearned> {
+/// The information at the maximum, taken around the point of another search there, and what follows from it.
+fn finish(
+    search: &Search,
+    (around, point): (&Search, &Point),
+    mut top: Point,
+    information: DMatrix<f64>,
+) -> Result<ExactLearned> {
     let n = top.free.len();
     let mut warnings: Vec<String> = unfinished(search).into_iter().collect();
-    let (information, bend) = information_at(search, &top, information, &mut warnings)?;
+    let (information, bend) = information_at(around, point, information, &mut warnings)?;
     let covariance = definite(&information).try_inverse().unwrap_or_else(|| DMatrix::zeros(n, n));
     let shift = 0.5 * &covariance * bend;
     // The last Newton step, with the information as it is now known.
@@ -332,7 +371,7 @@ fn finish(search: &Search, mut top: Point, information: DMatrix<f64>) -> Result<
         iterations: search.iterations,
         warnings,
     };
-    Ok(ExactLearned { optimum, memory: search.memory.clone() })
+    Ok(ExactLearned { optimum, memory: search.memory.clone(), thinned: None })
 }
 
 /// The information, and Σ_ij T_kij C_ij with the third derivatives T and the covariance C; those of the search if they

@@ -95,7 +95,7 @@ fn equal(paths: &Paths) -> Vec<f64> {
 /// Sweeps, if this many of their paths show that nothing could add more than `worth` nats to their ELBO.
 pub(super) fn good_enough(swept: &WeightSummary, paths: usize, worth: f64) -> Option<Choice> {
     let missed = swept.missed(paths);
-    let why = format!("its ELBO is within about {missed:.1} nats of the log evidence");
+    let why = format!("no other method could add more than about {missed:.1} nats to its ELBO");
     (missed < worth).then_some(Choice { method: Method::Sweep, why })
 }
 

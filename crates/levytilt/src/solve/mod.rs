@@ -33,7 +33,7 @@ mod size_tests;
 mod sweep;
 
 pub use adam::Adam;
-pub use bayes::ParameterPosterior;
+pub use bayes::{EvidenceOf, ParameterPosterior};
 pub use estimate::{Estimate, Interval, IntervalSource, NINETY};
 pub(crate) use exact_learn::{ExactLearned, learn_exact};
 pub(crate) use exact_paths::exact_paths_of;

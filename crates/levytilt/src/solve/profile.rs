@@ -61,8 +61,12 @@ pub(crate) fn profile_intervals(
     (grid, values): (&TimeGrid, &[f64]),
     most: usize,
 ) -> Vec<Result<Option<[f64; 2]>>> {
+    let (data, memory) = match &learned.thinned {
+        Some((thinned, memory)) => (thinned.data(), memory),
+        None => ((grid, values), &learned.memory),
+    };
     let profiles: Vec<Result<Option<Profile>>> =
-        places.par_iter().map(|&place| Profile::new(learned, place, (grid, values), most)).collect();
+        places.par_iter().map(|&place| Profile::new((learned, memory), place, data, most)).collect();
     let sides: Vec<(usize, f64)> = (0..places.len()).flat_map(|k| [(k, -1.0), (k, 1.0)]).collect();
     let end = |&(k, side): &(usize, f64)| match &profiles[k] {
         Ok(Some(profile)) => profile.end(side).map(|end| profile.transform.backward(end)),
@@ -84,7 +88,7 @@ pub(crate) fn profile_intervals(
 
 impl<'a> Profile<'a> {
     fn new(
-        learned: &'a ExactLearned,
+        (learned, memory): (&'a ExactLearned, &Memory),
         place: usize,
         data: (&'a TimeGrid, &'a [f64]),
         most: usize,
@@ -105,7 +109,7 @@ impl<'a> Profile<'a> {
             value: 0.0,
             others: DVector::from_iterator(n - 1, others),
             information: information.remove_row(k).remove_column(k),
-            memory: learned.memory.clone(),
+            memory: memory.clone(),
         };
         let posterior = Posterior::new(&learned.optimum.model, &learned.optimum.parameters, data, most, &SILENT)?;
         if posterior.is_parabolic() {

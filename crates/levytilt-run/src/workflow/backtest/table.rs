@@ -52,6 +52,13 @@ impl Scores {
         lines.join("\n") + "\n"
     }
 
+    /// Decimals that show four digits of the smallest CRPS: moves of prices are small.
+    fn decimals(&self) -> usize {
+        let scores = self.models.iter().map(|model| model.crps).filter(|crps| *crps > 0.0);
+        let smallest = scores.fold(f64::INFINITY, f64::min);
+        if smallest.is_finite() { (3 - smallest.log10().floor() as i32).clamp(4, 12) as usize } else { 4 }
+    }
+
     /// The rows of the table, also for a terminal.
     pub fn table(&self) -> Vec<String> {
         let several = self.dimensions.len() > 1;
@@ -76,7 +83,7 @@ impl Scores {
                 if several { "---|".repeat(5) } else { String::new() }
             ),
         ];
-        lines.extend(self.models.iter().map(|model| row(model, several, self.uneven())));
+        lines.extend(self.models.iter().map(|model| row(model, several, self.uneven(), self.decimals())));
         lines
     }
 
@@ -104,30 +111,33 @@ impl Scores {
     }
 }
 
-fn row(model: &ModelScores, several: bool, uneven: bool) -> String {
+fn row(model: &ModelScores, several: bool, uneven: bool, decimals: usize) -> String {
     let cover: Vec<String> = model.coverage.iter().map(|share| percent(share.observed, share.std_error)).collect();
-    let jumps: Vec<String> =
-        model.jump_crps.iter().map(|jump| jump.crps.map_or("–".into(), |crps| format!("{crps:.3}"))).collect();
+    let jumps: Vec<String> = model
+        .jump_crps
+        .iter()
+        .map(|jump| jump.crps.map_or("–".into(), |crps| format!("{crps:.*}", decimals - 1)))
+        .collect();
     let energy = match (several, model.energy_score) {
         (true, Some(score)) => {
             let below: Vec<String> =
                 model.portfolio.iter().map(|share| percent(share.observed, share.std_error)).collect();
             format!(
-                " {score:.4} | {} | {} | {} | {} |",
-                interval(model.energy_difference.as_ref()),
-                model.variogram_score.map_or("–".into(), |score| format!("{score:.4}")),
-                interval(model.variogram_difference.as_ref()),
+                " {score:.decimals$} | {} | {} | {} | {} |",
+                interval(model.energy_difference.as_ref(), decimals),
+                model.variogram_score.map_or("–".into(), |score| format!("{score:.decimals$}")),
+                interval(model.variogram_difference.as_ref(), decimals),
                 if below.is_empty() { "–".into() } else { below.join(" / ") }
             )
         }
         _ => String::new(),
     };
     format!(
-        "| {} |{} {:.4} | {} | {} |{energy} {:.4} | {} | {} |",
+        "| {} |{} {:.decimals$} | {} | {} |{energy} {:.decimals$} | {} | {} |",
         model.name,
         if uneven { format!(" {} |", model.windows) } else { String::new() },
         model.crps,
-        interval(model.difference.as_ref()),
+        interval(model.difference.as_ref(), decimals),
         model.difference.as_ref().filter(|d| !d.low.is_nan()).map_or("–".into(), |d| format!("{:.1e}", d.p_value)),
         model.tail_crps,
         cover.join(" / "),
@@ -141,8 +151,9 @@ pub fn percent(share: f64, std_error: Option<f64>) -> String {
     format!("{:.1}{error}", 100.0 * share)
 }
 
-fn interval(difference: Option<&Difference>) -> String {
-    difference.map_or("–".into(), |Difference { mean, low, high, .. }| {
-        if low.is_nan() { format!("{mean:+.4}") } else { format!("{mean:+.4} ({low:+.4}, {high:+.4})") }
+fn interval(difference: Option<&Difference>, decimals: usize) -> String {
+    difference.map_or("–".into(), |Difference { mean, low, high, .. }| match low.is_nan() {
+        true => format!("{mean:+.decimals$}"),
+        false => format!("{mean:+.decimals$} ({low:+.decimals$}, {high:+.decimals$})"),
     })
 }

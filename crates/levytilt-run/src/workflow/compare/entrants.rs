@@ -7,11 +7,15 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::bad;
 use crate::settings::build_model::open_model;
-use crate::settings::{DataSettings, DriftName, ModelSettings, Named, NoiseName, Settings};
+use crate::settings::{
+    Clock, DataSettings, DriftName, ErrorName, ModelSettings, Named, NoiseName, Settings, Volatility,
+    name_of as spelled,
+};
 use crate::table::Table;
 use crate::workflow::compare::Row;
 use crate::workflow::general::settings::GeneralSettings;
 use crate::workflow::ranking::Rated;
+use crate::workflow::trading;
 
 /// A model that takes part.
 #[derive(Debug, Clone)]
@@ -43,7 +47,13 @@ pub fn options(model: &GeneralSettings) -> GeneralOptions {
 
 /// What a model by drift and noise is called.
 pub fn name_of(settings: &Settings) -> String {
-    format!("{} with {}", settings.drift(), settings.noise())
+    let ModelSettings { errors, clock, volatility, .. } = &settings.model;
+    let more = [
+        errors.map(|errors| format!(", {errors} errors")),
+        clock.map(|clock| format!(", {} clock", spelled(&clock))),
+        volatility.map(|volatility| format!(", {} volatility", spelled(&volatility))),
+    ];
+    format!("{} with {}", settings.drift(), settings.noise()) + &more.into_iter().flatten().collect::<String>()
 }
 
 impl Entrant {
@@ -96,6 +106,7 @@ impl Entrant {
                 Err(bad("noise auto is itself a comparison; give the families, or --noise auto for all of them"))
             }
             Kind::Plain(settings) => {
+                trading::check(settings)?;
                 let mut settings = settings.clone();
                 crate::settings::season::resolve(&mut settings.drift, &table.calendar)?;
                 settings.refuse_columns(table)?;
@@ -146,6 +157,12 @@ pub struct Wanted {
     pub noises: Vec<String>,
     /// Drifts by name or as formulas.
     pub drifts: Vec<String>,
+    /// Laws of the observation errors.
+    pub errors: Vec<ErrorName>,
+    /// Time scales of the noise.
+    pub clocks: Vec<Clock>,
+    /// Volatilities of the noise.
+    pub volatilities: Vec<Volatility>,
     /// Parameters to hold in every model that has them.
     pub held: Vec<(String, f64)>,
 }
@@ -160,19 +177,16 @@ impl Wanted {
         for path in &self.models {
             all.push(Entrant::read(path, flags)?);
         }
-        if !(self.noises.is_empty() && self.drifts.is_empty()) {
+        if self.has_lists() {
             let below = flags.clone().with_config(config)?;
-            for drift in self.drifts(&below)? {
-                for noise in self.noises(&below)? {
-                    let model = ModelSettings { drift: Some(drift.clone()), noise: Some(noise), ..Default::default() };
-                    let settings = Settings { model, ..Settings::default() }.over(below.clone())?;
-                    all.push(Entrant::plain(name_of(&settings), settings));
-                }
+            for model in self.combinations(&below)? {
+                let settings = Settings { model, ..Settings::default() }.over(below.clone())?;
+                all.push(Entrant::plain(name_of(&settings), settings));
             }
         } else if let (Some(path), false) = (config, self.models.is_empty()) {
             let path = path.display();
             return Err(bad(format!(
-                "--config {path} is for --noise and --drift; list it among --models, or leave it out"
+                "--config {path} is for --noise, --drift and other lists; list it among --models, or leave it out"
             )));
         }
         if all.len() < 2 {
@@ -183,6 +197,25 @@ impl Wanted {
         }
         self.held.iter().try_for_each(|(name, value)| hold(&mut all, name, *value))?;
         Ok(distinct(all))
+    }
+
+    /// Whether there is more than files.
+    pub fn has_lists(&self) -> bool {
+        let Self { noises, drifts, errors, clocks, volatilities, .. } = self;
+        !(noises.is_empty() && drifts.is_empty() && errors.is_empty() && clocks.is_empty() && volatilities.is_empty())
+    }
+
+    /// Every combination of what is listed; what is not stays open.
+    fn combinations(&self, below: &Settings) -> Result<Vec<ModelSettings>> {
+        let mut all = Vec::new();
+        for drift in self.drifts(below)? {
+            for noise in self.noises(below)? {
+                all.push(ModelSettings { drift: Some(drift.clone()), noise: Some(noise), ..Default::default() });
+            }
+        }
+        let all = each(all, &self.errors, |model, errors| model.errors = Some(errors));
+        let all = each(all, &self.clocks, |model, clock| model.clock = Some(clock));
+        Ok(each(all, &self.volatilities, |model, volatility| model.volatility = Some(volatility)))
     }
 
     fn drifts(&self, below: &Settings) -> Result<Vec<DriftName>> {
@@ -213,6 +246,19 @@ impl Wanted {
         });
         Ok(all)
     }
+}
+
+/// Every model with every one of `choices`, or as it is if there are none.
+fn each<T: Copy>(models: Vec<ModelSettings>, choices: &[T], set: impl Fn(&mut ModelSettings, T)) -> Vec<ModelSettings> {
+    if choices.is_empty() {
+        return models;
+    }
+    let with = |model: &ModelSettings, choice: T| {
+        let mut model = model.clone();
+        set(&mut model, choice);
+        model
+    };
+    models.iter().flat_map(|model| choices.iter().map(move |choice| with(model, *choice))).collect()
 }
 
 /// Parts of a list at commas that are not within parentheses, which formulas have: `min(x,1),ou` has two.

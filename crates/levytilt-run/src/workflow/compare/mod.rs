@@ -19,6 +19,7 @@ use crate::workflow::compare::held_out::{HeldOut, check_holdout, first_part, sco
 use crate::workflow::fit::summary::{ParameterRow, parameters};
 use crate::workflow::fit::{Outcome, analyse};
 use crate::workflow::general::fit as general;
+use crate::workflow::general::summary::posterior as how_found;
 use crate::workflow::ranking::{Rated, rank};
 
 /// Below this difference of results, in nats, no model is clearly the best.
@@ -206,7 +207,7 @@ fn one(entrant: &Entrant, table: &Table, first: Option<&Table>, watch: &Watch) -
 }
 
 fn plain(entrant: &Entrant, settings: &Settings, table: &Table, watch: &Watch) -> Result<Row> {
-    let Outcome { summary, fit, filtered, .. } = analyse(settings.clone(), table, &watch.context)?;
+    let Outcome { summary, fit, filtered, trading, .. } = analyse(settings.clone(), table, &watch.context)?;
     let checks = filtered.map_or(Vec::new(), |found| found.residuals);
     let mut warnings = summary.warnings;
     // The verdict stands in a column of its own; what each failure means is shown below the table.
@@ -215,9 +216,13 @@ fn plain(entrant: &Entrant, settings: &Settings, table: &Table, watch: &Watch) -
     if settings.drift() == DriftName::NEURAL {
         warnings.push("the weights of the network are not counted in the penalty: look at the held-out score".into());
     }
+    // The lengths of a clock are learned from the same record as everything else.
+    let of_clock = trading.and_then(|trading| trading.record.clock).map_or(0, |clock| clock.learned());
+    let learned = fit.parameters.iter().filter(|p| !p.fixed).count() + of_clock;
+    let (log_evidence, std_error) = (fit.evidence.log_evidence, fit.evidence.std_error);
     Ok(Row {
         noise: Some(summary.noise.to_string()),
-        rated: Rated::new(Ok(Rating::of(&fit)), false),
+        rated: Rated::new(Ok(Rating::new(log_evidence, std_error, learned, fit.observations)), false),
         parameters: summary.parameters,
         residuals: Verdict::new(&checks, &table.names),
         posterior: Some(fit.posterior.name()),
@@ -236,7 +241,7 @@ fn written(entrant: &Entrant, table: &Table, context: &Context) -> Result<Row> {
     Ok(Row {
         rated: Rated::new(Ok(Rating::new(evidence.log_evidence, evidence.std_error, learned, fit.observations)), false),
         parameters: parameters(&fit.parameters),
-        posterior: Some("smoothed"),
+        posterior: Some(how_found(&fit)),
         warnings: fit.warnings,
         estimates: fit.parameters,
         ..entrant.row()

@@ -4,7 +4,7 @@ use anyhow::Result;
 use levytilt::internals::fit::Estimate;
 use std::io::Write;
 
-use crate::number::{figure, readable};
+use crate::number::{figure, readable, with_error};
 use crate::workflow::compare::{Comparison, Row};
 use crate::workflow::ranking::lines;
 
@@ -31,7 +31,7 @@ const HEAD: [&str; 15] = [
 pub fn estimate(p: &Estimate) -> String {
     match p.std_error {
         _ if p.fixed => format!("{} (given)", readable(p.value)),
-        Some(error) => format!("{} ± {}", readable(p.value), readable(error)),
+        Some(error) => with_error(p.value, error),
         None => readable(p.value),
     }
 }

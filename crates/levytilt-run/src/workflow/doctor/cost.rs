@@ -6,10 +6,9 @@ use levytilt::internals::fit::{Spec, exact_cells};
 use levytilt::internals::series::TimeGrid;
 use levytilt::noise::Family;
 
+use crate::settings::usual_paths;
 use crate::table::Table;
 
-/// Paths of a fit by default.
-const PATHS: f64 = 500.0;
 /// Bytes per cell of the exact posterior: its messages, densities and the slopes of learning.
 const BYTES_PER_CELL: f64 = 24.0;
 /// Bytes per path, time and dimension: states, marks and weights, and copies of them for marginals, files and the page.
@@ -45,8 +44,9 @@ impl Cost {
                 .and_then(|(drift, noise)| exact_cells(&Spec::new(drift, noise), &grid, values).ok().flatten());
             cells = cells.zip(own).map(|(sum, own)| sum + own);
         }
-        let states = PATHS * (grid.steps() + 1) as f64 * table.names.len() as f64;
-        let megabytes = PROGRAM + (BYTES_PER_STATE * states + BYTES_PER_CELL * cells.unwrap_or(0) as f64) / 1e6;
+        let each = (grid.steps() + 1) * table.names.len();
+        let states = usual_paths(each) * each;
+        let megabytes = PROGRAM + (BYTES_PER_STATE * states as f64 + BYTES_PER_CELL * cells.unwrap_or(0) as f64) / 1e6;
         Ok(Self { megabytes, seconds: cells.map(|cells| SLOPES * SECONDS_PER_CELL * cells as f64) })
     }
 }

@@ -1,4 +1,4 @@
-//! Draw the parameters of a fit from their posterior, weighted by exact evidence, and say what the draws show.
+//! Draw the parameters of a fit from their posterior, weighted by evidence, and say what the draws show.
 
 use anyhow::Result;
 use levytilt::internals::fit::{Fit, PosteriorKind, Spec, parameter_posterior};
@@ -81,8 +81,8 @@ impl PosteriorSummary {
     }
 }
 
-/// Refuse, before anything is computed, what has no exact evidence.
-pub fn refuse_early(settings: &Settings, names: &[String]) -> Result<()> {
+/// Refuse, before anything is computed, what has no evidence of a draw.
+pub fn refuse_early(settings: &Settings) -> Result<()> {
     if settings.solve.bayes != Some(true) {
         return Ok(());
     }
@@ -91,15 +91,9 @@ pub fn refuse_early(settings: &Settings, names: &[String]) -> Result<()> {
         let (least, most) = (ALLOWED.start(), ALLOWED.end());
         return Err(bad(format!("--draws {draws} is not allowed: must lie between {least} and {most}")));
     }
-    if names.len() > 1 {
-        return Err(bad(format!(
-            "--bayes needs exact evidence, which {} columns together do not have; fit one at a time with --column",
-            names.len()
-        )));
-    }
     if settings.drift() == DriftName::NEURAL {
         return Err(bad(
-            "--bayes needs exact evidence of every draw, which drift neural does not have; use another drift",
+            "--bayes needs the evidence of every draw, which drift neural does not have; use another drift",
         ));
     }
     Ok(())
@@ -116,7 +110,8 @@ pub fn draw(
         return Ok(None);
     }
     let refused = |got: String, expected: &str| Err(Error::Shape { what: "--bayes", got, expected: expected.into() });
-    if fit.posterior != PosteriorKind::Exact {
+    // Columns that act on each other have unbiased estimates of the evidence instead.
+    if fit.posterior != PosteriorKind::Exact && !(columns.len() > 1 && spec.drift.coupled) {
         let why = fit.choices.first().map_or("", |choice| choice.why.as_str());
         let got = format!("a posterior that is {} ({why})", fit.posterior);
         return refused(got, "an exact one: use --method auto, and fewer --steps if the grid is too large");
@@ -125,7 +120,7 @@ pub fn draw(
         return refused("values for all parameters".into(), "at least one to learn: leave it out");
     }
     let count = (solve.draws.unwrap_or(DRAWS), solve.seed.unwrap_or(1));
-    parameter_posterior(fit, spec, (grid, columns[0]), true, count).map(Some)
+    parameter_posterior(fit, spec, (grid, columns), true, count).map(Some)
 }
 
 /// What a careful reader should know of the draws.

@@ -1,19 +1,24 @@
 //! Say what a fit found: summary.json, posterior.csv, jumps.csv, paths.npz and the lines a person reads.
 
 use anyhow::Result;
-use levytilt::internals::fit::{BrownianEvidence, Candidate, Estimate, Fit, FittedNeural};
+use levytilt::Start;
+use levytilt::internals::fit::{AnyNoise, BrownianEvidence, Candidate, Estimate, Fit, FitOptions, FittedNeural};
 use levytilt::internals::residuals::Residuals;
+use levytilt::internals::solve::ParameterPosterior;
+use levytilt_paper::NeuralFit;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::time::Duration;
 
 use crate::directory::npz::{self, Array};
 use crate::failure::quoted;
 use crate::number::figure;
 use crate::one_or_many::OneOrMany;
-use crate::settings::{DriftName, KeepPaths, kept, name_of};
+use crate::settings::{DriftName, KeepPaths, Settings, kept, name_of};
+use crate::table::Table;
 use crate::table::time::Calendar;
-use crate::workflow::fit::bayes::PosteriorSummary;
+use crate::workflow::fit::bayes::{self, PosteriorSummary};
 use crate::workflow::ranking::{Rated, lines, rank};
 
 /// The content of summary.json. A figure that does not exist is null.
@@ -92,6 +97,76 @@ pub struct Summary {
     /// The estimates again, for the lines a person reads.
     #[serde(skip)]
     pub estimates: Vec<Estimate>,
+}
+
+impl Summary {
+    /// What `found` says, and what was drawn of the parameters.
+    pub(super) fn new(
+        (found, drawn): (&AnyNoise<NeuralFit>, Option<&ParameterPosterior>),
+        settings: &Settings,
+        table: &Table,
+        options: &FitOptions,
+        took: Duration,
+    ) -> Self {
+        let AnyNoise { fit: NeuralFit { fit, .. }, family, candidates } = found;
+        let (x0_mean, x0_std) = starts(fit);
+        Self {
+            elbo: fit.summary.elbo,
+            elbo_std_error: fit.summary.elbo_std_error,
+            log_evidence: fit.evidence.log_evidence,
+            log_evidence_std_error: fit.evidence.std_error,
+            effective_sample_size: fit.summary.effective_sample_size,
+            k_hat: Some(fit.summary.k_hat).filter(|k| k.is_finite()),
+            paths: options.paths,
+            paths_written: kept(settings.solve.keep_paths, options.paths, fit.times.len() * fit.paths.dim()),
+            steps: fit.times.len() - 1,
+            observations: fit.observations,
+            jumps: fit.jumps.iter().flatten().filter(|jump| jump.probability >= 0.5).count(),
+            dimension: OneOrMany::new(table.names.clone()),
+            drift: settings.drift(),
+            noise: family.name,
+            size: settings.model.size.as_ref().map(|size| size.as_str().to_string()),
+            noise_candidates: rows(candidates),
+            method: OneOrMany::new(fit.choices.iter().map(|choice| choice.method.name()).collect()),
+            method_reason: OneOrMany::new(fit.choices.iter().map(|choice| choice.why.clone()).collect()),
+            posterior: fit.posterior.name(),
+            network: fit.network.as_ref().map(NetworkRow::new),
+            parameters: parameters(&fit.parameters),
+            brownian_evidence: brownian_rows(fit),
+            parameter_posterior: drawn.map(PosteriorSummary::new),
+            x0_mean: OneOrMany::new(x0_mean),
+            x0_std: OneOrMany::new(x0_std),
+            residuals: None,
+            time_unit: table.calendar.unit(),
+            iterations: fit.iterations,
+            seconds: took.as_secs_f64(),
+            seed: options.seed,
+            version: env!("CARGO_PKG_VERSION"),
+            warnings: [&fit.warnings[..], &bayes::warnings(drawn), &unchosen(family.name, candidates)]
+                .concat()
+                .into_iter()
+                .chain(table.calendar.warning())
+                .chain(table.notes.iter().cloned())
+                .collect(),
+            estimates: fit.parameters.clone(),
+        }
+    }
+}
+
+/// Mean and standard deviation of the start of every dimension.
+pub(super) fn starts(fit: &Fit) -> (Vec<f64>, Vec<Option<f64>>) {
+    let start = |start| match start {
+        Start::Fixed(x0) => (x0, None),
+        Start::Gaussian { mean, std } => (mean, Some(std)),
+    };
+    fit.model.dimensions.iter().map(|dimension| start(dimension.start)).unzip()
+}
+
+/// What to say if no family of noise was finished before an end was asked for.
+fn unchosen(name: &str, candidates: &[Candidate]) -> Vec<String> {
+    let say = || format!("stopped before any family of noise was finished: {name} was not chosen by evidence");
+    let none = !candidates.is_empty() && candidates.iter().all(|candidate| candidate.outcome.is_err());
+    none.then(say).into_iter().collect()
 }
 
 /// A parameter in summary.json.
@@ -330,7 +405,8 @@ pub fn write_jumps(out: &mut dyn Write, fit: &Fit, calendar: &Calendar, names: &
     Ok(csv.flush()?)
 }
 
-/// Write paths.npz: times, paths (path, time, dimension), weights; of the first paths, as many as `keep` says.
+/// Write paths.npz: times, paths (path, time, dimension), weights, and the jumps of the paths; of the first paths, as many as
+/// `keep` says.
 pub fn write_paths(out: &mut dyn Write, fit: &Fit, keep: Option<KeepPaths>) -> Result<()> {
     let (times, dim) = (fit.paths.times(), fit.paths.dim());
     let count = kept(keep, fit.paths.len(), times * dim);
@@ -347,12 +423,18 @@ pub fn write_paths(out: &mut dyn Write, fit: &Fit, keep: Option<KeepPaths>) -> R
             }
         }
     }
+    let jumps = |(i, jumped): (usize, &Vec<(usize, usize)>)| {
+        let kept = jumped.iter().filter(|(path, _)| *path < count);
+        kept.map(|&(path, j)| [path, j, i]).collect::<Vec<_>>()
+    };
+    let jumps: Vec<[usize; 3]> = fit.jumped.iter().enumerate().flat_map(jumps).collect();
     npz::write(
         out,
         &[
             Array { name: "times", shape: vec![times], values: fit.times.clone() },
             Array { name: "paths", shape: vec![count, times, dim], values: states },
             Array { name: "weights", shape: vec![count], values: weights },
+            npz::rows("jumps", &jumps),
         ],
     )
 }

@@ -26,7 +26,7 @@ use crate::settings::inputs;
 use crate::table::bytes::{display_name, read_text};
 use crate::table::input::parse_times;
 use crate::table::time::{Calendar, Length, Moment, Written};
-use crate::table::{Table, read_columns};
+use crate::table::{Format, Table, read_columns};
 use crate::workflow::fit::Outcome;
 use crate::workflow::trading;
 
@@ -173,7 +173,7 @@ impl Origin {
 
     /// The times in the first column of the file `source`.
     pub fn at_file(&self, source: &str) -> Result<Vec<f64>> {
-        file_times(source, &self.calendar)
+        file_times(source, &self.calendar, &self.settings.data.format())
     }
 
     /// The last time of the record.
@@ -300,8 +300,8 @@ fn horizon_times(horizon: &Length, state: &State, calendar: &Calendar) -> Result
     Ok((1..=count as usize).map(|k| state.time + length * (k as f64 / count)).collect())
 }
 
-/// The times in the first column of a file.
-pub(crate) fn file_times(source: &str, calendar: &Calendar) -> Result<Vec<f64>> {
+/// The times of a file that is written as `format` says.
+pub(crate) fn file_times(source: &str, calendar: &Calendar, format: &Format) -> Result<Vec<f64>> {
     let name = display_name(source);
     let read = |(line, time): (usize, Written)| match (time, calendar) {
         (Written::Number(time), Calendar::Numbers) => Ok(time),
@@ -314,7 +314,7 @@ pub(crate) fn file_times(source: &str, calendar: &Calendar) -> Result<Vec<f64>> 
             Err(bad(format!("{name}, line {line}: expected a number as in the record, found {found}")))
         }
     };
-    parse_times(&read_text(source)?, &name)?.into_iter().map(read).collect()
+    parse_times(&read_text(source)?, &name, format)?.into_iter().map(read).collect()
 }
 
 fn summarise(ahead: &Forecast, state: &State, calendar: &Calendar, seed: u64) -> Summary {

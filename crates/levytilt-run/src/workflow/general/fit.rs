@@ -116,7 +116,7 @@ pub fn unsupported(solve: &SolveSettings) -> [(bool, &'static str); 6] {
     let neural = solve.init.is_some() || solve.iterations.is_some() || solve.components.is_some();
     [
         (solve.method.is_some(), "--method"),
-        (solve.bayes.is_some() || solve.draws.is_some(), "--bayes or --draws, which need exact evidence,"),
+        (solve.bayes.is_some() || solve.draws.is_some(), "--bayes or --draws, which are for models without [states],"),
         (neural, "a flag of method neural"),
         (solve.alongside.is_some(), "--alongside"),
         (solve.jump_above.is_some(), "--jump-above"),

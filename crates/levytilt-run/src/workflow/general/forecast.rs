@@ -14,7 +14,7 @@ use crate::directory::commit;
 use crate::directory::state::{MODEL, STATE};
 use crate::failure::{bad, brief};
 use crate::one_or_many::OneOrMany;
-use crate::settings::inputs;
+use crate::settings::{DataSettings, inputs};
 use crate::table::bytes::{read_json, read_settings};
 use crate::table::read_columns;
 use crate::table::time::{Calendar, Length, Moment, Stamp, Written, parse};
@@ -52,6 +52,11 @@ impl Origin {
             let state: GeneralState = read_json(&dir.join(STATE))?.map_err(|e| damaged(format!("{STATE}: {e}")))?;
             Self::new(state, &settings).map(Some)
         })
+    }
+
+    /// How its record was read.
+    pub fn data(&self) -> &DataSettings {
+        &self.settings.data
     }
 
     /// The end of a fit.

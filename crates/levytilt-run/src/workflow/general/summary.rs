@@ -59,6 +59,11 @@ pub struct Summary {
     pub solver: &'static str,
 }
 
+/// What the paths and marginals of a fit are, in a word.
+pub(crate) fn posterior(fit: &GeneralFit) -> &'static str {
+    if fit.exact { "exact" } else { "smoothed" }
+}
+
 impl Summary {
     /// What was found, in `seconds`.
     pub fn new(fit: &GeneralFit, calendar: &Calendar, seed: u64, seconds: f64) -> Self {
@@ -73,7 +78,7 @@ impl Summary {
             states: fit.model.states.clone(),
             columns: fit.model.rows.iter().map(|row| row.name.clone()).collect(),
             noise: fit.model.sources.iter().map(|source| (source.name.clone(), source.noise.family())).collect(),
-            posterior: "smoothed",
+            posterior: posterior(fit),
             parameters: parameters(&fit.parameters),
             time_unit: calendar.unit(),
             iterations: fit.iterations,
@@ -83,6 +88,7 @@ impl Summary {
             warnings: fit.warnings.iter().cloned().chain(calendar.warning()).collect(),
             estimates: fit.parameters.clone(),
             solver: match fit.model.drift.is_affine() {
+                _ if fit.exact => "Kalman filter and smoother: exact evidence and bands, independent paths",
                 true => "Rao-Blackwellised particles, backward simulation: equally weighted paths",
                 false => "particle filter, ancestral paths: equally weighted",
             },
@@ -182,7 +188,7 @@ pub fn write_jumps(out: &mut dyn Write, fit: &GeneralFit, calendar: &Calendar) -
     Ok(csv.flush()?)
 }
 
-/// Write paths.npz: times, paths (path, time, state), weights.
+/// Write paths.npz: times, paths (path, time, state), weights, and the jumps of the paths.
 pub fn write_paths(out: &mut dyn Write, fit: &GeneralFit) -> Result<()> {
     let paths = &fit.smoothed.paths;
     let (count, times, dim) = (paths.len(), fit.times.len(), fit.model.dim());
@@ -193,6 +199,7 @@ pub fn write_paths(out: &mut dyn Write, fit: &GeneralFit) -> Result<()> {
             Array { name: "times", shape: vec![times], values: fit.times.clone() },
             Array { name: "paths", shape: vec![count, times, dim], values: states },
             Array { name: "weights", shape: vec![count], values: vec![1.0 / count as f64; count] },
+            npz::rows("jumps", &fit.jumped),
         ],
     )
 }

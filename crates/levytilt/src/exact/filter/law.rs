@@ -1,10 +1,10 @@
 //! Hold masses at evenly spaced states: the law of a state, and parts of it that belong to events.
 
-use super::super::flow_table::{Landing, land};
-use super::super::lagrange::{LEFT, POINTS, weights};
+use super::super::lagrange::{LEFT, weights};
+use super::super::landing::{Landing, land};
 use super::super::levels::{Rung, stretches};
 use super::super::marginal::Marginal;
-use super::super::transition::touched;
+use super::super::transition::{spread as spread_masses, touched};
 use super::Filter;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -132,16 +132,12 @@ impl Filter<'_> {
         }
         let spread = |level: i64, landings: &[Landing], mass: &dyn Fn(&[f64], usize) -> f64| {
             let (low, high) = ends(landings);
-            let (first, len) = touched(low, high);
+            let cells = touched(low, high);
             let one = |masses: &Vec<f64>| {
-                let mut moved = vec![0.0; len];
-                for (i, landing) in landings.iter().enumerate() {
-                    let (from, mass) = ((landing.first() - first) as usize, mass(masses, i));
-                    moved[from..from + POINTS].iter_mut().zip(landing.weights).for_each(|(cell, w)| *cell += w * mass);
-                }
-                moved
+                let masses = (0..landings.len()).map(|i| mass(masses, i));
+                spread_masses(landings, masses, cells)
             };
-            Moved { level, first, masses: law.masses.iter().map(one).collect() }
+            Moved { level, first: cells.0, masses: law.masses.iter().map(one).collect() }
         };
         let moved = match &self.model.dimensions[0].size {
             None => vec![spread(0, &landings, &|masses, i| masses[i])],

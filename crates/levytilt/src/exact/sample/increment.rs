@@ -9,12 +9,13 @@
 //! Skewed noise has a table for either side of its mode, in bins of r itself. Its bounds are sums of bounds of nodes, made to
 //! fall.
 
+use super::knot::{self, Knot};
+use super::node::Node;
 use crate::StreamRng;
 use crate::noise::Nodes;
 use crate::tilt::AliasTable;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
-use std::f64::consts::PI;
 
 /// Bits of an `f64` below the bin number: the exponent and four digits of the fraction remain.
 const SHIFT: u32 = 48;
@@ -26,22 +27,8 @@ const NARROW: f64 = 0.01;
 const DEEPEST: f64 = 700.0;
 /// Fall of ln p along a bin above which the near end is too far above the rest to serve as a bound.
 const STEEPEST: f64 = 0.35;
-/// Logarithm of a term, relative to the largest, below which it changes no digit of a sum.
-const NEGLIGIBLE: f64 = -45.0;
 /// Stands for the bound of a bin that has to be computed where it is needed.
 const STEEP: f64 = -1.0;
-
-/// A node: mean and variance in cells, its weight, and whether it counts as a jump.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Node {
-    pub mean: f64,
-    pub variance: f64,
-    sd: f64,
-    pub weight: f64,
-    pub jump: bool,
-    /// ln w − ½ ln(2πS), the height of its density.
-    log_height: f64,
-}
 
 /// The law of the increments of one step length on a grid of one spacing.
 #[derive(Debug)]
@@ -83,23 +70,16 @@ struct Bin {
     rough: bool,
 }
 
-/// ln p at one r² or r, its slope in that, and the probability that a jump made it.
-#[derive(Clone, Copy)]
-struct Knot {
-    value: f64,
-    slope: f64,
-    jump: f64,
-}
-
 impl Increment {
     /// The increments of `nodes` in cells of size `spacing`; the nodes from number `threshold` on are jumps.
     pub fn new(nodes: &Nodes, spacing: f64, threshold: usize) -> Self {
         let mean = |k: usize| nodes.means().map_or(0.0, |means| means[k] / spacing);
-        let all = nodes.variances().iter().zip(nodes.weights()).enumerate().map(|(k, (s, &weight))| {
-            let variance = s / (spacing * spacing);
-            let log_height = weight.ln() - 0.5 * (2.0 * PI * variance).ln();
-            Node { mean: mean(k), variance, sd: variance.sqrt(), weight, jump: k >= threshold, log_height }
-        });
+        let all = nodes
+            .variances()
+            .iter()
+            .zip(nodes.weights())
+            .enumerate()
+            .map(|(k, (s, &weight))| Node::new(mean(k), s / (spacing * spacing), weight, k >= threshold));
         let (narrow, broad): (Vec<Node>, Vec<Node>) = all.partition(|node| node.variance < NARROW * NARROW);
         let narrow_weight = narrow.iter().map(|node| node.weight).sum();
         let (alias, skewed) = (AliasTable::default(), nodes.means().is_some());
@@ -125,7 +105,7 @@ impl Increment {
 
     /// Where the density is largest, about: the best of the nodes' means, moved uphill.
     fn mode(&self) -> f64 {
-        let density = |x: f64| self.knot_at(x).0.value;
+        let density = |x: f64| knot::of_move(&self.broad, x).value;
         let better = |best: f64, x: f64| if density(x) > density(best) { x } else { best };
         let Some(start) = self.broad.iter().map(|node| node.mean).reduce(better) else { return 0.0 };
         let mut step = self.broad.iter().map(|node| node.sd).fold(f64::INFINITY, f64::min);
@@ -156,9 +136,15 @@ impl Increment {
         // The first bin starts at r = 0, inside the range of its number.
         let edges: Vec<f64> =
             (out.first..=last + 1).map(|number| (f64::from_bits(number << SHIFT) - offset).max(0.0)).collect();
-        let knots: Vec<Knot> = edges.iter().map(|&v| self.knot(sign, v)).collect();
+        let (knots, middles) = match sign {
+            0.0 => knot::at_edges(&self.broad, out.first, &edges),
+            _ => (
+                edges.iter().map(|&v| self.knot(sign, v)).collect(),
+                edges.windows(2).map(|v| self.knot(sign, 0.5 * (v[0] + v[1])).value).collect(),
+            ),
+        };
         let ends = || edges.windows(2).zip(knots.windows(2));
-        out.bins = ends().map(|(v, ends)| self.bin(sign, [v[0], v[1]], ends)).collect();
+        out.bins = ends().zip(&middles).map(|((v, ends), middle)| bin([v[0], v[1]], ends, *middle)).collect();
         let ceilings = ends().map(|(v, ends)| match ends[0].value - ends[1].value > STEEPEST {
             _ if sign != 0.0 => self.bound(sign, [v[0], v[1]]),
             true => STEEP,
@@ -187,51 +173,14 @@ impl Increment {
         self.broad.iter().map(largest).sum()
     }
 
-    fn bin(&self, sign: f64, [from, to]: [f64; 2], ends: &[Knot]) -> Bin {
-        let (a, b, width) = (ends[0], ends[1], to - from);
-        let (rise, left, right) = (b.value - a.value, width * a.slope, width * b.slope);
-        let cubic = [a.value, left, 3.0 * rise - 2.0 * left - right, left + right - 2.0 * rise];
-        let rough = (polynomial(&cubic, 0.5) - self.knot(sign, 0.5 * (from + to)).value).abs() > TOLERANCE;
-        Bin { start: from, width, cubic, jump: [a.jump, b.jump], rough }
-    }
-
-    /// Sum over nodes, relative to the largest term, at distance v on one side, or at r² = v if `sign` is 0.
+    /// ln p at distance v on one side, or at r² = v if `sign` is 0.
     fn knot(&self, sign: f64, v: f64) -> Knot {
-        if sign != 0.0 {
-            let (mut knot, slope) = self.knot_at(self.centre + sign * v);
-            knot.slope = sign * slope;
-            return knot;
+        if sign == 0.0 {
+            return knot::of_square(&self.broad, v);
         }
-        let log_term = |node: &Node| node.log_height - 0.5 * v / node.variance;
-        let top = self.broad.iter().map(log_term).fold(f64::NEG_INFINITY, f64::max);
-        let (mut total, mut slope, mut jump) = (0.0, 0.0, 0.0);
-        for (node, log_term) in self.broad.iter().map(|node| (node, log_term(node) - top)) {
-            if log_term < NEGLIGIBLE {
-                continue;
-            }
-            let term = log_term.exp();
-            total += term;
-            slope -= term * 0.5 / node.variance;
-            jump += if node.jump { term } else { 0.0 };
-        }
-        Knot { value: top + total.ln(), slope: slope / total, jump: jump / total }
-    }
-
-    /// ln p and the probability of a jump at move `x` of skewed noise, and ∂ ln p/∂x.
-    fn knot_at(&self, x: f64) -> (Knot, f64) {
-        let log_term = |node: &Node| node.log_height - 0.5 * (x - node.mean).powi(2) / node.variance;
-        let top = self.broad.iter().map(log_term).fold(f64::NEG_INFINITY, f64::max);
-        let (mut total, mut slope, mut jump) = (0.0, 0.0, 0.0);
-        for (node, log_term) in self.broad.iter().map(|node| (node, log_term(node) - top)) {
-            if log_term < NEGLIGIBLE {
-                continue;
-            }
-            let term = log_term.exp();
-            total += term;
-            slope -= term * (x - node.mean) / node.variance;
-            jump += if node.jump { term } else { 0.0 };
-        }
-        (Knot { value: top + total.ln(), slope: 0.0, jump: jump / total }, slope / total)
+        let mut knot = knot::of_move(&self.broad, self.centre + sign * v);
+        knot.slope *= sign;
+        knot
     }
 
     /// Whether the noise is skewed: moves up and down have different laws.
@@ -334,6 +283,15 @@ impl Bin {
     fn along(&self, v: f64) -> f64 {
         (v - self.start) / self.width
     }
+}
+
+/// The bin between two knots, with ln p in its middle.
+fn bin([from, to]: [f64; 2], ends: &[Knot], middle: f64) -> Bin {
+    let (a, b, width) = (ends[0], ends[1], to - from);
+    let (rise, left, right) = (b.value - a.value, width * a.slope, width * b.slope);
+    let cubic = [a.value, left, 3.0 * rise - 2.0 * left - right, left + right - 2.0 * rise];
+    let rough = (polynomial(&cubic, 0.5) - middle).abs() > TOLERANCE;
+    Bin { start: from, width, cubic, jump: [a.jump, b.jump], rough }
 }
 
 #[inline]

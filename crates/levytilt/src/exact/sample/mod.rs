@@ -17,6 +17,8 @@
 
 mod draw;
 mod increment;
+mod knot;
+mod node;
 mod scaled;
 mod target;
 

@@ -9,6 +9,7 @@
 use super::super::chain::GeneralChain;
 use super::super::curvature::{definite, invert, update};
 use super::super::filter::{FilterOptions, combine};
+use super::super::guide::Reach;
 use super::super::learn::{ITERATIONS, Learned, Search, lost};
 use super::super::spec::Parameter;
 use super::filter::filter;
@@ -151,7 +152,9 @@ fn first_bends(search: &Search, now: &Point, lengths: &DVector<f64>) -> DVector<
 fn around<'a>(search: &'a Search, free: &DVector<f64>, size: (usize, usize)) -> Result<Around<'a>> {
     let model = search.spec.model(&search.at(free), &search.starts)?;
     let chain = GeneralChain::without_flows(&model, search.grid, search.columns)?;
-    Ok(Around { search, guide: NonlinearGuide::reaching(&chain, search.reach), size })
+    // With a nonlinear drift particles are needed whatever the noise.
+    let reach = search.reach.unwrap_or(Reach::Step);
+    Ok(Around { search, guide: NonlinearGuide::reaching(&chain, reach), size })
 }
 
 /// Value and error at a point with its own guide.

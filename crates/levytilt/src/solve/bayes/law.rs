@@ -36,8 +36,27 @@ impl SplitT {
 
     /// The same on both sides, with this covariance, times DOF/(DOF − 2); none if it is not positive definite.
     pub fn symmetric(middle: DVector<f64>, covariance: DMatrix<f64>) -> Option<Self> {
+        Self::symmetric_root(middle, covariance.cholesky()?.l())
+    }
+
+    /// The same of a root of the covariance.
+    pub fn symmetric_root(middle: DVector<f64>, axes: DMatrix<f64>) -> Option<Self> {
         let sides = vec![[1.0; 2]; middle.len()];
-        Self::new(middle, covariance.cholesky()?.l(), sides)
+        Self::new(middle, axes, sides)
+    }
+
+    pub fn middle(&self) -> &DVector<f64> {
+        &self.middle
+    }
+
+    pub fn axes(&self) -> &DMatrix<f64> {
+        &self.axes
+    }
+
+    /// Expected precision at a point, given it: what the point counts for when the law is fitted to it.
+    pub fn precision(&self, at: &DVector<f64>) -> f64 {
+        let n = at.len() as f64;
+        (DOF + n) / (DOF + self.square(at).0)
     }
 
     pub fn draw(&self, rng: &mut StreamRng) -> DVector<f64> {
@@ -50,6 +69,12 @@ impl SplitT {
     }
 
     pub fn log_density(&self, at: &DVector<f64>) -> f64 {
+        let (square, log_sides) = self.square(at);
+        self.constant - log_sides - 0.5 * (DOF + at.len() as f64) * (square / DOF).ln_1p()
+    }
+
+    /// Square of the distance from the middle in widths, and the logarithm of the product of the sides.
+    fn square(&self, at: &DVector<f64>) -> (f64, f64) {
         let along = &self.inverse * (at - &self.middle);
         let (mut square, mut log_sides) = (0.0, 0.0);
         for (k, &x) in along.iter().enumerate() {
@@ -57,7 +82,7 @@ impl SplitT {
             square += (x / side).powi(2);
             log_sides += side.ln();
         }
-        self.constant - log_sides - 0.5 * (DOF + along.len() as f64) * (square / DOF).ln_1p()
+        (square, log_sides)
     }
 
     fn side(&self, k: usize, x: f64) -> f64 {

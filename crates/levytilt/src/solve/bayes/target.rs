@@ -1,7 +1,7 @@
 //! The posterior of the parameters as a function of those that are free, and the first law to draw from.
 
 use super::law::SplitT;
-use crate::exact::follow::{Follower, Memory};
+use super::mixture::Mixture;
 use crate::solve::parameters::{Parameter, rebuild};
 use crate::{Error, Result, StateSpace};
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
@@ -15,6 +15,15 @@ const FALL: f64 = 0.5;
 const DOUBLINGS: usize = 4;
 /// Narrowest and widest side, in standard errors of the axis.
 const SIDES: [f64; 2] = [0.2, 10.0];
+
+/// The number under which places are tried before any is drawn.
+const FIRST: u64 = u64::MAX;
+/// Share of the draws of the first law that are from one this many times as wide.
+const WIDER: (f64, f64) = (0.2, 2.0);
+
+/// Log evidence of a model; the number is that of the draw, for random numbers of its own where the evidence is an unbiased
+/// estimate.
+pub type EvidenceOf<'a> = dyn Fn(&StateSpace, u64) -> Result<f64> + Sync + 'a;
 
 /// A place with its log evidence, and with the log prior added; −∞ where the model cannot be computed.
 #[derive(Debug, Clone)]
@@ -30,32 +39,25 @@ pub(super) struct Target<'a> {
     parameters: &'a [Parameter],
     /// Places of the parameters that move.
     pub free: Vec<usize>,
-    follower: Follower<'a>,
-    /// Windows that are enough at the maximum.
-    memory: Memory,
+    evidence: &'a EvidenceOf<'a>,
 }
 
 impl<'a> Target<'a> {
-    pub fn new(model: &'a StateSpace, parameters: &'a [Parameter], follower: Follower<'a>) -> Self {
+    pub fn new(model: &'a StateSpace, parameters: &'a [Parameter], evidence: &'a EvidenceOf<'a>) -> Self {
         let free: Vec<usize> = (0..parameters.len()).filter(|&i| !parameters[i].fixed).collect();
-        let mut memory = Memory::default();
-        // Only a start: where it fails, every draw finds its own windows.
-        if follower.log_evidence(model, &mut memory).is_err() {
-            memory = Memory::default();
-        }
-        Self { model, parameters, free, follower, memory }
+        Self { model, parameters, free, evidence }
     }
 
-    pub fn at(&self, free: DVector<f64>) -> Point {
-        let log_evidence = rebuild(self.model, &self.values(&free))
-            .and_then(|model| self.follower.log_evidence(&model, &mut self.memory.clone()));
+    /// The place `free` as draw number `k`.
+    pub fn at(&self, free: DVector<f64>, k: u64) -> Point {
+        let log_evidence = rebuild(self.model, &self.values(&free)).and_then(|model| (self.evidence)(&model, k));
         let log_evidence = log_evidence.ok().filter(|l| l.is_finite()).unwrap_or(f64::NEG_INFINITY);
         Point { log_posterior: log_evidence + self.log_prior(&free), log_evidence, free }
     }
 
     /// A t law around the maximum with the given covariance, row after row, as wide on each side of its principal axes as the
-    /// posterior is there.
-    pub fn first_law(&self, covariance: &[f64]) -> Result<SplitT> {
+    /// posterior is there, and some draws from farther out.
+    pub fn first_law(&self, covariance: &[f64]) -> Result<Mixture> {
         let n = self.free.len();
         let shape = || Error::Shape {
             what: "covariance of the parameters",
@@ -72,7 +74,7 @@ impl<'a> Target<'a> {
         let axes = &eigen.eigenvectors * DMatrix::from_diagonal(&eigen.eigenvalues.map(f64::sqrt));
         let start = |&i: &usize| self.parameters[i].transform.forward(self.parameters[i].value);
         let middle = DVector::from_iterator(n, self.free.iter().map(start));
-        let top = self.at(middle.clone()).log_posterior;
+        let top = self.at(middle.clone(), FIRST).log_posterior;
         let widths: Vec<f64> = (0..2 * n)
             .into_par_iter()
             .map(|k| {
@@ -80,15 +82,17 @@ impl<'a> Target<'a> {
                 self.width(&middle, towards, top)
             })
             .collect();
-        let sides = widths.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
-        SplitT::new(middle, axes, sides).ok_or_else(shape)
+        let sides = |times: f64| widths.chunks_exact(2).map(|pair| [times * pair[0], times * pair[1]]).collect();
+        let law = SplitT::new(middle.clone(), axes.clone(), sides(1.0)).ok_or_else(shape)?;
+        let wide = SplitT::new(middle, axes, sides(WIDER.1)).ok_or_else(shape)?;
+        Ok(Mixture::with_wide(law, (WIDER.0, wide)))
     }
 
     /// Width of the posterior from `middle` along `axis`, in lengths of it: that of a Gaussian with the same fall.
     fn width(&self, middle: &DVector<f64>, axis: DVector<f64>, top: f64) -> f64 {
         let mut apart = APART;
         for _ in 0..DOUBLINGS {
-            let fall = top - self.at(middle + &axis * apart).log_posterior;
+            let fall = top - self.at(middle + &axis * apart, FIRST).log_posterior;
             if fall.is_finite() && fall >= FALL {
                 return (apart / (2.0 * fall).sqrt()).clamp(SIDES[0], SIDES[1]);
             }

@@ -36,7 +36,7 @@ pub(super) fn product(stands: &[Stand]) -> Option<DMatrix<f64>> {
     Some(stands.iter().fold(DMatrix::zeros(n, n), |sum, stand| sum + product(stand)))
 }
 
-/// Whether there are so many series that products of their slopes give the standard errors.
+/// Whether there are so many series that products of their slopes give the standard errors, and simulated ones the lean.
 pub(super) fn sure(stands: &[Stand]) -> bool {
     stands.first().is_some_and(|stand| stands.len() >= SURE * stand.slope.len())
 }

@@ -14,26 +14,26 @@ use nalgebra::{DMatrix, DVector};
 use std::f64::consts::TAU;
 
 /// Way to go of a series' own parameters, in standard errors; what is left is corrected for.
-const OWN_CLOSE: f64 = 0.03;
+pub(super) const OWN_CLOSE: f64 = 0.03;
 /// Most steps of a series' own parameters at one place.
-const OWN_STEPS: usize = 30;
+pub(super) const OWN_STEPS: usize = 30;
 
 /// A series and what is learned of it.
 pub(super) struct Series<'a> {
-    posterior: Posterior<'a>,
-    data: (&'a TimeGrid, &'a [f64]),
+    pub posterior: Posterior<'a>,
+    pub data: (&'a TimeGrid, &'a [f64]),
     /// SharedParameter of each shared parameter among those of the series.
-    shared: Vec<usize>,
+    pub shared: Vec<usize>,
 }
 
 /// Where a series stood at the last evaluation.
 #[derive(Clone)]
 pub(super) struct Stand {
     windows: Memory,
-    own: DVector<f64>,
-    information: DMatrix<f64>,
+    pub own: DVector<f64>,
+    pub information: DMatrix<f64>,
     /// ∂ô/∂shared.
-    drag: DMatrix<f64>,
+    pub drag: DMatrix<f64>,
     /// From the maximum over the own parameters to the mean of their law.
     shift: DVector<f64>,
     shared: DVector<f64>,
@@ -64,7 +64,7 @@ impl<'a> Series<'a> {
     }
 
     /// The parameters of the series if the shared numbers are `free`.
-    fn parameters(&self, free: &DVector<f64>, common: &[SharedParameter]) -> Vec<Parameter> {
+    pub fn parameters(&self, free: &DVector<f64>, common: &[SharedParameter]) -> Vec<Parameter> {
         let mut parameters = self.posterior.parameters().to_vec();
         for (shared, &i) in common.iter().zip(&self.shared) {
             match shared.law(free) {
@@ -158,7 +158,7 @@ impl<'a> Series<'a> {
     }
 
     /// Laplace's method at the maximum over the series' own parameters.
-    fn stand(
+    pub fn stand(
         &self,
         search: &Climber<Posterior>,
         (top, rough): (Point, DMatrix<f64>),
