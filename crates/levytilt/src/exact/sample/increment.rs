@@ -10,12 +10,12 @@
 //! fall.
 
 use super::knot::{self, Knot};
+use super::node::Node;
 use crate::StreamRng;
 use crate::noise::Nodes;
 use crate::tilt::AliasTable;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
-use std::f64::consts::PI;
 
 /// Bits of an `f64` below the bin number: the exponent and four digits of the fraction remain.
 const SHIFT: u32 = 48;
@@ -29,26 +29,6 @@ const DEEPEST: f64 = 700.0;
 const STEEPEST: f64 = 0.35;
 /// Stands for the bound of a bin that has to be computed where it is needed.
 const STEEP: f64 = -1.0;
-
-/// A node: mean and variance in cells, its weight, and whether it counts as a jump.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Node {
-    pub mean: f64,
-    pub variance: f64,
-    sd: f64,
-    pub weight: f64,
-    pub jump: bool,
-    /// ln w − ½ ln(2πS), the height of its density.
-    pub log_height: f64,
-}
-
-impl Node {
-    /// A node of this mean and variance.
-    pub fn new(mean: f64, variance: f64, weight: f64, jump: bool) -> Self {
-        let log_height = weight.ln() - 0.5 * (2.0 * PI * variance).ln();
-        Self { mean, variance, sd: variance.sqrt(), weight, jump, log_height }
-    }
-}
 
 /// The law of the increments of one step length on a grid of one spacing.
 #[derive(Debug)]

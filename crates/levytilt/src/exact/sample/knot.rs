@@ -1,6 +1,6 @@
 //! Sum the density of an increment over its nodes, at one place or at all edges of a table.
 
-use super::increment::Node;
+use super::node::Node;
 
 /// Logarithm of a term, relative to the largest, below which it changes no digit of a sum.
 const NEGLIGIBLE: f64 = -45.0;
