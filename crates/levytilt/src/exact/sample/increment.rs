@@ -304,6 +304,7 @@ mod tests {
     use super::*;
     use crate::noise::{CompoundPoisson, Gaussian, Noise, PlusBrownian, Stable, VarianceGamma};
     use crate::noise::{SkewedCompoundPoisson, SkewedNig, SkewedVarianceGamma};
+    use std::f64::consts::PI;
 
     fn noises() -> Vec<Box<dyn Noise>> {
         let poisson = Box::new(CompoundPoisson::new(3.0, 1.0).unwrap());

@@ -68,9 +68,9 @@ impl Series<'_> {
         let path = simulate(&model, grid.times(), SEED + number)?.path;
         model.dimensions[0].errors = errors;
         let (mut values, mut rng) = (vec![f64::NAN; seen.len()], stream(SEED + number, 2));
-        for j in 0..grid.len() {
+        for (j, state) in path.iter().enumerate() {
             if let Some(row) = grid.observation(j).filter(|&row| !seen[row].is_nan()) {
-                values[row] = path[j] + model.dimensions[0].draw_error(Some(row), &mut rng);
+                values[row] = state + model.dimensions[0].draw_error(Some(row), &mut rng);
             }
         }
         let posterior = Posterior::new(found.model(), found.parameters(), (grid, &values), OWN_STEPS, &SILENT)?;
