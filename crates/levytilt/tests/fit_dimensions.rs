@@ -115,18 +115,18 @@ fn statistics_a_push_between_dimensions_is_found() {
 }
 
 /// Draws weighted by estimates of the evidence, which are exact for Gaussian noise, agree with the standard errors as those of one
-/// column do: means within 0.6 and spreads within half of a standard error, several times what 200 draws need.
+/// column do: means within 0.6 and spreads within half of a standard error, several times what 120 draws need.
 #[test]
 fn statistics_draws_of_columns_that_act_on_each_other_agree_with_the_standard_errors() {
-    let times = even_times(150, 0.1);
-    let grid = TimeGrid::new(&times, Some(150)).unwrap();
+    let times = even_times(80, 0.1);
+    let grid = TimeGrid::new(&times, Some(80)).unwrap();
     let data = simulate(&coupled_model(), &times, 2).unwrap();
     let columns = [&data.column(0)[..], &data.column(1)[..]];
     let spec = spec("linear", "gaussian").named(&["A", "B"]).fix("x0", 0.0).fix("observation_std", 0.05);
     let spec = spec.fix("slope[B,A]", 0.0).fix("offset", 0.0).fix("offset[A]", 1.0);
     let fit = fit(&spec, &grid, &columns, &OPTIONS()).unwrap();
-    let drawn = parameter_posterior(&fit, &spec, (&grid, &columns), true, (200, 1)).unwrap();
-    assert!(drawn.effective_sample_size > 80.0 && drawn.k_hat < 0.7, "{} {}", drawn.effective_sample_size, drawn.k_hat);
+    let drawn = parameter_posterior(&fit, &spec, (&grid, &columns), true, (120, 1)).unwrap();
+    assert!(drawn.effective_sample_size > 48.0 && drawn.k_hat < 0.7, "{} {}", drawn.effective_sample_size, drawn.k_hat);
     for (i, name) in drawn.names.iter().enumerate() {
         let ((mean, sd), p) = (drawn.moments(i), fit.parameter(name).unwrap());
         let error = p.std_error.unwrap();

@@ -140,7 +140,8 @@ fn replicate(
         spec = spec.fix(&label("x0"), 0.0);
         values.push(simulate(&rebuild(&middle, &truth)?, &times, 2 * seed + i as u64)?.observations);
     }
-    let grid = TimeGrid::new(&times, None)?;
+    // Records so short would be split, and the model with them.
+    let grid = TimeGrid::unsplit(&times)?;
     let data: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
     let options = FitOptions { paths: 2, seed, ..FitOptions::default() };
     let found = fit(&spec, &grid, &data, &options)?;
