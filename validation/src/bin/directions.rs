@@ -5,8 +5,8 @@
 
 use levytilt::drift::{Formula, Linear};
 use levytilt::internals::general::{
-    FilterOptions, GeneralChain, GeneralModel, GeneralOptions, GeneralSpec, Guide, Loading, Row, RowSpec, Source,
-    SourceSpec, StartSpec, fit_general, simulate_general, smooth,
+    FilterOptions, GeneralChain, GeneralFit, GeneralModel, GeneralOptions, GeneralSpec, Guide, Loading, Row, RowSpec,
+    Source, SourceSpec, StartSpec, fit_general, simulate_general, smooth,
 };
 use levytilt::internals::series::TimeGrid;
 use levytilt::noise::{Family, Stable};
@@ -33,7 +33,7 @@ fn main() -> Result<()> {
         velocity(count.unwrap_or(20))?;
     }
     if wanted("shock") {
-        shock(count.unwrap_or(400))?;
+        shock(count.unwrap_or(10))?;
     }
     if wanted("cost") {
         cost(count.unwrap_or(1000), std::env::args().nth(3))?;
@@ -292,45 +292,63 @@ fn normal(rng: &mut StreamRng) -> f64 {
     StandardNormal.sample(rng)
 }
 
-/// Five columns with a common shock: loadings, and which jumps were common.
-fn shock(steps: usize) -> Result<()> {
+/// Five columns with a common shock, 400 steps: loadings of so many records, and which jumps were common.
+fn shock(records: usize) -> Result<()> {
     let (spec, truth) = common(5)?;
     let model = GeneralSpec { held: truth.clone(), ..spec.clone() }.closed()?;
-    let times = times(steps, 0.1);
-    let (columns, jumps) = record(&model, &times, 11);
-    let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
-    let started = cpu_seconds();
-    let fit = fit_general(&spec, &TimeGrid::new(&times, None)?, &slices, &GeneralOptions::default())?;
-    let seconds = cpu_seconds() - started;
-    println!(
-        "\n## Common shock\n\n5 columns, {} rows, {seconds:.0} s of CPU time with {} iterations.\n",
-        steps + 1,
-        fit.iterations
-    );
-    println!("| loading | truth | estimate | standard error |\n|---|---|---|---|");
-    for (name, value) in truth.iter().filter(|(name, _)| name.starts_with("load") || name == "alpha[common]") {
-        let Some(found) = fit.parameters.iter().find(|p| p.name == *name) else { continue };
-        let error = found.std_error.map_or("–".into(), |error| format!("{error:.3}"));
-        println!("| {name} | {value} | {:.3} | {error} |", found.value);
-    }
-    // Jumps of a source that are larger than five of its scales over the step, and alone so large.
-    let (mut right, mut all) = (0, 0);
-    for (j, drawn) in jumps.iter().enumerate() {
-        let size = |r: usize| {
-            let (alpha, scale) = if r == 0 { (1.4, 1.0) } else { (1.7, 0.5) };
-            drawn[r].abs() / (scale * 0.1f64.powf(1.0 / alpha))
-        };
-        let large: Vec<usize> = (0..drawn.len()).filter(|&r| size(r) > 5.0).collect();
-        if let [source] = large[..] {
-            let likeliest = (0..drawn.len())
-                .max_by(|&a, &b| fit.jump_probability[a][j].total_cmp(&fit.jump_probability[b][j]))
-                .unwrap_or(0);
-            all += 1;
-            right += usize::from(likeliest == source && fit.jump_probability[source][j] > 0.5);
+    let times = times(400, 0.1);
+    let grid = TimeGrid::new(&times, None)?;
+    let asked: Vec<&(String, f64)> =
+        truth.iter().filter(|(name, _)| name.starts_with("load") || name == "alpha[common]").collect();
+    let mut all: Vec<Recovered> = asked.iter().map(|_| Recovered::default()).collect();
+    let mut counts = [0; 3];
+    for seed in 0..records as u64 {
+        let (columns, jumps) = record(&model, &times, 11 + seed);
+        let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+        let started = cpu_seconds();
+        let fit = fit_general(&spec, &grid, &slices, &GeneralOptions { seed, ..Default::default() })?;
+        let seconds = cpu_seconds() - started;
+        for (recovered, (name, value)) in all.iter_mut().zip(&asked) {
+            recovered.add_estimate(fit.parameters.iter().find(|p| p.name == *name), *value);
+            recovered.seconds += seconds;
         }
+        eprintln!("{seed}: {seconds:.0} s, {} iterations", fit.iterations);
+        classify(&fit, &jumps).iter().zip(&mut counts).for_each(|(found, count)| *count += found);
     }
-    println!("\n{right} of {all} jumps larger than five scales were assigned to their source.");
+    println!("\n## Common shock\n\n{records} records of 5 columns and 401 rows.\n\n{}", Recovered::HEAD);
+    for ((name, value), found) in asked.iter().zip(&all) {
+        println!("{}", found.row(name, *value));
+    }
+    let [large, source, kind] = counts;
+    println!(
+        "\nOf {large} jumps larger than five scales, {source} were given to their source, and {kind} rightly to the common one or to any of the others."
+    );
     Ok(())
+}
+
+/// Of the jumps larger than five scales, alone so large in their step: how many they are; how many are those of the source whose
+/// jump is the largest, in scales, on most paths; of how many the likeliest of the two kinds, common and own, is right.
+fn classify(fit: &GeneralFit, jumps: &[Vec<f64>]) -> [usize; 3] {
+    let scale = |r: usize| {
+        let (alpha, scale) = if r == 0 { (1.4, 1.0) } else { (1.7, 0.5) };
+        scale * 0.1f64.powf(1.0 / alpha)
+    };
+    let mut counts = [0; 3];
+    for (j, drawn) in jumps.iter().enumerate() {
+        let sources = drawn.len();
+        let large: Vec<usize> = (0..sources).filter(|&r| drawn[r].abs() > 5.0 * scale(r)).collect();
+        let [source] = large[..] else { continue };
+        let mut votes = vec![0; sources];
+        for path in &fit.smoothed.paths {
+            let size = |r: usize| path.jumps[j * sources + r].abs() / scale(r);
+            votes[(0..sources).max_by(|&a, &b| size(a).total_cmp(&size(b))).unwrap_or(0)] += 1;
+        }
+        let half = fit.smoothed.paths.len() / 2;
+        counts[0] += 1;
+        counts[1] += usize::from(votes[source] > half);
+        counts[2] += usize::from((votes[0] > half) == (source == 0));
+    }
+    counts
 }
 
 /// Ten columns with a common shock: what one evaluation and a whole fit take.

@@ -143,6 +143,6 @@ summary.json; with --plots also the figures of the page as files.
 Examples:
   levytilt compare data.csv --noise stable,nig,gaussian --drift ou,none --out which
   levytilt compare data.csv --noise auto --holdout 0
-  levytilt compare data.csv --noise stable,student --errors gaussian,outliers --season 24h
+  levytilt compare data.csv --noise stable,student --errors gaussian,outliers
   levytilt compare data.csv --drift 'ou,-k*x^3' --noise nig --set observation_std=0.1 --json
   levytilt compare data.csv --models mine.toml,other.toml --out which";

@@ -366,7 +366,7 @@ fn identity_bayes_draws_the_parameters() {
     let values = |text: &str| -> Vec<String> { text.lines().skip(1).map(String::from).collect() };
     let (first, second) = (values(&at.read("sim/data.csv")), values(&at.read("sim2/data.csv")));
     let both = first.iter().zip(&second).map(|(a, b)| format!("{a},{}\n", b.split(',').nth(1).unwrap()));
-    at.write("two.csv", &format!("time,a,b\n{}", both.collect::<String>()));
+    at.write("two.csv", format!("time,a,b\n{}", both.collect::<String>()));
     at.ok("fit two.csv --theta 3 --alpha 1.5 --observation-std 0.1 --paths 20 --bayes --draws 60 --out two");
     let table = at.read("two/parameters.csv");
     let head = "draw,weight,mu[a],mu[b],scale[a],scale[b],log_evidence";

@@ -57,7 +57,8 @@ pub fn no_jump(run: &Path, [from, to]: [&str; 2]) -> Result<Vec<(String, f64)>> 
         *calm &= !within(*time);
     }
     let share = |calm: Vec<bool>| -> f64 {
-        calm.iter().zip(&weights.values).filter(|(calm, _)| **calm).map(|(_, weight)| weight).sum()
+        // Not `sum`, which is −0 of nothing.
+        calm.iter().zip(&weights.values).filter(|(calm, _)| **calm).fold(0.0, |sum, (_, weight)| sum + weight)
     };
     // A sum of weights may exceed 1 by rounding.
     Ok(names.into_iter().zip(calm).map(|(name, calm)| (name, share(calm).min(1.0))).collect())

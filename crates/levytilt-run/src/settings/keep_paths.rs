@@ -43,7 +43,8 @@ impl FromStr for KeepPaths {
 /// Paths to draw with `each` states unless a number is given: fewer of long records.
 pub fn usual_paths(each: usize) -> usize {
     let usual = FitOptions::default().paths;
-    (DRAWN / each.max(1)).clamp(FEWEST.min(usual), usual)
+    // Whole hundreds, so that shares of paths are short numbers in files.
+    (DRAWN / each.max(1) / 100 * 100).clamp(FEWEST.min(usual), usual)
 }
 
 /// How many of `count` paths with `each` states to keep; by default as many as take moderate space, and at least one. Paths

@@ -1,7 +1,6 @@
 //! List the drifts by name, so that a program can build any of them, in any dimension, from names and numbers.
 
-use super::{DriftFamily, Formula, double_well, linear, none, ou};
-use crate::{Error, Result};
+use super::{DriftFamily, double_well, linear, none, ou};
 
 /// All drifts that names and numbers can say; a new one is a line here.
 pub const DRIFT_FAMILIES: &[DriftFamily] = &[ou::FAMILY, double_well::FAMILY, linear::FAMILY, none::FAMILY];
@@ -15,29 +14,6 @@ impl DriftFamily {
     /// The family without any drift.
     pub fn none() -> &'static Self {
         const { &none::FAMILY }
-    }
-
-    /// The drift of one dimension as a formula with further terms, such as `" + a*sin(t)"`, in which `inputs` are names of
-    /// inputs. Its own parameters keep their domains, guesses and priors.
-    ///
-    /// # Errors
-    /// A family that no formula describes; terms that cannot be parsed; an input with the name of one of its parameters.
-    pub fn with_terms(&self, terms: &str, inputs: &[&str]) -> Result<Formula> {
-        if let Some(name) = inputs.iter().find(|name| self.parameter(name).is_some()) {
-            return Err(Error::Series {
-                place: format!("input {name}"),
-                problem: format!(
-                    "{name} is already the name of a parameter of drift {}; give it another one",
-                    self.name
-                ),
-            });
-        }
-        let own = self.formula.ok_or_else(|| Error::Shape {
-            what: "drift",
-            got: format!("{} with further terms", self.name),
-            expected: "a drift that a formula describes".into(),
-        })?;
-        Ok(Formula::system(&[("x", &format!("{own}{terms}"))], inputs)?.of_family(self))
     }
 }
 

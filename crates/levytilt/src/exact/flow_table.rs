@@ -1,9 +1,9 @@
 //! Remember where the flow of each cell lands, and with which weights, for steps of equal length.
 
-use super::lagrange::{LEFT, POINTS, slopes, weights};
+use super::lagrange::POINTS;
+use super::landing::{Landing, Landings, Part, Slopes, land};
 use super::layout::Layout;
 use super::problem::Problem;
-use crate::drift::Drift;
 use crate::series::length_key;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,48 +14,6 @@ const WIDEST: usize = 1 << 15;
 const MOST: usize = 48;
 /// Cells computed at once.
 const BLOCK: usize = 64;
-
-/// Where a state lands between cells.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Landing {
-    /// Position in cells of the grid.
-    pub target: f64,
-    /// Weights of the cells around it, see [`Landing::first`].
-    pub weights: [f64; POINTS],
-}
-
-impl Landing {
-    /// The landing at a position in cells of the grid.
-    #[inline]
-    pub fn new(target: f64) -> Self {
-        Self { target, weights: weights(fraction(target)) }
-    }
-
-    /// First cell that the weights belong to.
-    #[inline]
-    pub fn first(&self) -> i64 {
-        floor(self.target) - LEFT
-    }
-
-    /// Weights that give the slope per cell.
-    #[inline]
-    pub fn slopes(&self) -> [f64; POINTS] {
-        slopes(fraction(self.target))
-    }
-}
-
-/// ⌊`position`⌋; 0 for a NaN.
-#[inline]
-fn floor(position: f64) -> i64 {
-    let whole = position as i64;
-    whole - i64::from(whole as f64 > position)
-}
-
-/// `position` − ⌊`position`⌋.
-#[inline]
-fn fraction(position: f64) -> f64 {
-    position - floor(position) as f64
-}
 
 /// Landings of the cells of a layout, and their slopes, by step length.
 #[derive(Debug, Default)]
@@ -68,38 +26,6 @@ pub(crate) struct FlowTable {
 struct Table<T> {
     values: Arc<Vec<T>>,
     filled: Vec<bool>,
-}
-
-/// What is known of the cells of one time: a part of a table.
-#[derive(Debug)]
-pub(crate) struct Part<T> {
-    table: Arc<Vec<T>>,
-    part: Range<usize>,
-}
-
-/// Landings of the cells of one time.
-pub(crate) type Landings = Part<Landing>;
-/// Weights that give the slopes at the landings of one time.
-pub(crate) type Slopes = Part<[f64; POINTS]>;
-
-impl<T> std::ops::Deref for Part<T> {
-    type Target = [T];
-
-    fn deref(&self) -> &[T] {
-        &self.table[self.part.clone()]
-    }
-}
-
-impl<T> From<Vec<T>> for Part<T> {
-    fn from(values: Vec<T>) -> Self {
-        Arc::new(values).into()
-    }
-}
-
-impl<T> From<Arc<Vec<T>>> for Part<T> {
-    fn from(table: Arc<Vec<T>>) -> Self {
-        Self { part: 0..table.len(), table }
-    }
 }
 
 impl<T> Default for Table<T> {
@@ -188,16 +114,4 @@ pub(super) fn at_cells(layout: &Layout, first: i64, count: usize) -> Vec<f64> {
 fn flow(problem: &Problem, layout: &Layout, j: usize, states: &[f64]) -> Vec<Landing> {
     let step = (problem.grid.times()[j], problem.grid.step(j));
     land(problem.model.drift.as_ref(), step, (layout.origin, layout.spacing), states)
-}
-
-/// Where `states` land on a grid after a step of length `dt` from time `t` on.
-pub(super) fn land(
-    drift: &dyn Drift,
-    (t, dt): (f64, f64),
-    (origin, spacing): (f64, f64),
-    states: &[f64],
-) -> Vec<Landing> {
-    let mut ahead = vec![0.0; states.len()];
-    drift.flow_many(t, dt, states, &mut ahead);
-    ahead.iter().map(|x| Landing::new((x - origin) / spacing)).collect()
 }

@@ -260,7 +260,7 @@ fn direct_cost(problem: &Problem, layout: &Layout) -> f64 {
 
 /// What [`try_answer`] came to.
 enum Outcome {
-    Answered(Answer),
+    Answered(Box<Answer>),
     /// More cells than are affordable; the times to go on with, and their windows.
     TooWide(Vec<usize>, Windows),
 }
@@ -268,7 +268,7 @@ enum Outcome {
 /// Evidence and marginals of `problem`, all its times included; `memory` says where learning ended.
 pub(crate) fn answer(problem: &Problem, levels: &[f64], memory: Memory) -> Result<Answer> {
     match try_answer(problem, levels, memory.windows(problem), None)? {
-        Outcome::Answered(answer) => Ok(answer),
+        Outcome::Answered(answer) => Ok(*answer),
         Outcome::TooWide(..) => Err(unsettled()),
     }
 }
@@ -293,14 +293,14 @@ pub(crate) fn partial_answer(
     let index = index(model).filter(|_| model.dimensions[0].errors.known.is_none());
     let affordable = index.map(|_| (AFFORDABLE + AFFORDABLE_EACH * grid.len()) as f64);
     let (mut kept, mut windows) = match try_answer(&problem, levels, memory.windows(&problem), affordable)? {
-        Outcome::Answered(answer) => return Ok(Partial { answer, gathered: None }),
+        Outcome::Answered(answer) => return Ok(Partial { answer: *answer, gathered: None }),
         Outcome::TooWide(kept, windows) => (kept, windows),
     };
     for _ in 0..WIDENINGS {
         let gathered = Gathered::only(grid, &problem.values, kept);
         let reduced = gathered.problem(model, index.ok_or_else(unsettled)?)?;
         match try_answer(&reduced, levels, windows, affordable)? {
-            Outcome::Answered(answer) => return Ok(Partial { answer, gathered: Some(gathered) }),
+            Outcome::Answered(answer) => return Ok(Partial { answer: *answer, gathered: Some(gathered) }),
             Outcome::TooWide(fewer, next) => {
                 kept = fewer.into_iter().map(|k| gathered.kept()[k]).collect();
                 windows = next;
@@ -334,7 +334,7 @@ fn try_answer(problem: &Problem, levels: &[f64], mut windows: Windows, affordabl
         if !(narrow || rough) && run.pressed.is_empty() {
             let [low, high] = run.ends();
             let error = low.evidence + high.evidence + run.loss;
-            return Ok(Outcome::Answered(Answer { run, layout, rounding, error }));
+            return Ok(Outcome::Answered(Box::new(Answer { run, layout, rounding, error })));
         }
         run.pressed.iter().for_each(|&(j, sides)| windows.press(j, sides));
         if rough {

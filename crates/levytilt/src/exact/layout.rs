@@ -1,7 +1,7 @@
 //! Decide which cells of the grid each time needs.
 
-use super::flow_table::{Landing, Landings};
 use super::ladder::Ladder;
+use super::landing::{Landing, Landings};
 use super::problem::Problem;
 use crate::series::length_key;
 use crate::{Error, Result, Start};

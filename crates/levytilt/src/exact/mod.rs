@@ -26,6 +26,7 @@ pub mod kalman;
 mod kernel;
 mod ladder;
 mod lagrange;
+mod landing;
 pub(crate) mod layout;
 mod levels;
 mod marginal;

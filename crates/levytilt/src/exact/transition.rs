@@ -8,8 +8,9 @@
 //! the ends says how much lies outside, and a drift that brings far states back at once is served almost exactly.
 
 use super::convolve::{Convolver, Rounding, Way};
-use super::flow_table::{FlowTable, Landing, Landings, Slopes};
+use super::flow_table::FlowTable;
 use super::lagrange::{LEFT, POINTS, dot};
+use super::landing::{Landing, Landings, Slopes};
 use super::layout::Layout;
 use super::levels::{Levels, Rung, stretches};
 use super::problem::Problem;

@@ -200,8 +200,12 @@ impl Search<'_> {
             false => *value,
         };
         let there = self.at(spot.values.iter().enumerate().map(beside).collect());
-        let plain: Vec<usize> =
-            (0..self.free.len()).filter(|&k| self.formula.parameters()[self.free[k]].prior.is_none()).collect();
+        // Those of built-in drifts have priors that mean something.
+        let is_plain = |k: &usize| {
+            let parameter = &self.formula.parameters()[self.free[*k]];
+            parameter.prior.is_none() && parameter.entry.is_none()
+        };
+        let plain: Vec<usize> = (0..self.free.len()).filter(is_plain).collect();
         if self.pairs.len() <= 2 * self.free.len() {
             return Ok(());
         }

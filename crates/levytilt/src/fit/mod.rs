@@ -3,6 +3,7 @@
 mod any_noise;
 mod bayes;
 mod brownian;
+mod choose;
 mod complete;
 mod draws;
 mod exact_fit;
@@ -200,7 +201,7 @@ fn solve(
 ) -> Result<Fit> {
     check_options(spec, data.0, options)?;
     check_columns(spec, data.0, data.1)?;
-    let solved = solved::posterior(spec, data, options, finder, context)?;
+    let solved = choose::posterior(spec, data, options, finder, context)?;
     complete(solved, spec, data, options)
 }
 

@@ -3,7 +3,7 @@
 use super::Spec;
 use super::guess::{Guessed, guess_formula};
 use super::guess_size::guess_size;
-use crate::drift::{DriftFamily, Known, Slot};
+use crate::drift::{DriftFamily, Formula, Known, Slot};
 use crate::model::OBSERVATION_STD;
 use crate::series::{Scales, TimeGrid};
 use crate::solve::{Parameter, Prior, parameters};
@@ -108,7 +108,16 @@ fn guess_named(alone: &Spec, data: (&[f64], &[f64]), scales: &Scales) -> Result<
     let given = |name: &str| alone.given(name);
     let mut guessed = Vec::new();
     if let Some(formula) = &alone.formula {
-        guessed.extend(guess_formula(formula, &given, data, scales)?);
+        let own = |formula: Formula, (name, prior): &(String, Prior)| match formula
+            .parameters()
+            .iter()
+            .any(|p| p.name == *name)
+        {
+            true => formula.with_prior(name, *prior),
+            false => Ok(formula),
+        };
+        let formula = alone.priors.iter().try_fold(formula.clone(), own)?;
+        guessed.extend(guess_formula(&formula, &given, data, scales)?);
     }
     if let Some(size) = &alone.size {
         guessed.extend(guess_size(size, &given, data, scales)?);

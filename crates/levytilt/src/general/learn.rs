@@ -80,6 +80,8 @@ const MANY: usize = 20;
 /// Nats that a step promises at least where its gain says something, and most that a step is stretched.
 const CLEAR: f64 = 20.0;
 const LONGEST_STRETCH: f64 = 4.0;
+/// By how much damping grows until a step is bounded.
+const DAMPING: f64 = 3.0;
 /// Blocks per parameter, and latent steps of a block at least.
 const BLOCKS: usize = 4;
 const BLOCK_STEPS: usize = 5;
@@ -122,7 +124,10 @@ impl Search<'_> {
         let (mut iterations, mut converged, mut stretch) = (0, false, 1.0);
         while iterations < ITERATIONS && !converged && !stopped {
             iterations += 1;
-            let mut step = self.bounded(definite(&curvature).solve(&now.gradient) * stretch);
+            let mut step = match self.blocks() > 1 {
+                true => self.damped(&(&curvature / stretch), &now.gradient),
+                false => self.bounded(definite(&curvature).solve(&now.gradient)),
+            };
             let next = (0..7).find_map(|_| {
                 let there = self.point(&(&now.free + &step), coarse).ok();
                 let there = there.filter(|there| there.value > now.value - self.slack(there, &now));
@@ -320,17 +325,30 @@ impl Search<'_> {
         }
     }
 
-    /// A step no longer than each parameter's unit. Of many parameters each is held back alone: some are always far off at first.
-    fn bounded(&self, mut step: DVector<f64>) -> DVector<f64> {
-        if self.blocks() > 1 {
-            for (step, p) in step.iter_mut().zip(self.learned()) {
-                *step = step.clamp(-self.unit(p), self.unit(p));
-            }
-            return step;
-        }
-        let each = step.iter().zip(self.learned()).map(|(step, p)| step.abs() / self.unit(p));
-        let most = each.fold(1.0, f64::max);
+    /// A step no longer than each parameter's unit.
+    fn bounded(&self, step: DVector<f64>) -> DVector<f64> {
+        let most = self.longest(&step).max(1.0);
         step / most
+    }
+
+    /// The longest part of a step, in units of the parameters.
+    fn longest(&self, step: &DVector<f64>) -> f64 {
+        step.iter().zip(self.learned()).map(|(step, p)| step.abs() / self.unit(p)).fold(0.0, f64::max)
+    }
+
+    /// The step of this curvature, with so much of one unit's added in all parameters that it is bounded (Levenberg and
+    /// Marquardt): of many parameters some are far off at first, and should not hold back the others.
+    fn damped(&self, curvature: &DMatrix<f64>, gradient: &DVector<f64>) -> DVector<f64> {
+        let units = DVector::from_iterator(gradient.len(), self.learned().into_iter().map(|p| self.unit(p).powi(-2)));
+        let mut damping = 0.0;
+        loop {
+            let step = definite(&(curvature + DMatrix::from_diagonal(&(&units * damping)))).solve(gradient);
+            // Beyond all damping the step is short whatever the curvature.
+            if self.longest(&step) <= 1.0 || damping > gradient.amax() * DAMPING.powi(6) {
+                return self.bounded(step);
+            }
+            damping = (DAMPING * damping).max(1.0);
+        }
     }
 
     /// Measure the curvature around the best point, and step to the maximum it shows.

@@ -85,7 +85,7 @@ fn identity_known_errors_are_the_kalman_filter() {
         let exact = log_evidence(&model, &grid, &values, &Options::default()).unwrap();
         assert!((exact - expected).abs() < 1e-4, "{exact} {expected}");
         let follower = Follower::new(&model, &grid, &values).unwrap();
-        let learning = follower.log_evidence(&model, &mut Memory::default()).unwrap();
+        let learning = follower.log_evidence(&model, &mut Memory::default(), usize::MAX).unwrap();
         assert!((learning - expected).abs() < 1e-3, "{learning} {expected}");
     }
 }
@@ -129,7 +129,7 @@ fn identity_slopes_are_those_of_the_evidence() {
             let at = |by: f64| {
                 let mut values = values.clone();
                 values[i] += by;
-                follower.log_evidence(&rebuild(&model, &values).unwrap(), &mut memory.clone()).unwrap()
+                follower.log_evidence(&rebuild(&model, &values).unwrap(), &mut memory.clone(), usize::MAX).unwrap()
             };
             let step = 1e-3 * values[i].abs();
             let expected = (at(step) - at(-step)) / (2.0 * step);

@@ -58,9 +58,11 @@ fn identity_evidence_is_that_of_the_reference() {
                 let found = answer(&Problem::new(&model, &grid, &seen).unwrap(), &[0.5], Memory::default()).unwrap();
                 let difference = found.run.log_evidence - exact;
                 let follower = Follower::new(&model, &grid, &seen).unwrap();
-                let learning = follower.log_evidence(&model, &mut Memory::default()).unwrap() - exact;
+                let learning = follower.log_evidence(&model, &mut Memory::default(), usize::MAX).unwrap() - exact;
                 assert!(difference.abs() < 5e-4, "{name}: {exact} {difference}");
                 assert!(learning.abs() < 2e-2, "{name}: {exact} {learning}");
+                let few = follower.log_evidence(&model, &mut Memory::default(), 10).unwrap_err().to_string();
+                assert!(few.contains("affordable"), "{name}: {few}");
             }
         }
     }
@@ -82,7 +84,9 @@ fn identity_slopes_are_those_of_the_evidence() {
                     let [high, low] = [step, -step].map(|step| {
                         let mut values: Vec<f64> = all.iter().map(|p| p.value).collect();
                         values[i] += step;
-                        follower.log_evidence(&rebuild(&model, &values).unwrap(), &mut memory.clone()).unwrap()
+                        follower
+                            .log_evidence(&rebuild(&model, &values).unwrap(), &mut memory.clone(), usize::MAX)
+                            .unwrap()
                     });
                     let expected = (high - low) / (2.0 * step);
                     let error = (gradient.slope[i] - expected).abs() * step;

@@ -97,7 +97,7 @@ fn identity_slopes_are_difference_quotients() {
         let moved = |by: f64| {
             let mut at = at.clone();
             at[k] += by;
-            follower.log_evidence(&rebuild(&model, &at).unwrap(), &mut memory.clone()).unwrap()
+            follower.log_evidence(&rebuild(&model, &at).unwrap(), &mut memory.clone(), usize::MAX).unwrap()
         };
         let slope = (moved(1e-4) - moved(-1e-4)) / 2e-4;
         let tolerance = 2e-3 * (1.0 + slope.abs());

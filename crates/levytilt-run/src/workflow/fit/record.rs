@@ -1,7 +1,6 @@
 //! Keep what later commands need of a fit: the model with every estimate filled in, and where a forecast starts.
 
 use anyhow::Result;
-use levytilt::Start;
 use levytilt::internals::fit::{Fit, FitOptions};
 use levytilt::internals::registry::{OBSERVATION_STD, X0, X0_STD};
 use levytilt::internals::solve::ParameterPosterior;
@@ -11,16 +10,7 @@ use crate::one_or_many::OneOrMany;
 use crate::settings::{NoiseName, Settings};
 use crate::table::Table;
 use crate::table::time::Calendar;
-use crate::workflow::fit::summary::Summary;
-
-/// Mean and standard deviation of the start of every dimension.
-pub(super) fn starts(fit: &Fit) -> (Vec<f64>, Vec<Option<f64>>) {
-    let start = |start| match start {
-        Start::Fixed(x0) => (x0, None),
-        Start::Gaussian { mean, std } => (mean, Some(std)),
-    };
-    fit.model.dimensions.iter().map(|dimension| start(dimension.start)).unzip()
-}
+use crate::workflow::fit::summary::{Summary, starts};
 
 /// The settings with every estimate and the start filled in.
 ///

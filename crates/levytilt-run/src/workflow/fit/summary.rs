@@ -1,6 +1,7 @@
 //! Say what a fit found: summary.json, posterior.csv, jumps.csv, paths.npz and the lines a person reads.
 
 use anyhow::Result;
+use levytilt::Start;
 use levytilt::internals::fit::{AnyNoise, BrownianEvidence, Candidate, Estimate, Fit, FitOptions, FittedNeural};
 use levytilt::internals::residuals::Residuals;
 use levytilt::internals::solve::ParameterPosterior;
@@ -18,7 +19,6 @@ use crate::settings::{DriftName, KeepPaths, Settings, kept, name_of};
 use crate::table::Table;
 use crate::table::time::Calendar;
 use crate::workflow::fit::bayes::{self, PosteriorSummary};
-use crate::workflow::fit::record::starts;
 use crate::workflow::ranking::{Rated, lines, rank};
 
 /// The content of summary.json. A figure that does not exist is null.
@@ -151,6 +151,15 @@ impl Summary {
             estimates: fit.parameters.clone(),
         }
     }
+}
+
+/// Mean and standard deviation of the start of every dimension.
+pub(super) fn starts(fit: &Fit) -> (Vec<f64>, Vec<Option<f64>>) {
+    let start = |start| match start {
+        Start::Fixed(x0) => (x0, None),
+        Start::Gaussian { mean, std } => (mean, Some(std)),
+    };
+    fit.model.dimensions.iter().map(|dimension| start(dimension.start)).unzip()
 }
 
 /// What to say if no family of noise was finished before an end was asked for.

@@ -11,6 +11,7 @@
 mod affine;
 mod dop853;
 mod explicit;
+mod family;
 mod hyper;
 mod inputs;
 mod lanes;
@@ -28,7 +29,7 @@ mod typeset;
 pub use inputs::{Between, Inputs};
 pub use motion::FormulaDrift;
 
-use super::{DRIFT_FAMILIES, Drift, DriftFamily, Each, FormulaParameter, Known, Slot};
+use super::{Drift, Each, FormulaParameter, Known, Slot};
 use crate::error::expect_length;
 use crate::parameter::Prior;
 use crate::{Error, Result};
@@ -238,24 +239,6 @@ impl Formula {
             None => Known::Named(Arc::new(parameter.clone())),
         };
         self.parameters.iter().map(|parameter| Slot::new(known(parameter), 0)).collect()
-    }
-
-    /// The same, where parameters with the names of the family's are those of the family, unless they have bounds, a guess or
-    /// a prior of their own.
-    pub(crate) fn of_family(mut self, family: &DriftFamily) -> Self {
-        for parameter in self.parameters.iter_mut().filter(|parameter| parameter.is_plain()) {
-            parameter.entry = family.parameter(&parameter.name);
-        }
-        self
-    }
-
-    /// The built-in drift whose formula this is, names included.
-    pub(crate) fn built_in(&self) -> Option<&'static DriftFamily> {
-        let bare = |text: &str| text.split_whitespace().collect::<String>();
-        let [state] = self.states() else { return None };
-        let own = bare(&self.text(0));
-        let is = |family: &&DriftFamily| !family.coupled && family.formula.is_some_and(|text| bare(text) == own);
-        DRIFT_FAMILIES.iter().find(is).filter(|_| state == "x")
     }
 
     fn parameter_mut(&mut self, name: &str) -> Result<&mut FormulaParameter> {

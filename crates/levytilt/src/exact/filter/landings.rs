@@ -1,6 +1,6 @@
 //! Keep where the cells of the grid land under a drift that does not change in time.
 
-use super::super::flow_table::{Landing, land};
+use super::super::landing::{Landing, land};
 use crate::drift::Drift;
 use crate::series::length_key;
 use std::collections::BTreeMap;

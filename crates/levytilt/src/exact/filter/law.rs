@@ -1,7 +1,7 @@
 //! Hold masses at evenly spaced states: the law of a state, and parts of it that belong to events.
 
-use super::super::flow_table::{Landing, land};
 use super::super::lagrange::{LEFT, weights};
+use super::super::landing::{Landing, land};
 use super::super::levels::{Rung, stretches};
 use super::super::marginal::Marginal;
 use super::super::transition::{spread as spread_masses, touched};

@@ -6,7 +6,7 @@
 //! and b are of their bounds. So the law is exact wherever the cuts are, and the number of pieces grows with the logarithm
 //! of the number of cells at most.
 
-use super::increment::Node;
+use super::node::Node;
 use super::scaled::Scaled;
 use super::target::Target;
 use crate::StreamRng;

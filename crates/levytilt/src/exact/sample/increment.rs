@@ -10,12 +10,12 @@
 //! fall.
 
 use super::knot::{self, Knot};
+use super::node::Node;
 use crate::StreamRng;
 use crate::noise::Nodes;
 use crate::tilt::AliasTable;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
-use std::f64::consts::PI;
 
 /// Bits of an `f64` below the bin number: the exponent and four digits of the fraction remain.
 const SHIFT: u32 = 48;
@@ -29,18 +29,6 @@ const DEEPEST: f64 = 700.0;
 const STEEPEST: f64 = 0.35;
 /// Stands for the bound of a bin that has to be computed where it is needed.
 const STEEP: f64 = -1.0;
-
-/// A node: mean and variance in cells, its weight, and whether it counts as a jump.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Node {
-    pub mean: f64,
-    pub variance: f64,
-    sd: f64,
-    pub weight: f64,
-    pub jump: bool,
-    /// ln w − ½ ln(2πS), the height of its density.
-    pub log_height: f64,
-}
 
 /// The law of the increments of one step length on a grid of one spacing.
 #[derive(Debug)]
@@ -86,11 +74,12 @@ impl Increment {
     /// The increments of `nodes` in cells of size `spacing`; the nodes from number `threshold` on are jumps.
     pub fn new(nodes: &Nodes, spacing: f64, threshold: usize) -> Self {
         let mean = |k: usize| nodes.means().map_or(0.0, |means| means[k] / spacing);
-        let all = nodes.variances().iter().zip(nodes.weights()).enumerate().map(|(k, (s, &weight))| {
-            let variance = s / (spacing * spacing);
-            let log_height = weight.ln() - 0.5 * (2.0 * PI * variance).ln();
-            Node { mean: mean(k), variance, sd: variance.sqrt(), weight, jump: k >= threshold, log_height }
-        });
+        let all = nodes
+            .variances()
+            .iter()
+            .zip(nodes.weights())
+            .enumerate()
+            .map(|(k, (s, &weight))| Node::new(mean(k), s / (spacing * spacing), weight, k >= threshold));
         let (narrow, broad): (Vec<Node>, Vec<Node>) = all.partition(|node| node.variance < NARROW * NARROW);
         let narrow_weight = narrow.iter().map(|node| node.weight).sum();
         let (alias, skewed) = (AliasTable::default(), nodes.means().is_some());

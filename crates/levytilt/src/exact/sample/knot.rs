@@ -1,6 +1,6 @@
 //! Sum the density of an increment over its nodes, at one place or at all edges of a table.
 
-use super::increment::Node;
+use super::node::Node;
 
 /// Logarithm of a term, relative to the largest, below which it changes no digit of a sum.
 const NEGLIGIBLE: f64 = -45.0;
@@ -91,5 +91,38 @@ fn add_evenly(nodes: &[Node], from: f64, apart: f64, count: usize, knots: &mut V
             true => of_square(nodes, from + i as f64 * apart),
             false => Knot { value: top + total.ln(), slope: slope / total, jump: jump / total },
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::{Nig, Noise, Stable};
+
+    #[test]
+    fn identity_knots_along_an_octave_are_sums_over_nodes() {
+        let noises: [Box<dyn Noise>; 2] =
+            [Box::new(Stable::new(1.5, 2.0).unwrap()), Box::new(Nig::new(2.0, 1.0).unwrap())];
+        for noise in noises {
+            let laid = noise.nodes(0.01).unwrap();
+            let each = laid.variances().iter().zip(laid.weights());
+            let nodes: Vec<Node> = each.map(|(s, w)| Node::new(0.0, *s, *w, false)).collect();
+            let least = nodes[0].variance;
+            let first = least.to_bits() >> 48;
+            let last = (1400.0 * nodes[nodes.len() - 1].variance).to_bits() >> 48;
+            let edges: Vec<f64> =
+                (first..=last).map(|number| (f64::from_bits(number << 48) - least).max(0.0)).collect();
+            let (knots, middles) = at_edges(&nodes, first, &edges);
+            assert_eq!((knots.len(), middles.len()), (edges.len(), edges.len() - 1));
+            for (i, (edge, knot)) in edges.iter().zip(&knots).enumerate() {
+                let own = of_square(&nodes, *edge);
+                assert!((knot.value - own.value).abs() < 1e-12 * own.value.abs().max(1.0), "{i}");
+                assert!((knot.slope - own.slope).abs() < 1e-12 * own.slope.abs(), "{i}");
+                if let Some(middle) = middles.get(i) {
+                    let own = of_square(&nodes, 0.5 * (edge + edges[i + 1])).value;
+                    assert!((middle - own).abs() < 1e-12 * own.abs().max(1.0), "{i}");
+                }
+            }
+        }
     }
 }

@@ -18,6 +18,7 @@
 mod draw;
 mod increment;
 mod knot;
+mod node;
 mod scaled;
 mod target;
 

@@ -1,6 +1,7 @@
 //! See the law of the increments with every increment multiplied by a factor.
 
-use super::increment::{Increment, Node};
+use super::increment::Increment;
+use super::node::Node;
 use crate::StreamRng;
 
 /// The increments of a table times a factor, with the same questions answered.
