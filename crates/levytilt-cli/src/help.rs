@@ -206,7 +206,7 @@ Examples:
   levytilt fit data.csv --out run
   levytilt report run
   levytilt report run --plots png
-  levytilt report run --no-jump 2.5 3.0";
+  levytilt report run --no-jump 0.5 1.5";
 
 /// Below the flags of `doctor`.
 pub const DOCTOR_HELP: &str = "\
