@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import nullcontext
-from itertools import repeat
 from typing import Any, Sequence
 
 import numpy as np
@@ -179,7 +178,7 @@ def fit_panel(
     try:
         with workers as pool:
             done: dict[Any, Fit | str] = {}
-            for key, fit in zip(records, pool.map(_one, records.values(), repeat(keywords, len(records)), known)):
+            for key, fit in zip(records, pool.map(_one, list(records.values()), [keywords] * len(records), known)):
                 done[key] = fit
                 bar.step()
     finally:

@@ -131,3 +131,14 @@ def test_identity_two_hundred_rows_are_fitted_like_two_hundred_and_one():
     short, long = (model.fit(made.times[:count], made.values[:count], paths=20) for count in (200, 201))
     for name, found in long.summary["parameters"].items():
         assert abs(short.parameters[name] - found["estimate"]) < 0.5 * found["std_error"], name
+
+
+def test_identity_numbers_may_begin_anywhere_in_memory():
+
+    packed = np.zeros(60, dtype=[("flag", "i1"), ("time", "f8"), ("value", "f8")])
+    packed["time"], packed["value"] = np.arange(60.0), np.sin(np.arange(60.0))
+    assert not packed["value"].flags.aligned
+    model = lt.Model(theta=1.0, mu=0.0, alpha=1.5, scale=0.5, observation_std=0.1)
+    there, here = (model.fit(times, values, paths=20) for times, values in (
+        (packed["time"], packed["value"]), (packed["time"].copy(), packed["value"].copy())))  # fmt: skip
+    assert there.summary["log_evidence"] == here.summary["log_evidence"]

@@ -3,12 +3,13 @@
 use levytilt_run::table::input::{from_columns, from_numbers};
 use levytilt_run::table::time::Calendar;
 use levytilt_run::table::{self, read};
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use std::sync::Arc;
 
 use crate::errors::raised;
+use crate::given::column::Column;
 use crate::given::keywords::settings;
 
 /// Times, and one column of values per dimension, in the order of time.
@@ -17,8 +18,8 @@ pub struct Table(pub Arc<table::Table>);
 
 /// Times as numbers, or as they are written.
 #[derive(FromPyObject)]
-pub enum Times<'py> {
-    Numbers(PyReadonlyArray1<'py, f64>),
+pub enum Times {
+    Numbers(Column),
     Texts(Vec<String>),
 }
 
@@ -34,13 +35,13 @@ impl Table {
         source: &str,
         names: Vec<String>,
         times: Times,
-        columns: Vec<PyReadonlyArray1<f64>>,
+        columns: Vec<Column>,
         others: Vec<String>,
     ) -> PyResult<Self> {
-        let columns: Vec<Vec<f64>> = columns.iter().map(|column| column.as_array().to_vec()).collect();
+        let columns: Vec<Vec<f64>> = columns.into_iter().map(|Column(values)| values).collect();
         let table = match times {
             Times::Texts(texts) => from_columns(source, names, &texts, &columns),
-            Times::Numbers(times) => from_numbers(source, names, &times.as_array().to_vec(), &columns),
+            Times::Numbers(Column(times)) => from_numbers(source, names, &times, &columns),
         };
         Ok(Self(Arc::new(table::Table { others, ..table.map_err(raised)? })))
     }

@@ -10,7 +10,7 @@ use levytilt_run::table::time::Length;
 use levytilt_run::workflow::forecast::{Look, View};
 use levytilt_run::workflow::update::{Answer, Watch};
 use numpy::ndarray::{Array2, Array3};
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Deserialize;
@@ -18,6 +18,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::errors::{InputError, raised};
+use crate::given::column::Column;
 use crate::given::keywords::read;
 use crate::given::table::Times;
 use crate::results::origin::End;
@@ -46,15 +47,15 @@ struct Keywords {
 }
 
 /// Rows of a table: names of its columns, times, columns.
-pub type Rows<'py> = (Vec<String>, Times<'py>, Vec<PyReadonlyArray1<'py, f64>>);
+pub type Rows = (Vec<String>, Times, Vec<Column>);
 
 /// A table of rows, one or more.
 fn rows_table(source: &str, (names, times, columns): Rows) -> PyResult<Table> {
     let times: Vec<String> = match times {
         Times::Texts(texts) => texts,
-        Times::Numbers(times) => times.as_array().iter().map(f64::to_string).collect(),
+        Times::Numbers(Column(times)) => times.iter().map(f64::to_string).collect(),
     };
-    let columns: Vec<Vec<f64>> = columns.iter().map(|column| column.as_array().to_vec()).collect();
+    let columns: Vec<Vec<f64>> = columns.into_iter().map(|Column(values)| values).collect();
     from_sparse_columns(source, "time", names, &times, &columns).map_err(raised)
 }
 
@@ -67,7 +68,7 @@ pub fn look(
 ) -> PyResult<Ahead> {
     let Keywords { horizon, paths, seed, threads, fixed_parameters, state } = read(keywords)?;
     let times = match (&at, &horizon) {
-        (Some(Times::Numbers(at)), _) => origin.at_numbers(&at.as_array().to_vec()),
+        (Some(Times::Numbers(Column(at))), _) => origin.at_numbers(at),
         (Some(Times::Texts(at)), _) => origin.at(at),
         (None, Some(horizon)) => origin.until(horizon),
         (None, None) => return Err(InputError::new_err("forecast needs a horizon or times")),
@@ -186,7 +187,7 @@ impl SavedRun {
         py: Python<'py>,
         names: Vec<String>,
         times: Times,
-        columns: Vec<PyReadonlyArray1<f64>>,
+        columns: Vec<Column>,
         watch: (f64, usize, Option<f64>),
     ) -> PyResult<Bound<'py, PyDict>> {
         self.origin.must_be_plain("update").map_err(raised)?;
