@@ -62,7 +62,7 @@ pub struct FitOptions {
     pub learn: LearnOptions,
     /// Levels of the posterior quantiles.
     pub quantiles: Vec<f64>,
-    /// Size from which a move counts as a jump; the noise model's own definition if it is left out, see [`jump_table`].
+    /// Size from which a move counts as a jump; the noise model's own definition if it is left out, see [`crate::posterior::jump_table`].
     pub jump_above: Option<f64>,
     /// What [`learn_shared`] learned of the parameters of this series, which is then not learned again where the posterior is
     /// exact.
