@@ -186,7 +186,7 @@ fn mean_of(values: impl Iterator<Item = f64>) -> (f64, f64) {
     (mean, (spread / (count * (count - 1.0))).sqrt())
 }
 
-/// Grid, times and columns of 50 steps of a model, of which every so manieth is seen.
+/// Grid, times and columns of 50 steps of a model, of which one in `every` is seen.
 fn short_record(model: &GeneralModel, every: usize) -> Result<(TimeGrid, Vec<f64>, Vec<Vec<f64>>)> {
     let times = times(50, 0.1);
     let mut columns = simulate_general(model, &times, 7 + model.dim() as u64)?.columns;

@@ -125,7 +125,7 @@ const WEEKS: f64 = 4.0;
 const MINUTES: f64 = 1440.0;
 
 /// The times after `from`, up to `length` days later, at which trading is to be expected: times of the week, to the minute, at
-/// which half of the last four weeks have a row. The end itself if there is none; every so many-th if there are more than `most`.
+/// which half of the last four weeks have a row. The end itself if there is none; every k-th of them if there are more than `most`.
 pub fn session_times(rows: &[f64], (from, length): (f64, f64), most: usize) -> Vec<f64> {
     let minute = |time: f64| (time.rem_euclid(7.0) * MINUTES).round() as i64 % (7 * 1440);
     let recent: Vec<f64> = rows.iter().copied().filter(|time| *time > from - 7.0 * WEEKS).collect();
