@@ -7,6 +7,7 @@ pub mod prices;
 pub mod recovered;
 pub mod short_record;
 pub mod svg;
+pub mod truths;
 
 /// ln of a mean of exponentials, and its standard error.
 pub fn combine(logs: &[f64]) -> (f64, f64) {

@@ -7,6 +7,7 @@ use levytilt::internals::series::TimeGrid;
 use levytilt::internals::solve::{LearnOptions, Method, parameters, rebuild};
 use levytilt::noise::Family;
 use levytilt::{Result, Start, StateSpace, drift, simulate};
+use levytilt_validation::truths::SYMMETRIC;
 use std::time::Instant;
 
 fn main() -> Result<()> {
@@ -29,22 +30,12 @@ fn main() -> Result<()> {
     println!("| drift | noise | learned, truth in brackets | way to the maximum, in standard errors | seconds |");
     println!("|---|---|---|---|---|");
     for drift in ["ou", "double-well"] {
-        for (family, values) in FAMILIES {
+        for (family, values) in SYMMETRIC {
             maximum(drift, family, values)?;
         }
     }
     Ok(())
 }
-
-const FAMILIES: [(&str, &[f64]); 7] = [
-    ("stable", &[1.5, 2.0]),
-    ("tempered-stable", &[1.3, 2.0, 0.5]),
-    ("variance-gamma", &[2.0, 0.05]),
-    ("nig", &[2.0, 0.7]),
-    ("student", &[3.0, 2.0]),
-    ("compound-poisson", &[20.0, 0.7]),
-    ("gaussian", &[2.0]),
-];
 
 fn model(kind: &str, family: &str, values: &[f64]) -> Result<StateSpace> {
     let drift: Box<dyn drift::Drift> = match kind {

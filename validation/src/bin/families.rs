@@ -15,24 +15,8 @@ use levytilt::internals::series::TimeGrid;
 use levytilt::internals::solve::{Parameter, parameters, rebuild};
 use levytilt::noise::Family;
 use levytilt::{Start, StateSpace, drift, simulate};
+use levytilt_validation::truths::{SKEWED, SYMMETRIC, Truth};
 
-/// A family and the values of its parameters.
-type Truth = (&'static str, &'static [f64]);
-
-const FAMILIES: [Truth; 12] = [
-    ("stable", &[1.5, 2.0]),
-    ("tempered-stable", &[1.3, 2.0, 0.5]),
-    ("variance-gamma", &[2.0, 0.05]),
-    ("nig", &[2.0, 0.7]),
-    ("student", &[3.0, 2.0]),
-    ("compound-poisson", &[20.0, 0.7]),
-    ("gaussian", &[2.0]),
-    ("skewed-stable", &[1.5, 2.0, 0.5]),
-    ("skewed-tempered-stable", &[1.3, 2.0, 0.5, 0.5]),
-    ("skewed-variance-gamma", &[2.0, 0.05, 1.0]),
-    ("skewed-nig", &[2.0, 0.7, 0.5]),
-    ("skewed-compound-poisson", &[20.0, 0.7, 0.3]),
-];
 const STEPS: usize = 300;
 /// Evaluations of the second search, and the gain in nats from which its maximum counts as another one.
 const EVALUATIONS: usize = 250;
@@ -45,7 +29,9 @@ fn main() -> Result<()> {
         "| noise | drift | records | way to the maximum, standard errors: rms | worst | higher maxima elsewhere, nats |"
     );
     println!("|---|---|---|---|---|---|");
-    for (name, values) in FAMILIES.into_iter().filter(|(name, _)| words.get(1).is_none_or(|only| only == name)) {
+    for (name, values) in
+        SYMMETRIC.into_iter().chain(SKEWED).filter(|(name, _)| words.get(1).is_none_or(|only| only == name))
+    {
         for drift in ["ou", "double-well"] {
             row(drift, (name, values), records)?;
         }

@@ -58,17 +58,17 @@ pub(crate) fn sample_filled(
     count: usize,
     seed: u64,
 ) -> Result<Paths> {
-    let alpha = index(model).expect("steps were gathered");
-    let problem = gathered.problem(model, alpha)?;
+    let index = index(model).expect("steps were gathered");
+    let problem = gathered.problem(model, index)?;
     let paths = sample((&problem, &gathered.chain(&problem)?), on, usize::MAX, count, seed)?;
-    let gaps = gaps((model, grid), gathered, alpha)?;
+    let gaps = gaps((model, grid), gathered, index)?;
     let fill = |made: Made| fill(model, made, (gathered.kept(), grid.len()), &gaps);
     let blocks = paths.into_blocks().into_par_iter().map(fill).collect::<Result<Vec<Made>>>()?;
     Ok(Paths::from_blocks(1, grid.len(), blocks))
 }
 
 /// The gaps of which times were left out.
-fn gaps((model, grid): (&StateSpace, &TimeGrid), gathered: &Gathered, alpha: f64) -> Result<Vec<Gap>> {
+fn gaps((model, grid): (&StateSpace, &TimeGrid), gathered: &Gathered, index: f64) -> Result<Vec<Gap>> {
     let mut cache = NodeCache::new(model.dimensions[0].noise.as_ref());
     let mut gaps = Vec::new();
     for (k, pair) in gathered.kept().windows(2).enumerate().filter(|(_, pair)| pair[1] > pair[0] + 1) {
@@ -80,7 +80,7 @@ fn gaps((model, grid): (&StateSpace, &TimeGrid), gathered: &Gathered, alpha: f64
         let mut after = 0.0;
         for step in steps.iter_mut().rev() {
             step.after = if after > 0.0 { Some(After::new(step.left, &step.own, cache.nodes(after)?)) } else { None };
-            after += step.dt * step.left.abs().powf(alpha);
+            after += step.dt * step.left.abs().powf(index);
         }
         gaps.push(Gap { end: k + 1, steps });
     }

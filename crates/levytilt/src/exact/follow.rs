@@ -8,6 +8,7 @@ use super::layout::Layout;
 use super::problem::Problem;
 use super::thin::Thinned;
 use super::windows::{Widths, Windows, widths};
+use crate::noise::Lengths;
 use crate::series::TimeGrid;
 use crate::{Error, Result, StateSpace};
 
@@ -99,7 +100,7 @@ impl<'a> Follower<'a> {
         };
         let problem = gathered.problem(model, index)?;
         let mut found = learn(&problem, (memory, usize::MAX), gradient, |gradient| &gradient.judged)?;
-        add_lengths(&mut found, gathered, &problem, index);
+        add_lengths(&mut found, gathered, &problem);
         Ok(found)
     }
 
@@ -127,20 +128,19 @@ impl<'a> Follower<'a> {
     }
 }
 
-/// What the lengths of gathered steps add to the slopes of the parameters that they depend on.
-fn add_lengths(gradient: &mut Gradient, gathered: &Gathered, problem: &Problem, index: f64) {
+/// What the lengths of gathered steps add to the slopes of the parameters that they depend on: none without a drift.
+fn add_lengths(gradient: &mut Gradient, gathered: &Gathered, problem: &Problem) {
+    let noise = problem.dimension.noise.as_ref();
+    let Lengths::SelfSimilar { index, parameter, scale } = noise.lengths() else { return };
     let slopes = gathered.slopes(problem, index);
-    let noise = problem.dimension.noise.parameters();
     let drift = problem.model.drift.parameter_count();
-    let Some(scale) = noise.iter().position(|(name, _)| *name == "scale") else { return };
-    let alpha = noise.iter().position(|(name, _)| *name == "alpha");
     for (key, by_noise) in &gradient.by_length {
         let Some(slope) = slopes.get(key) else { continue };
-        // The scale enters as scale·Δ^{1/α}: ∂/∂ ln Δ = (scale/α) ∂/∂scale.
-        let by_length = by_noise[scale] * noise[scale].1 / index;
+        // The scale enters as scale·Δ^{1/index}: ∂/∂ ln Δ = (scale/index) ∂/∂scale.
+        let by_length = by_noise[scale] * noise.parameters()[scale].1 / index;
         gradient.slope.iter_mut().zip(&slope.drift).for_each(|(sum, by)| *sum += by_length * by);
-        if let Some(alpha) = alpha {
-            gradient.slope[drift + alpha] += by_length * slope.alpha;
+        if let Some(parameter) = parameter {
+            gradient.slope[drift + parameter] += by_length * slope.index;
         }
     }
 }

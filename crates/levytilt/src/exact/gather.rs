@@ -7,28 +7,11 @@
 
 use super::problem::Problem;
 use crate::drift::Drift;
-use crate::noise::BROWNIAN;
+use crate::noise::Lengths;
 use crate::series::TimeGrid;
 use crate::series::length_key;
 use crate::{Chain, Result, StateSpace};
 use std::collections::BTreeMap;
-
-/// Families whose increments over adjoining steps add up to one over both.
-const ADDITIVE: [&str; 11] = [
-    "stable",
-    "tempered-stable",
-    "variance-gamma",
-    "nig",
-    "compound-poisson",
-    "gaussian",
-    "skewed-stable",
-    "skewed-tempered-stable",
-    "skewed-variance-gamma",
-    "skewed-nig",
-    "skewed-compound-poisson",
-];
-/// Families that an affine drift leaves as they are, but for the scale.
-const STABLE: [&str; 3] = ["stable", "gaussian", "skewed-stable"];
 
 /// A series reduced to some of its times: the first, those of observations, and others if they are worth it.
 #[derive(Debug)]
@@ -43,25 +26,22 @@ pub(crate) struct Gathered {
     steps: Vec<Vec<(f64, f64)>>,
 }
 
-/// What the length of a gathered step owes to parameters: ∂ ln Δ/∂p for the parameters of the drift, and for α.
+/// What the length of a gathered step owes to parameters: ∂ ln Δ/∂p for the parameters of the drift, and for the index.
 #[derive(Debug, Clone)]
 pub(crate) struct LengthSlope {
     pub drift: Vec<f64>,
-    pub alpha: f64,
+    pub index: f64,
 }
 
-/// α of a model whose steps can be gathered; none if they cannot.
+/// The exponent α of Σ_k Δ_k |a_k|^α for a model whose steps can be gathered; none if they cannot. Where all a_k are 1 any does.
 pub(crate) fn index(model: &StateSpace) -> Option<f64> {
     let dimension = model.only_dimension().ok().filter(|dimension| dimension.size.is_none())?;
-    let (drift, family) = (model.drift.as_ref(), dimension.noise.family());
-    let alpha = dimension.noise.parameters().iter().find(|(name, _)| *name == "alpha").map_or(2.0, |(_, alpha)| *alpha);
-    let still = drift.kind() == "none" && ADDITIVE.contains(&family);
-    // A sum of a stable law and another Brownian motion is not one stable law.
-    let one = dimension.noise.parameters().iter().all(|(name, _)| *name != BROWNIAN.name);
-    let affine = one && drift.is_affine() && drift.is_autonomous() && STABLE.contains(&family);
-    // At α = 1 a scaled skewed law is also shifted.
-    let shifted = family == "skewed-stable" && alpha == 1.0;
-    (still || (affine && !shifted)).then_some(alpha)
+    let drift = model.drift.as_ref();
+    match dimension.noise.lengths() {
+        Lengths::Additive | Lengths::SelfSimilar { .. } if drift.kind() == "none" => Some(1.0),
+        Lengths::SelfSimilar { index, .. } if drift.is_affine() && drift.is_autonomous() => Some(index),
+        _ => None,
+    }
 }
 
 impl Gathered {
@@ -129,11 +109,11 @@ impl Gathered {
         let mut all = BTreeMap::new();
         for (steps, &length) in self.steps.iter().zip(&problem.lengths) {
             all.entry(length_key(length)).or_insert_with(|| {
-                let mut slope = LengthSlope { drift: vec![0.0; drift.parameter_count()], alpha: 0.0 };
+                let mut slope = LengthSlope { drift: vec![0.0; drift.parameter_count()], index: 0.0 };
                 for &(dt, rest) in steps {
                     let (a, by_parameter) = multiplier(drift, rest);
                     let share = dt * a.abs().powf(index) / length;
-                    slope.alpha += if a == 0.0 { 0.0 } else { share * a.abs().ln() };
+                    slope.index += if a == 0.0 { 0.0 } else { share * a.abs().ln() };
                     slope.drift.iter_mut().zip(by_parameter).for_each(|(sum, by)| *sum += share * index * by / a);
                 }
                 slope

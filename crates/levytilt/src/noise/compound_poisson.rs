@@ -2,7 +2,7 @@
 
 use super::condense::{FineLaw, LIGHT, condense};
 use super::family::{Family, boxed};
-use super::{NodeDerivative, Nodes, Noise, NoisePart, wrong_count};
+use super::{Lengths, NodeDerivative, Nodes, Noise, NoisePart, wrong_count};
 use crate::error::{check, positive};
 use crate::parameter::{Domain, ParameterEntry};
 use crate::{Result, StreamRng};
@@ -140,6 +140,10 @@ impl Noise for CompoundPoisson {
 
     fn log_characteristic(&self, dt: f64, u: f64) -> f64 {
         self.rate * dt * (-0.5 * (self.jump_std * u).powi(2)).exp_m1()
+    }
+
+    fn lengths(&self) -> Lengths {
+        Lengths::Additive
     }
 
     fn has_variance(&self) -> bool {

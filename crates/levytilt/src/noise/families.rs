@@ -35,6 +35,7 @@ impl Family {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::noise::{Lengths, Noise};
 
     #[test]
     fn identity_names_and_parameters_are_those_of_the_noise() {
@@ -52,5 +53,34 @@ mod tests {
             assert_eq!(noise.domains(), family.parameters.iter().map(|entry| entry.domain).collect::<Vec<_>>());
         }
         assert!(Family::named("cauchy").is_none());
+    }
+
+    #[test]
+    fn identity_lengths_of_steps_are_related_as_said() {
+        let law =
+            |noise: &dyn Noise, dt: f64, u: f64| [noise.log_characteristic(dt, u), noise.characteristic_phase(dt, u)];
+        let same = |a: [f64; 2], b: [f64; 2]| a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-9 * b.abs().max(1.0));
+        let mut self_similar = 0;
+        for family in FAMILIES {
+            let values: Vec<f64> = (0..family.parameters.len()).map(|i| 1.5 - 0.25 * i as f64).collect();
+            let noise = family.build(&values).unwrap();
+            let noise = noise.as_ref();
+            if noise.lengths() == Lengths::Unrelated {
+                continue;
+            }
+            let parts = [0.2, 0.5].map(|dt| law(noise, dt, 0.7));
+            assert!(same([0, 1].map(|k| parts[0][k] + parts[1][k]), law(noise, 0.7, 0.7)), "{}", family.name);
+            if let Lengths::SelfSimilar { index, parameter, scale } = noise.lengths() {
+                assert!(
+                    same(law(noise, 0.2, 0.7), law(noise, 1.0, 0.7 * 0.2_f64.powf(1.0 / index))),
+                    "{}",
+                    family.name
+                );
+                assert_eq!(noise.parameters()[scale].0, "scale");
+                assert_eq!(parameter.map_or(2.0, |p| noise.parameters()[p].1), index);
+                self_similar += 1;
+            }
+        }
+        assert_eq!(self_similar, 3);
     }
 }

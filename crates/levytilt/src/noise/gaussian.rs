@@ -1,7 +1,7 @@
 //! Brownian noise: J ~ N(0, scale²·Δ); S is a constant.
 
 use super::family::{Family, boxed};
-use super::{NodeDerivative, Nodes, Noise, NoisePart, wrong_count};
+use super::{Lengths, NodeDerivative, Nodes, Noise, NoisePart, wrong_count};
 use crate::error::positive;
 use crate::parameter::{Domain, ParameterEntry};
 use crate::{Result, StreamRng};
@@ -73,6 +73,10 @@ impl Noise for Gaussian {
 
     fn log_characteristic(&self, dt: f64, u: f64) -> f64 {
         -0.5 * dt * (self.scale * u).powi(2)
+    }
+
+    fn lengths(&self) -> Lengths {
+        Lengths::SelfSimilar { index: 2.0, parameter: None, scale: 0 }
     }
 
     fn has_variance(&self) -> bool {

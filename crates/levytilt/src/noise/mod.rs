@@ -15,6 +15,7 @@ mod gamma;
 mod gauss;
 mod gaussian;
 mod gradient_table;
+mod lengths;
 mod log_law;
 mod nig;
 mod nodes;
@@ -47,6 +48,7 @@ pub(crate) use gamma::sample_gamma;
 pub use gaussian::Gaussian;
 pub use gradient_table::GradientTable;
 pub(crate) use gradient_table::pairs;
+pub use lengths::Lengths;
 pub use nig::Nig;
 pub use nodes::{LogDensity, NodeDerivative, Nodes};
 pub use part::NoisePart;
@@ -109,6 +111,11 @@ pub trait Noise: std::fmt::Debug + Send + Sync {
         let family = Family::named(self.family());
         let domain = |name| family.and_then(|family| family.parameter(name)).map_or(Domain::POSITIVE, |p| p.domain);
         self.parameters().into_iter().map(|(name, _)| domain(name)).collect()
+    }
+
+    /// How increments over steps of different lengths are related.
+    fn lengths(&self) -> Lengths {
+        Lengths::Unrelated
     }
 
     /// The change v of the parameters that acts on a step like a longer one: ∂/∂ ln Δ = Σ_p v_p ∂/∂p of the law.

@@ -4,7 +4,7 @@ use super::condense::LIGHT;
 use super::family::{Family, boxed};
 use super::log_law::{Action, LogPoint, Range, SlidingLaw};
 use super::tempered_stable::TEMPERING;
-use super::{Nodes, Noise, NoisePart, wrong_count};
+use super::{Lengths, Nodes, Noise, NoisePart, wrong_count};
 use crate::error::positive;
 use crate::parameter::{Domain, ParameterEntry};
 use crate::series::NORMAL_MEDIAN;
@@ -110,6 +110,10 @@ impl Noise for Nig {
 
     fn lengthening(&self) -> Option<Vec<f64>> {
         Some(vec![self.scale, 0.0])
+    }
+
+    fn lengths(&self) -> Lengths {
+        Lengths::Additive
     }
 
     fn has_variance(&self) -> bool {

@@ -1,6 +1,6 @@
 //! Add Brownian motion to any noise (a jump-diffusion): every variance grows by σ²Δ.
 
-use super::{NodeDerivative, Nodes, Noise, wrong_count};
+use super::{Lengths, NodeDerivative, Nodes, Noise, wrong_count};
 use crate::error::positive;
 use crate::parameter::{Domain, ParameterEntry};
 use crate::{Result, StreamRng};
@@ -146,6 +146,10 @@ impl Noise for PlusBrownian {
         let mut change = self.inner.lengthening()?;
         change.push(0.5 * self.sigma);
         Some(change)
+    }
+
+    fn lengths(&self) -> Lengths {
+        self.inner.lengths().plus_brownian()
     }
 
     fn has_variance(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use super::compound_poisson::{JUMP_STD, RATE, log_poisson, sample_poisson};
 use super::family::{Family, boxed};
-use super::{NodeDerivative, Nodes, Noise, wrong_count};
+use super::{Lengths, NodeDerivative, Nodes, Noise, wrong_count};
 use crate::error::{check, positive};
 use crate::parameter::{Domain, ParameterEntry};
 use crate::{Result, StreamRng};
@@ -135,6 +135,10 @@ impl Noise for SkewedCompoundPoisson {
 
     fn characteristic_phase(&self, dt: f64, u: f64) -> f64 {
         self.rate * dt * (-0.5 * (self.jump_std * u).powi(2)).exp() * (u * self.jump_mean).sin()
+    }
+
+    fn lengths(&self) -> Lengths {
+        Lengths::Additive
     }
 
     fn has_variance(&self) -> bool {

@@ -3,7 +3,7 @@
 use super::family::{Family, boxed};
 use super::skewed_stable_fit::{UnitNodes, unit_nodes};
 use super::stable::{ALPHA_BELOW_2, SCALE};
-use super::{NodeDerivative, Nodes, Noise, wrong_count};
+use super::{Lengths, NodeDerivative, Nodes, Noise, wrong_count};
 use crate::error::{check, positive};
 use crate::law::{Parametrization, StableLaw};
 use crate::parameter::{Domain, ParameterEntry};
@@ -163,6 +163,14 @@ impl Noise for SkewedStable {
             1.0 if u == 0.0 => 0.0,
             1.0 => -size * self.skew * u.abs().ln() / FRAC_PI_2,
             alpha => size * self.skew * (FRAC_PI_2 * alpha).tan(),
+        }
+    }
+
+    fn lengths(&self) -> Lengths {
+        // At α = 1 a scaled law is also shifted.
+        match self.alpha == 1.0 {
+            true => Lengths::Additive,
+            false => Lengths::SelfSimilar { index: self.alpha, parameter: Some(0), scale: 1 },
         }
     }
 

@@ -4,7 +4,7 @@ use super::family::{Family, boxed};
 use super::skewed_mixture::{SKEW, skewed_nodes, skewed_square};
 use super::stable::ALPHA_BELOW_2;
 use super::tempered_stable::{SCALE, TEMPERING};
-use super::{Nodes, Noise, TemperedStable, wrong_count};
+use super::{Lengths, Nodes, Noise, TemperedStable, wrong_count};
 use crate::{Result, StreamRng};
 use nalgebra::Complex;
 
@@ -104,6 +104,10 @@ impl Noise for SkewedTemperedStable {
 
     fn characteristic_phase(&self, dt: f64, u: f64) -> f64 {
         self.exponent(dt, u).im
+    }
+
+    fn lengths(&self) -> Lengths {
+        Lengths::Additive
     }
 
     fn has_variance(&self) -> bool {

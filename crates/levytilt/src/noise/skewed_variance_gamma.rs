@@ -4,7 +4,7 @@ use super::family::{Family, boxed};
 use super::gaussian::SCALE;
 use super::skewed_mixture::{SKEW, skewed_nodes, skewed_square};
 use super::variance_gamma::NU;
-use super::{Nodes, Noise, VarianceGamma, wrong_count};
+use super::{Lengths, Nodes, Noise, VarianceGamma, wrong_count};
 use crate::{Result, StreamRng};
 use nalgebra::Complex;
 
@@ -89,6 +89,10 @@ impl Noise for SkewedVarianceGamma {
 
     fn characteristic_phase(&self, dt: f64, u: f64) -> f64 {
         self.exponent(dt, u).im
+    }
+
+    fn lengths(&self) -> Lengths {
+        Lengths::Additive
     }
 
     fn has_variance(&self) -> bool {

@@ -4,7 +4,7 @@ use super::condense::{Condensed, Layout, STANDARD};
 use super::family::{Family, boxed};
 use super::log_law::{Action, Range, SlidingLaw, SlidingNodes};
 use super::positive_stable::{PositiveStable, lowest};
-use super::{Nodes, Noise, NoisePart, wrong_count};
+use super::{Lengths, Nodes, Noise, NoisePart, wrong_count};
 use crate::error::positive;
 use crate::parameter::{Domain, ParameterEntry};
 use crate::series::{FIRST_ALPHA, NORMAL_MEDIAN};
@@ -162,6 +162,11 @@ impl Noise for Stable {
 
     fn log_characteristic(&self, dt: f64, u: f64) -> f64 {
         -dt * (self.scale * u.abs()).powf(self.alpha)
+    }
+
+    fn lengths(&self) -> Lengths {
+        let learned = self.alpha < 2.0;
+        Lengths::SelfSimilar { index: self.alpha, parameter: learned.then_some(0), scale: usize::from(learned) }
     }
 
     fn has_variance(&self) -> bool {

@@ -5,7 +5,7 @@ use super::family::{Family, boxed};
 use super::log_law::{Action, LogPoint, Range, SlidingLaw, SlidingNodes, last};
 use super::positive_stable::PositiveStable;
 use super::stable::{self, ALPHA_BELOW_2};
-use super::{Nodes, Noise, NoisePart, wrong_count};
+use super::{Lengths, Nodes, Noise, NoisePart, wrong_count};
 use crate::error::positive;
 use crate::parameter::{Domain, ParameterEntry};
 use crate::{Error, Result, StreamRng};
@@ -164,6 +164,10 @@ impl Noise for TemperedStable {
 
     fn lengthening(&self) -> Option<Vec<f64>> {
         Some(vec![0.0, self.scale / self.alpha, 0.0])
+    }
+
+    fn lengths(&self) -> Lengths {
+        Lengths::Additive
     }
 
     fn has_variance(&self) -> bool {

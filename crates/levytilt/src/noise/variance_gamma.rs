@@ -5,7 +5,7 @@ use super::family::{Family, boxed};
 use super::gamma::{gamma_point, gamma_tail, sample_gamma};
 use super::gaussian::SCALE;
 use super::log_law::{Action, Range, SlidingLaw, SlidingNodes};
-use super::{Nodes, Noise, NoisePart, wrong_count};
+use super::{Lengths, Nodes, Noise, NoisePart, wrong_count};
 use crate::error::positive;
 use crate::parameter::{Domain, ParameterEntry};
 use crate::{Result, StreamRng};
@@ -111,6 +111,10 @@ impl Noise for VarianceGamma {
 
     fn lengthening(&self) -> Option<Vec<f64>> {
         Some(vec![0.5 * self.scale, -self.nu])
+    }
+
+    fn lengths(&self) -> Lengths {
+        Lengths::Additive
     }
 
     fn has_variance(&self) -> bool {
