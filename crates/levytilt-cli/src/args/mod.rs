@@ -238,7 +238,7 @@ pub struct FitArgs {
     /// Parameters that all series of --panel share, separated by commas; with ~ after a name, partially pooled
     #[arg(long, value_name = "NAMES", help_heading = "Data", value_delimiter = ',')]
     pub share: Option<Vec<String>>,
-    /// Paths written to paths.npz: a number, or all [default: as many as 24 MB hold]
+    /// Paths written to paths.npz: a number, or all [default: as many as 20 MB hold]
     #[arg(long, value_name = "N", help_heading = "Solver")]
     pub keep_paths: Option<KeepPaths>,
     /// Choices of method paper.

@@ -7,8 +7,8 @@ use std::str::FromStr;
 /// States of paths drawn unless asked for more, 9 bytes each, and the fewest paths that are drawn of a long record.
 const DRAWN: usize = 20_000_000;
 const FEWEST: usize = 100;
-/// States written to paths.npz unless asked for more: 24 MB.
-const MODERATE: usize = 3_000_000;
+/// States written to paths.npz unless asked for more: 20 MB.
+const MODERATE: usize = 2_500_000;
 
 /// `all`, or the number of paths to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -65,7 +65,7 @@ mod tests {
     fn long_records_keep_fewer_paths() {
         assert_eq!([1001, 40_000, 100_000, 1_000_000].map(usual_paths), [500, 500, 200, 100]);
         assert_eq!(kept(None, 500, 1001), 500);
-        assert_eq!(kept(None, 500, 100_000), 30);
+        assert_eq!(kept(None, 500, 100_000), 25);
         assert_eq!(kept("all".parse().ok(), 500, 100_000), 500);
         assert_eq!(kept("20".parse().ok(), 500, 100_000), 20);
         assert!("0".parse::<KeepPaths>().is_err() && "some".parse::<KeepPaths>().is_err());
