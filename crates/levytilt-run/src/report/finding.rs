@@ -70,7 +70,7 @@ fn equation(summary: &Summary, size: Option<&SizeFormula>, shown: &[&Estimate], 
     let gains = shown.iter().filter_map(|p| Some((p, p.name.strip_prefix("gain[")?.strip_suffix(']')?)));
     let inputs = gains.clone().map(|(_, input)| format!("gain_{input}*{input}"));
     let parts: Vec<String> = std::iter::once(drift)
-        .filter(|drift| !drift.is_empty())
+        .filter(|drift| drift != "0")
         .chain(inputs)
         .chain(season.then(|| "season".into()))
         .collect();
@@ -93,17 +93,11 @@ pub fn noise_name(family: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// The drift as a formula of state x, empty where there is none; nothing for a network.
+/// The drift as a formula of state x; nothing for what cannot be written as one, such as a network.
 fn formula(drift: &DriftName) -> Option<String> {
     match drift {
         DriftName::Formula(text) => Some(text.to_string()),
-        DriftName::Listed(name) => match name.to_string().as_str() {
-            "ou" => Some("theta*(mu - x)".into()),
-            "double-well" => Some("theta1*x - theta2*x^3".into()),
-            "linear" => Some("slope*x + offset".into()),
-            "none" => Some(String::new()),
-            _ => None,
-        },
+        DriftName::Listed(name) => name.family()?.formula.map(String::from),
     }
 }
 
