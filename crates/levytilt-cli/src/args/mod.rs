@@ -10,9 +10,7 @@ use clap::{Args, Parser, Subcommand};
 use levytilt_run::settings::{
     DataSettings, DriftSettings, GridSettings, Init, InputArgs, KeepPaths, Method, ModelSettings, Named, NoiseName,
 };
-use levytilt_run::settings::{
-    PaperSettings, Settings, SimulateSettings, SolveSettings, method_parser, parse_parameter,
-};
+use levytilt_run::settings::{PaperArgs, Settings, SimulateSettings, SolveSettings, method_parser, parse_parameter};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -61,7 +59,7 @@ pub enum Command {
     /// Compare models of a record: evidence, residuals and out-of-sample scores in one table
     #[command(after_help = COMPARE_HELP)]
     Compare(Box<CompareArgs>),
-    /// Render the report of a run again
+    /// Regenerate the report of a run
     #[command(after_help = REPORT_HELP)]
     Report(RenderArgs),
     /// Reproduce the tables of the paper behind this program, with the published figures alongside
@@ -243,7 +241,7 @@ pub struct FitArgs {
     pub keep_paths: Option<KeepPaths>,
     /// Choices of method paper.
     #[command(flatten)]
-    pub paper: PaperSettings,
+    pub paper: PaperArgs,
     /// Posterior paths and threads.
     #[command(flatten)]
     pub effort: EffortArgs,
@@ -347,6 +345,6 @@ impl FitArgs {
         };
         let settings = self.record.settings();
         let data = DataSettings { panel: self.panel.clone(), share: self.share.clone(), ..settings.data };
-        Settings { solve, paper: self.paper.clone(), data, ..settings }
+        Settings { solve, paper: self.paper.settings(), data, ..settings }
     }
 }
