@@ -1,11 +1,12 @@
 //! Tell users what each command does, in the words they need.
 
-use levytilt_run::settings::Section;
+use levytilt_run::settings::keywords::keywords;
 
 /// Below the list of commands.
 pub fn overview() -> String {
-    let keys = |section: Section| section.names().collect::<Vec<_>>().join(" ");
-    OVERVIEW.replace("{model}", &keys(Section::Model)).replace("{drift}", &keys(Section::Drift))
+    let sections = ["data", "model", "drift", "grid", "simulate", "solve", "paper"];
+    let line = |section: &&str| format!("  [{section}]{:1$}{2}", "", 9 - section.len(), keywords(&[section]).join(" "));
+    OVERVIEW.replace("{sections}", &sections.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 
 const OVERVIEW: &str = "\
@@ -26,13 +27,9 @@ The other columns are observed values; a missing value is empty, NaN, NA, N/A, n
 and rows in any order. `levytilt COMMAND --help` has the details and more examples.
 
 Settings come from flags or from a TOML file (--config), whose keys are named like the flags:
-  [model]    drift noise {model}
-  [drift]    {drift} width depth
-  [grid]     steps
-  [data]     column columns
-  [parameters] values of single dimensions, such as \"theta[NVDA]\" = 3
-  [simulate] span every
-  [solve]    method init iterations paths seed threads
+{sections}
+  [parameters] of formulas, and of single dimensions, such as \"theta[NVDA]\" = 3
+  [inputs]    columns that drive the drift
 Flags override the file. A noise or drift chosen by a flag discards the parameters of the one in the file. The
 settings in effect are saved as settings.toml beside the results, ready for --config.
 
@@ -105,8 +102,8 @@ parameter, learned unless given: --set k=1, or [parameters] in the settings file
 Several columns follow the same formula, each with its own parameters. --season 24h,7d adds Fourier terms of these
 periods. --inputs wind,rain are columns that drive the others and are not observed: a formula uses them by name, other
 drifts gain terms gain[wind]*wind. Between rows they keep their value, or are interpolated with --between linear.
---size '1 + s*abs(x)' multiplies the noise by a formula of the state and of inputs, taken at the start of every step; its
-names are parameters as in a drift.
+--size '1 + s*abs(x)' multiplies the noise by a formula of the state and of inputs, taken at the start of every step;
+other names in it are parameters, as in a drift.
 
 --panel unique_id fits every series of a long table: rows belong to the series that this column names. --share alpha,scale
 learns these parameters from all series together, on the sum of their log evidences with each series' other parameters
@@ -135,7 +132,7 @@ With --out writes
                  columns interact: residuals are standard normal under the true model; summary.json says which checks fail
   paths.npz      NumPy arrays: times, paths (path, time, dimension), weights
   settings.toml  the settings in effect; with --config they repeat this fit
-  model.toml     the same with every estimate filled in; with --config they give `exact` and `simulate` the model found
+  model.toml     the same with every estimate filled in, for --config of `exact` and `simulate`
   state.json     what `forecast` starts from
   parameters.csv  with --bayes: draw,weight, every learned parameter, log_evidence
   model.safetensors  the weights of a drift network, if there is one
@@ -171,7 +168,7 @@ Runs the exact filter of the fitted model over new rows; parameters stay as they
 row costs its own latent steps only. Reports for every row, given all rows before it and without looking ahead: the log
 evidence of the value, its two-sided p-value, the probability that a jump led to it, mean and standard deviation of the
 state, and an alarm if the p-value is below --alarm. The true model raises false alarms at that rate. Where the model has
-outliers or Student errors, also the probability that the value is wrong.
+outliers or Student errors, also the probability that it is a gross error.
 
 --lag K reports each row again K rows later, under \"revised\" in the output of that row: the p-value of the earlier value
 given all others so far, and the probabilities with that hindsight. A value that others confirm was a jump; one that they
@@ -194,9 +191,9 @@ Examples:
 
 /// Below the flags of `report`.
 pub const REPORT_HELP: &str = "\
-Writes report.html of the run again, from its report.json: with another version of this program, or after the page was
-lost. The page is one file that opens offline and shows what the run found: zoomable figures, tables, and
-diagnostics of the fit.
+Regenerates report.html of a run from its report.json: with another version of this program, or after the page was lost.
+The page is one file that opens offline and shows what the run found: zoomable figures, tables, and diagnostics of the
+fit.
 
 With --plots (here, or with the command that makes the result) every figure is also a separate file in RUN/plots, named
 as in the page: svg scales and can be edited; png is 1800 pixels wide and looks the same everywhere (Latin, Greek and
@@ -217,7 +214,8 @@ neighbouring moves (negative: observation noise), and seasons of a day, a week a
 
 The drift is chosen by quick fits: at most 1000 rows, evenly over the record, with no drift, a trend, mean reversion and a
 double well; the one with the most evidence less a penalty per parameter wins, and the others are shown with their distance.
-Positive values are also tried as exponentials, and logarithms suggested where these win by far. It takes some seconds.
+A record of positive values is also fitted on the log scale; logarithms are suggested where that fits far better. It takes
+some seconds.
 
 Examples:
   levytilt doctor

@@ -10,7 +10,6 @@ use levytilt::internals::{Chain, exact};
 use levytilt::noise::{Family, TruncatedStable};
 use levytilt::{Start, StateSpace, simulate, stream};
 use levytilt_paper::continuous::{JumpMeasure, TiltedProcess};
-use levytilt_paper::potential::NeuralPotentialSpec;
 use levytilt_paper::published::{Gradient, Kl, Motion, PaperOptions, RateTable, fit_paper, published_gradient};
 use rand::RngExt;
 
@@ -98,7 +97,8 @@ fn statistics_the_elbo_stays_below_the_exact_evidence() {
     let grid = TimeGrid::new(&times, Some(times.len() - 1)).unwrap();
     let evidence = exact::smooth(&model, &grid, &values, &exact::Options::default()).unwrap().log_evidence;
     let at = potentials(&values);
-    let with = |kl: Kl| bound(2.0, &at, &PaperOptions { paths: 4000, kl, draws: 200, ..PaperOptions::default() }).bound;
+    let with =
+        |kl: Kl| bound(2.0, &at, &PaperOptions { paths: 4000, kl, kl_draws: 200, ..PaperOptions::default() }).bound;
     let [quadrature, series, drawn] = [Kl::Quadrature, Kl::Series, Kl::MonteCarlo].map(with);
     assert!((quadrature.elbo - series.elbo).abs() < 1e-6 * quadrature.elbo.abs(), "{quadrature:?} {series:?}");
     assert!((quadrature.elbo - drawn.elbo).abs() < 6.0 * quadrature.std_error.hypot(drawn.std_error), "{drawn:?}");
@@ -199,13 +199,12 @@ fn identity_a_fit_trains_and_repeats() {
         x0: Some(0.0),
         ..Spec::new(DriftFamily::named("ou").unwrap(), Family::named("truncated-stable").unwrap())
     };
-    let sizes =
-        NeuralPotentialSpec { references: 10, features: 8, width: 16, depth: 2, sharpness: 20.0, ..Default::default() };
+    let small =
+        PaperOptions { references: 10, features: 8, units: 16, layers: 2, sharpness: 20.0, ..PaperOptions::default() };
     for gradient in [Gradient::Unbiased, Gradient::Published] {
-        let paper =
-            PaperOptions { iterations: 20, rate: 3e-3, encoder_rate: 3e-3, gradient, ..PaperOptions::default() };
+        let paper = PaperOptions { iterations: 20, learning_rate: 3e-3, encoder_rate: 3e-3, gradient, ..small.clone() };
         let options = FitOptions { paths: 32, ..FitOptions::default() };
-        let run = || fit_paper(&spec, (&grid, &[&values]), &options, &sizes, &paper).unwrap();
+        let run = || fit_paper(&spec, (&grid, &[&values]), &options, &paper).unwrap();
         let (first, second) = (run(), run());
         let trace = &first.trained.as_ref().unwrap().trace;
         let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
@@ -221,6 +220,6 @@ fn identity_a_fit_trains_and_repeats() {
         assert_eq!(first.fit.summary.elbo.to_bits(), second.fit.summary.elbo.to_bits());
     }
     let free = Spec { given: spec.given.iter().filter(|(name, _)| *name != "tau").cloned().collect(), ..spec };
-    let error = fit_paper(&free, (&grid, &[&values]), &FitOptions::default(), &sizes, &PaperOptions::default());
+    let error = fit_paper(&free, (&grid, &[&values]), &FitOptions::default(), &small);
     assert!(error.unwrap_err().to_string().contains("tau"));
 }

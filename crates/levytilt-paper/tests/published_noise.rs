@@ -7,7 +7,6 @@ use levytilt::internals::solve::{Parameter, parameters, rebuild};
 use levytilt::internals::{Chain, Size, exact};
 use levytilt::noise::{Family, PlusBrownian, TruncatedStable};
 use levytilt::{Start, StateSpace, simulate};
-use levytilt_paper::potential::NeuralPotentialSpec;
 use levytilt_paper::published::{Gradient, PaperOptions, PublishedGradient, fit_paper, noise_gradient};
 
 fn model(size: Option<&str>, brownian: f64) -> StateSpace {
@@ -128,11 +127,11 @@ fn identity_a_fit_learns_alpha_and_a_size() {
         ..Spec::new(DriftFamily::named("ou").unwrap(), Family::named("truncated-stable").unwrap())
             .with_size(Formula::parse("1 + g*abs(x)").unwrap())
     };
-    let sizes =
-        NeuralPotentialSpec { references: 5, features: 4, width: 8, depth: 2, sharpness: 10.0, ..Default::default() };
+    let small =
+        PaperOptions { references: 5, features: 4, units: 8, layers: 2, sharpness: 10.0, ..PaperOptions::default() };
     let run = |spec: &Spec, gradient: Gradient| {
-        let paper = PaperOptions { iterations: 6, gradient, ..PaperOptions::default() };
-        fit_paper(spec, (&grid, &[&values]), &FitOptions { paths: 16, ..FitOptions::default() }, &sizes, &paper)
+        let paper = PaperOptions { iterations: 6, gradient, ..small.clone() };
+        fit_paper(spec, (&grid, &[&values]), &FitOptions { paths: 16, ..FitOptions::default() }, &paper)
     };
     let fit = run(&spec, Gradient::Unbiased).unwrap().fit;
     let alpha = fit.parameter("alpha").unwrap();

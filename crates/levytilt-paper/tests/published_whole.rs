@@ -8,7 +8,6 @@ use levytilt::internals::{Chain, Errors, exact};
 use levytilt::noise::{Family, Noise, PlusBrownian, TruncatedStable};
 use levytilt::{Context, Dimension, Start, StateSpace, simulate};
 use levytilt_paper::NeuralFit;
-use levytilt_paper::potential::NeuralPotentialSpec;
 use levytilt_paper::published::{
     Bound, PaperOptions, PublishedGradient, fit_paper, fit_paper_grid, fit_paper_with, noises_of, published_gradient,
 };
@@ -46,12 +45,10 @@ fn spec(drift: &str) -> Spec {
     }
 }
 
-fn sizes() -> NeuralPotentialSpec {
-    NeuralPotentialSpec { references: 10, features: 8, width: 16, depth: 2, sharpness: 20.0, ..Default::default() }
-}
-
 fn paper(iterations: usize) -> PaperOptions {
-    PaperOptions { iterations, rate: 3e-3, encoder_rate: 3e-3, ..PaperOptions::default() }
+    let small =
+        PaperOptions { references: 10, features: 8, units: 16, layers: 2, sharpness: 20.0, ..PaperOptions::default() };
+    PaperOptions { iterations, learning_rate: 3e-3, encoder_rate: 3e-3, ..small }
 }
 
 fn fitted(spec: &Spec, iterations: usize) -> NeuralFit {
@@ -62,7 +59,7 @@ fn fitted_with(spec: &Spec, iterations: usize, context: &Context) -> NeuralFit {
     let (times, values) = record();
     let grid = TimeGrid::new(&times, Some(40)).unwrap();
     let options = FitOptions { paths: 16, ..FitOptions::default() };
-    fit_paper_with(spec, (&grid, &[&values]), &options, &sizes(), &paper(iterations), context).unwrap()
+    fit_paper_with(spec, (&grid, &[&values]), &options, &paper(iterations), context).unwrap()
 }
 
 /// Keeps checkpoints in memory.
@@ -197,10 +194,10 @@ fn identity_a_grid_of_alpha_keeps_the_highest_elbo() {
     let grid = TimeGrid::new(&times, Some(40)).unwrap();
     let options = FitOptions { paths: 16, ..FitOptions::default() };
     let (data, spec, alphas) = ((&grid, &[&values[..]][..]), spec("ou"), [1.3, 1.7]);
-    let best = fit_paper_grid(&spec, data, &options, &sizes(), &paper(3), &alphas, &Context::silent()).unwrap();
+    let best = fit_paper_grid(&spec, data, &options, &paper(3), &alphas, &Context::silent()).unwrap();
     let alone = alphas.map(|alpha| {
         let at = Spec { given: given(&[&NOISE[..], &[("alpha", alpha)]].concat()), ..spec.clone() };
-        fit_paper(&at, data, &options, &sizes(), &paper(3)).unwrap().fit.summary.elbo
+        fit_paper(&at, data, &options, &paper(3)).unwrap().fit.summary.elbo
     });
     let k = usize::from(alone[1] > alone[0]);
     assert_eq!(best.fit.summary.elbo.to_bits(), alone[k].to_bits());

@@ -22,9 +22,26 @@ pub struct ParameterEntry {
     pub example: f64,
     /// Whether it is learned when no value is given; if not, it is held at its first guess.
     pub learned: bool,
+    /// What it does to the jumps of a noise.
+    pub effect: Effect,
     pub(crate) guess: Guess,
     pub(crate) prior: Option<PriorStd>,
     pub(crate) doubt: Option<Doubt>,
+}
+
+/// What a parameter does to the jumps of a noise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// It is the index of the power law of the tails.
+    TailIndex,
+    /// It is the scale of the increments.
+    Scale,
+    /// It multiplies single jumps.
+    JumpScale,
+    /// It skews the noise, which is symmetric where it is 0.
+    Skew,
+    /// Anything else.
+    Other,
 }
 
 /// The value given for a parameter of the same dimension, by name.
@@ -68,12 +85,18 @@ impl ParameterEntry {
         example: f64,
         guess: Guess,
     ) -> Self {
-        Self { name, about, unit, domain, example, learned: true, guess, prior: None, doubt: None }
+        let effect = Effect::Other;
+        Self { name, about, unit, domain, example, learned: true, effect, guess, prior: None, doubt: None }
     }
 
     /// The same with another prior.
     pub const fn with_prior(self, prior: PriorStd) -> Self {
         Self { prior: Some(prior), ..self }
+    }
+
+    /// The same with an effect on the jumps.
+    pub(crate) const fn with_effect(self, effect: Effect) -> Self {
+        Self { effect, ..self }
     }
 
     /// The same, held at its guess unless it is given.
@@ -84,6 +107,11 @@ impl ParameterEntry {
     /// The same with a sentence about values at a limit of the family.
     pub const fn with_doubt(self, doubt: Doubt) -> Self {
         Self { doubt: Some(doubt), ..self }
+    }
+
+    /// Whether it multiplies the jumps of a noise.
+    pub fn is_size(&self) -> bool {
+        matches!(self.effect, Effect::Scale | Effect::JumpScale)
     }
 
     /// The flag of the program.

@@ -42,7 +42,7 @@ pub struct BacktestArgs {
     /// Models, separated by commas: kinds as below, or settings files of fit, such as mine.toml
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = MODELS)]
     pub models: Vec<String>,
-    /// Models that forecast only so many windows, evenly spread, such as deepar=60,nhits=150; more of them later add windows
+    /// Models that run on only some windows, evenly spread, such as deepar=60,nhits=150; a larger number later adds windows
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = model_windows)]
     pub windows: Vec<(String, usize)>,
     /// Model that the others are compared with [default: random-walk if listed, else the first]
@@ -113,8 +113,9 @@ impl BacktestArgs {
 pub const BACKTEST_HELP: &str = "\
 Every model forecasts every window from its training part alone and is scored against the observations. A model is
 named by its kind, with options after plus signs:
-  random-walk student-walk stable-walk bootstrap-walk   moves like those of the window; +clock learns the effective
-                                                        length of hours and nights, +adaptive weights recent moves more
+  random-walk student-walk stable-walk bootstrap-walk   independent moves, Gaussian, Student-t, stable or resampled from the
+                                                        training part; +clock learns the effective length of hours and
+                                                        nights, +adaptive weights recent moves more
   garch-t         GARCH(1,1) with Student-t moves
   gaussian-sde    Brownian motion fitted by this program, in calendar time; +ou +clock +adaptive
   tilt            Student-t moves in business time, fitted by this program; a family of noise in its place (+nig,

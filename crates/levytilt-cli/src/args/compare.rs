@@ -2,6 +2,7 @@
 
 use clap::Args;
 use levytilt_run::command::compare::Request;
+use levytilt_run::settings::season::SeasonArgs;
 use levytilt_run::settings::{
     Clock, DataSettings, DriftSettings, ErrorName, GridSettings, InputArgs, Method, ModelSettings, Settings,
     SizeFormula, SolveSettings, Volatility, method_parser, parse_parameter,
@@ -35,12 +36,9 @@ pub struct CompareArgs {
     /// Volatilities of the noise, separated by commas; times in days
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub volatility: Vec<Volatility>,
-    /// Seasons in the drift of every model: periods separated by commas, such as 24h,7d
-    #[arg(long, value_name = "PERIODS", value_delimiter = ',')]
-    pub season: Option<Vec<String>>,
-    /// Fourier terms per period of --season [default: 1]
-    #[arg(long, value_name = "N", requires = "season")]
-    pub harmonics: Option<usize>,
+    /// Seasons in the drift of every model.
+    #[command(flatten)]
+    pub season: SeasonArgs,
     /// Size of the noise of every model as a formula of state x, such as "1 + s*abs(x)" [default: 1]
     #[arg(long, value_name = "FORMULA", allow_hyphen_values = true)]
     pub size: Option<SizeFormula>,
@@ -102,8 +100,8 @@ impl CompareArgs {
                 data: self.data.clone(),
                 model: ModelSettings { size: self.size.clone(), ..ModelSettings::default() },
                 drift: DriftSettings {
-                    season: self.season.as_ref().map(|all| all.iter().map(|text| text.as_str().into()).collect()),
-                    harmonics: self.harmonics,
+                    season: self.season.season.clone(),
+                    harmonics: self.season.harmonics,
                     ..DriftSettings::default()
                 },
                 inputs: self.inputs.settings(),

@@ -10,9 +10,7 @@ use clap::{Args, Parser, Subcommand};
 use levytilt_run::settings::{
     DataSettings, DriftSettings, GridSettings, Init, InputArgs, KeepPaths, Method, ModelSettings, Named, NoiseName,
 };
-use levytilt_run::settings::{
-    PaperSettings, Settings, SimulateSettings, SolveSettings, method_parser, parse_parameter,
-};
+use levytilt_run::settings::{PaperArgs, Settings, SimulateSettings, SolveSettings, method_parser, parse_parameter};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -61,7 +59,7 @@ pub enum Command {
     /// Compare models of a record: evidence, residuals and out-of-sample scores in one table
     #[command(after_help = COMPARE_HELP)]
     Compare(Box<CompareArgs>),
-    /// Render the report of a run again
+    /// Regenerate the report of a run
     #[command(after_help = REPORT_HELP)]
     Report(RenderArgs),
     /// Reproduce the tables of the paper behind this program, with the published figures alongside
@@ -107,24 +105,12 @@ pub struct SimulateArgs {
     /// Settings file; flags override it
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Noise, observation, start.
+    /// The model.
     #[command(flatten)]
-    pub model: ModelSettings,
-    /// Drift.
-    #[command(flatten)]
-    pub drift: DriftSettings,
-    /// Parameters by name.
-    #[command(flatten)]
-    pub set: SetArgs,
-    /// Inputs.
-    #[command(flatten)]
-    pub inputs: InputArgs,
+    pub model: ModelArgs,
     /// CSV file with times from 0 on and the columns of --inputs
     #[arg(long, value_name = "FILE", help_heading = "Drift")]
     pub inputs_file: Option<String>,
-    /// Steps.
-    #[command(flatten)]
-    pub grid: GridSettings,
     /// Span.
     #[command(flatten)]
     pub simulate: SimulateSettings,
@@ -150,18 +136,9 @@ impl SetArgs {
     }
 }
 
-/// A record and the model for it, as `exact` and `fit` take them.
+/// A model and the grid of its latent times.
 #[derive(Debug, Args)]
-pub struct RecordArgs {
-    /// CSV file, plain or gzipped, or - for standard input
-    #[arg(value_name = "DATA")]
-    pub source: String,
-    /// Settings file; flags override it
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-    /// Column.
-    #[command(flatten)]
-    pub data: DataSettings,
+pub struct ModelArgs {
     /// Noise, observation, start.
     #[command(flatten)]
     pub model: ModelSettings,
@@ -177,6 +154,37 @@ pub struct RecordArgs {
     /// Steps.
     #[command(flatten)]
     pub grid: GridSettings,
+}
+
+impl ModelArgs {
+    /// What was given as flags.
+    fn settings(&self) -> Settings {
+        Settings {
+            model: self.model.clone(),
+            drift: self.drift.clone(),
+            parameters: self.set.parameters(),
+            inputs: self.inputs.settings(),
+            grid: self.grid.clone(),
+            ..Settings::default()
+        }
+    }
+}
+
+/// A record and the model for it, as `exact` and `fit` take them.
+#[derive(Debug, Args)]
+pub struct RecordArgs {
+    /// CSV file, plain or gzipped, or - for standard input
+    #[arg(value_name = "DATA")]
+    pub source: String,
+    /// Settings file; flags override it
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Column.
+    #[command(flatten)]
+    pub data: DataSettings,
+    /// The model.
+    #[command(flatten)]
+    pub model: ModelArgs,
 }
 
 /// Flags of `exact`.
@@ -243,7 +251,7 @@ pub struct FitArgs {
     pub keep_paths: Option<KeepPaths>,
     /// Choices of method paper.
     #[command(flatten)]
-    pub paper: PaperSettings,
+    pub paper: PaperArgs,
     /// Posterior paths and threads.
     #[command(flatten)]
     pub effort: EffortArgs,
@@ -299,31 +307,14 @@ pub struct ManArgs {
 impl SimulateArgs {
     /// What was given as flags.
     pub fn settings(&self) -> Settings {
-        Settings {
-            model: self.model.clone(),
-            drift: self.drift.clone(),
-            parameters: self.set.parameters(),
-            inputs: self.inputs.settings(),
-            grid: self.grid.clone(),
-            simulate: self.simulate.clone(),
-            solve: self.solve.clone(),
-            ..Settings::default()
-        }
+        Settings { simulate: self.simulate.clone(), solve: self.solve.clone(), ..self.model.settings() }
     }
 }
 
 impl RecordArgs {
     /// What was given as flags.
     pub fn settings(&self) -> Settings {
-        Settings {
-            data: self.data.clone(),
-            model: self.model.clone(),
-            drift: self.drift.clone(),
-            parameters: self.set.parameters(),
-            inputs: self.inputs.settings(),
-            grid: self.grid.clone(),
-            ..Settings::default()
-        }
+        Settings { data: self.data.clone(), ..self.model.settings() }
     }
 }
 
@@ -347,6 +338,6 @@ impl FitArgs {
         };
         let settings = self.record.settings();
         let data = DataSettings { panel: self.panel.clone(), share: self.share.clone(), ..settings.data };
-        Settings { solve, paper: self.paper.clone(), data, ..settings }
+        Settings { solve, paper: self.paper.settings(), data, ..settings }
     }
 }

@@ -46,7 +46,7 @@ pub struct ReproduceArgs {
     /// Models, separated by commas: univariate and multivariate [default: walks, garch-t, gaussian-sde, tilt]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub models: Option<Vec<String>>,
-    /// Models that forecast only so many windows, evenly spread, such as deepar=60,nhits=150: univariate and multivariate
+    /// Models that run on only some windows, evenly spread, such as deepar=60,nhits=150: univariate and multivariate
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = model_windows)]
     pub windows: Vec<(String, usize)>,
     /// Training steps of neural network models: univariate and multivariate [default: the published number]

@@ -58,7 +58,7 @@ pub struct UpdateArgs {
     /// Raise an alarm where the two-sided p-value of a value is below this
     #[arg(long, value_name = "P", default_value_t = 0.001)]
     pub alarm: f64,
-    /// Look at every row again K rows later, with what these say
+    /// Report every row again K rows later, given the rows in between
     #[arg(long, value_name = "K", default_value_t = 0)]
     pub lag: usize,
     /// Count an increment beyond this as a jump, in units of the values [default: as in the fit]

@@ -62,12 +62,13 @@ impl PublishedGradient {
         let mut all = self.drift.clone();
         let parts = chain.model().dimensions.iter().zip(&self.noise).zip(&self.errors);
         for ((dimension, &[by_alpha, by_log_scale]), &by_std) in parts {
-            let noise = |(name, value): (&str, f64)| match name {
-                "alpha" => by_alpha,
-                "scale" => by_log_scale / value,
+            // In the order of `noises_of`.
+            let noise = |(place, (_, value)): (usize, (&str, f64))| match place {
+                0 => by_alpha,
+                1 => by_log_scale / value,
                 _ => 0.0,
             };
-            all.extend(dimension.noise.parameters().into_iter().map(noise));
+            all.extend(dimension.noise.parameters().into_iter().enumerate().map(noise));
             all.extend(&self.size);
             all.push(by_std);
         }
@@ -75,20 +76,23 @@ impl PublishedGradient {
     }
 }
 
+/// The family of noise that the published method takes.
+pub const NOISE: &str = "truncated-stable";
+
 /// Jumps and Brownian part of every dimension of a chain with truncated stable noise.
 ///
 /// # Errors
 /// Another noise.
 pub fn noises_of(chain: &Chain) -> Result<Vec<PaperNoise>> {
     let one = |noise: &dyn Noise| match (noise.family(), &noise.parameters()[..]) {
-        ("truncated-stable", &[(_, alpha), (_, scale), (_, tau), (_, sigma_g), ref rest @ ..]) => Ok(PaperNoise {
+        (NOISE, &[(_, alpha), (_, scale), (_, tau), (_, sigma_g), ref rest @ ..]) => Ok(PaperNoise {
             measure: JumpMeasure::mixture(alpha, scale, tau, sigma_g)?,
             brownian: rest.first().map_or(0.0, |&(_, sigma)| sigma),
         }),
         (other, _) => Err(Error::Shape {
             what: "method paper",
             got: format!("noise {other}"),
-            expected: "truncated-stable: give --noise truncated-stable, or another method".into(),
+            expected: format!("{NOISE}: give --noise {NOISE}, or another method"),
         }),
     };
     chain.model().dimensions.iter().map(|dimension| one(dimension.noise.as_ref())).collect()

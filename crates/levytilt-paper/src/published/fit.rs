@@ -5,7 +5,7 @@ use super::options::{Gradient, PaperOptions};
 use super::tape::Tape;
 use super::train::PaperTrainer;
 use crate::fit::NeuralFit;
-use crate::potential::{Frame, NeuralPotentialSpec};
+use crate::potential::Frame;
 use crate::training::Trained;
 use levytilt::context::Progress;
 use levytilt::internals::Chain;
@@ -28,10 +28,9 @@ pub fn fit_paper(
     spec: &Spec,
     data: (&TimeGrid, &[&[f64]]),
     options: &FitOptions,
-    sizes: &NeuralPotentialSpec,
     paper: &PaperOptions,
 ) -> Result<NeuralFit> {
-    fit_paper_with(spec, data, options, sizes, paper, &Context::silent())
+    fit_paper_with(spec, data, options, paper, &Context::silent())
 }
 
 /// [`fit_paper`], watched, and resumed from its checkpoint if there is one.
@@ -42,7 +41,6 @@ pub fn fit_paper_with(
     spec: &Spec,
     data: (&TimeGrid, &[&[f64]]),
     options: &FitOptions,
-    sizes: &NeuralPotentialSpec,
     paper: &PaperOptions,
     context: &Context,
 ) -> Result<NeuralFit> {
@@ -51,7 +49,6 @@ pub fn fit_paper_with(
     let paper = PaperOptions { paths: options.paths, seed: options.seed, ..paper.clone() };
     let mut published = Published {
         options: &paper,
-        sizes,
         network: spec.network.is_some(),
         trainer: None,
         values: Vec::new(),
@@ -78,7 +75,6 @@ pub fn fit_paper_grid(
     spec: &Spec,
     data: (&TimeGrid, &[&[f64]]),
     options: &FitOptions,
-    sizes: &NeuralPotentialSpec,
     paper: &PaperOptions,
     alphas: &[f64],
     context: &Context,
@@ -87,7 +83,7 @@ pub fn fit_paper_grid(
     for &alpha in alphas {
         let others = spec.given.iter().filter(|(name, _)| name != ALPHA).cloned();
         let at = Spec { given: others.chain([(ALPHA.to_string(), alpha)]).collect(), ..spec.clone() };
-        fits.push((alpha, fit_paper_with(&at, data, options, sizes, paper, context)?));
+        fits.push((alpha, fit_paper_with(&at, data, options, paper, context)?));
         if context.stopped() {
             break;
         }
@@ -97,7 +93,7 @@ pub fn fit_paper_grid(
     };
     let said = fits.iter().map(elbo).collect::<Vec<_>>().join(", ");
     let best = fits.into_iter().max_by(|a, b| a.1.fit.summary.elbo.total_cmp(&b.1.fit.summary.elbo));
-    let Some((alpha, mut best)) = best else { return fit_paper_with(spec, data, options, sizes, paper, context) };
+    let Some((alpha, mut best)) = best else { return fit_paper_with(spec, data, options, paper, context) };
     for choice in &mut best.fit.choices {
         choice.why = format!("{}; alpha = {alpha} by the ELBO among {said}", choice.why);
     }
@@ -147,7 +143,6 @@ fn log_sum(value: f64) -> LogSum {
 /// The published method on its way through a fit.
 struct Published<'a> {
     options: &'a PaperOptions,
-    sizes: &'a NeuralPotentialSpec,
     /// Whether the drift is a network.
     network: bool,
     trainer: Option<PaperTrainer>,
@@ -166,7 +161,7 @@ impl Published<'_> {
     ) -> Result<StateSpace> {
         let mut values: Vec<f64> = parameters.iter().map(|p| p.value).collect();
         let chain = Chain::new(&model, data.0, data.1)?;
-        let mut trainer = PaperTrainer::new(&chain, self.sizes.clone(), self.options)?;
+        let mut trainer = PaperTrainer::new(&chain, self.options)?;
         drop(chain);
         trainer.resume_kept(&mut values, self.context)?;
         model = rebuild(&model, &values)?;

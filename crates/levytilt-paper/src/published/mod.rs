@@ -12,7 +12,9 @@ mod rates;
 mod tape;
 mod train;
 
-pub use bound::{Bound, DrawnPath, PublishedGradient, draw_paths, noise_gradient, noises_of, published_gradient};
+pub use bound::{
+    Bound, DrawnPath, NOISE, PublishedGradient, draw_paths, noise_gradient, noises_of, published_gradient,
+};
 pub use fit::{fit_paper, fit_paper_grid, fit_paper_with};
 pub use options::{Gradient, Kl, Motion, PaperOptions};
 pub use path::PaperNoise;

@@ -292,7 +292,7 @@ impl<'a> Walker<'a> {
         Ok(match self.options.kl {
             Kl::Quadrature => quadrature,
             Kl::Series => [tilted.expansion()?.divergence_rate, quadrature[1], quadrature[2]],
-            Kl::MonteCarlo => symmetric(&tilted.prior(), at, self.options.draws, rng)?,
+            Kl::MonteCarlo => symmetric(&tilted.prior(), at, self.options.kl_draws, rng)?,
         })
     }
 

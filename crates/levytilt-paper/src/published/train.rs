@@ -29,15 +29,15 @@ pub struct PaperTrainer {
 }
 
 impl PaperTrainer {
-    /// New networks of the published sizes over the span of a chain.
-    pub fn new(chain: &Chain, sizes: NeuralPotentialSpec, options: &PaperOptions) -> Result<Self> {
+    /// New networks over the span of a chain.
+    pub fn new(chain: &Chain, options: &PaperOptions) -> Result<Self> {
         noises_of(chain)?;
         let times = chain.times();
-        let spec =
-            NeuralPotentialSpec { dim: chain.dim(), components: 1, span: (times[0], times[times.len() - 1]), ..sizes };
+        let span = (times[0], times[times.len() - 1]);
+        let spec = NeuralPotentialSpec { dim: chain.dim(), components: 1, span, ..options.sizes() };
         let potential: NeuralPotential = NeuralPotential::new(spec, options.seed)?;
         Ok(Self {
-            optimiser: Optimiser::new(options.rule, potential.parameters().len()),
+            optimiser: Optimiser::new(options.optimiser, potential.parameters().len()),
             model_optimiser: Optimiser::new(Rule::Adam, solve::parameters(chain.model()).len()),
             trace: Vec::new(),
             iterations: 0,
@@ -166,7 +166,7 @@ impl PaperTrainer {
         let share = self.rate_share(options);
         let rate = |group: Group| match group {
             Group::References | Group::Sharpness | Group::Embeddings => share * options.encoder_rate,
-            Group::Firmness | Group::Pull => share * options.rate,
+            Group::Firmness | Group::Pull => share * options.learning_rate,
         };
         let rates: Vec<_> = self.potential.groups().into_iter().map(|(group, range)| (range, rate(group))).collect();
         self.optimiser.step(self.potential.parameters_mut(), gradient, &rates);
@@ -205,6 +205,6 @@ fn centred([_, a, b]: [f64; 3]) -> [f64; 2] {
 fn fingerprint(chain: &Chain, potential: &NeuralPotential, options: &PaperOptions) -> Result<u64> {
     // Falling rates depend on the number of iterations, constant ones do not.
     let iterations = if options.rate_end == 1.0 { 0 } else { options.iterations };
-    let options = PaperOptions { iterations, ..options.clone() };
-    Ok(Fingerprint::new().settings(&(potential.spec(), options))?.chain(chain)?.finish())
+    let own = (iterations, options.paths, options.seed);
+    Ok(Fingerprint::new().settings(&(potential.spec(), options, own))?.chain(chain)?.finish())
 }

@@ -1,7 +1,9 @@
 //! Lead with what was found: the equation with its estimates, which law the moves follow, and what fails.
 
 use levytilt::internals::fit::Estimate;
+use levytilt::internals::parameter::Effect;
 use levytilt::internals::residuals::Aspect;
+use levytilt::noise::Family;
 
 use super::equation::Equation;
 use super::motion;
@@ -126,12 +128,14 @@ fn law(summary: &Summary, rival: Option<&exact::summary::Summary>) -> String {
 
 /// How heavy the tails are, where one parameter says it.
 fn heaviness(summary: &Summary) -> String {
-    let learned = |name: &str| {
-        let row = summary.parameters.get(name)?;
+    let family = Family::named(summary.noise);
+    let index = family.and_then(|family| family.parameters.iter().find(|entry| entry.effect == Effect::TailIndex));
+    let learned = index.and_then(|entry| {
+        let row = summary.parameters.get(entry.name)?;
         Some((row.estimate, row.std_error?))
-    };
-    match (learned("alpha"), summary.noise) {
-        (Some((alpha, error)), "stable" | "skewed-stable") => {
+    });
+    match (learned, summary.noise) {
+        (Some((alpha, error)), _) => {
             let far = if 2.0 - alpha > CLEAR * error { "clearly" } else { "not clearly" };
             format!(" Their tail index, {}, is {far} below 2, the Gaussian case.", with_error(alpha, error))
         }

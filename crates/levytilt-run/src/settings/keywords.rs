@@ -19,7 +19,7 @@ const SECTIONS: [Section; 7] = [
     ("grid", keys_of::<GridSettings>, tried::<GridSettings>),
     ("simulate", keys_of::<SimulateSettings>, tried::<SimulateSettings>),
     ("solve", keys_of::<SolveSettings>, tried::<SolveSettings>),
-    ("paper", keys_of::<PaperSettings>, tried::<PaperSettings>),
+    ("paper", PaperSettings::keys, tried::<PaperSettings>),
 ];
 
 type Section = (&'static str, fn() -> Vec<String>, Try);

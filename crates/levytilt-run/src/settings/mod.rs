@@ -41,7 +41,7 @@ pub use levytilt::internals::solve::Method;
 pub use name::name_of;
 pub use named::Named;
 pub use names::{ErrorName, NoiseName};
-pub use paper::PaperSettings;
+pub use paper::{PaperArgs, PaperSettings};
 pub use parameters::{Section, Values};
 pub use size::SizeFormula;
 

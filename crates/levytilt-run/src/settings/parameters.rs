@@ -11,6 +11,7 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use crate::settings::diffusion::{Diffusion, LEARN};
+use crate::settings::season::SeasonArgs;
 use crate::settings::{Clock, DriftName, DriftSettings, ErrorName, ModelSettings, NoiseName, SizeFormula, Volatility};
 use crate::table::time::Length;
 
@@ -247,19 +248,10 @@ impl Args for DriftSettings {
             let flag = Arg::new(name).long(name).value_name("N").help_heading("Drift").help(help);
             flag.value_parser(value_parser!(u64).map(|count| count as usize))
         };
-        command
+        let command = command
             .arg(count("width", "Units per layer: neural [default: 32]"))
-            .arg(count("depth", "Layers: neural [default: 2]"))
-            .arg(count("harmonics", "Fourier terms per period of --season [default: 1]"))
-            .arg(
-                Arg::new("season")
-                    .long("season")
-                    .value_name("PERIODS")
-                    .help_heading("Drift")
-                    .help("Seasons in the drift: periods separated by commas, such as 24h,7d")
-                    .value_delimiter(',')
-                    .value_parser(|text: &str| Ok::<_, std::convert::Infallible>(Length::from(text))),
-            )
+            .arg(count("depth", "Layers: neural [default: 2]"));
+        SeasonArgs::augment_args(command)
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -271,8 +263,8 @@ impl FromArgMatches for DriftSettings {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let values = Values::matched(Section::Drift, matches);
         let count = |name| matches.get_one(name).copied();
-        let season = matches.get_many("season").map(|periods| periods.cloned().collect());
-        Ok(Self { values, width: count("width"), depth: count("depth"), season, harmonics: count("harmonics") })
+        let SeasonArgs { season, harmonics } = SeasonArgs::from_arg_matches(matches)?;
+        Ok(Self { values, width: count("width"), depth: count("depth"), season, harmonics })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {

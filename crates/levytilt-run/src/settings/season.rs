@@ -1,6 +1,8 @@
 //! Add seasons to a drift: Fourier terms of given periods, whose coefficients are parameters.
 
 use anyhow::Result;
+use clap::Args;
+use std::convert::Infallible;
 use std::fmt::Write;
 
 use super::DriftSettings;
@@ -9,6 +11,21 @@ use crate::table::time::{Calendar, Length};
 
 /// Most harmonics of a period.
 const MOST: usize = 20;
+
+/// Flags of seasons.
+#[derive(Debug, Clone, Default, Args)]
+pub struct SeasonArgs {
+    /// Seasons in the drift: periods separated by commas, such as 24h,7d
+    #[arg(long, value_name = "PERIODS", help_heading = "Drift", value_delimiter = ',', value_parser = length)]
+    pub season: Option<Vec<Length>>,
+    /// Fourier terms per period of --season [default: 1]
+    #[arg(long, value_name = "N", help_heading = "Drift")]
+    pub harmonics: Option<usize>,
+}
+
+fn length(text: &str) -> Result<Length, Infallible> {
+    Ok(text.into())
+}
 
 /// Say all periods in the record's unit of time, as `calendar` measures them; what is saved is then what was computed.
 ///

@@ -1,7 +1,8 @@
 //! Let the state roll between two wells: dx = (θ₁x − θ₂x³) dt, solved exactly for states of any size.
 
+use super::diagonal::{Diagonal, Local};
 use super::family::{DriftFamily, halves};
-use super::{Drift, DriftPart, Local, component, diagonal_jacobian, diagonal_pullback_many, expect_length, pairs};
+use super::{DriftPart, component, expect_length};
 use crate::Result;
 use crate::error::check;
 use crate::parameter::{Domain, ParameterEntry};
@@ -84,20 +85,6 @@ impl DoubleWell {
             )?;
         }
         Ok(Self { theta1, theta2 })
-    }
-
-    /// With n² = lead² + θ₂hx²: ∂/∂x = front·lead²/n³, ∂/∂θ₂ = −½·out·hx²/n²,
-    /// ∂/∂θ₁ = Δ·out·(lead²/n² + (θ₂hx²/n²)·w(2θ₁Δ)), w(v) = 1/v − 1/(e^v − 1).
-    fn local(&self, i: usize, dt: f64) -> impl Fn(f64) -> Local + use<> {
-        let step = Step::new(self.theta1[i], self.theta2[i], dt);
-        let bernoulli = bernoulli(2.0 * step.growth);
-        move |x| {
-            let Moved { out, slope, linear, ratio } = step.apply(x);
-            let cubic = step.cubic * ratio;
-            let rate = linear * linear + cubic * cubic * bernoulli;
-            let by_parameters = [out * (step.dt * rate), -0.5 * (out * ratio) * ratio];
-            Local { out, by_state: slope, by_parameters }
-        }
     }
 }
 
@@ -191,63 +178,31 @@ fn bernoulli(v: f64) -> f64 {
     1.0 / v - 1.0 / v.exp_m1()
 }
 
-impl Drift for DoubleWell {
-    fn kind(&self) -> &'static str {
-        FAMILY.name
+impl Diagonal for DoubleWell {
+    const FAMILY: &'static DriftFamily = &FAMILY;
+    const AFFINE: bool = false;
+
+    fn values(&self) -> [&[f64]; 2] {
+        [&self.theta1, &self.theta2]
     }
 
-    fn dim(&self) -> usize {
-        self.theta1.len()
+    fn advance(&self, i: usize, dt: f64) -> impl Fn(f64) -> f64 {
+        let step = Step::new(self.theta1[i], self.theta2[i], dt);
+        move |x| step.apply(x).out
     }
 
-    fn parameters(&self) -> Vec<(String, f64)> {
-        pairs([THETA1.name, THETA2.name], &self.theta1, &self.theta2)
-    }
-
-    fn with_parameters(&self, values: &[f64]) -> Result<Box<dyn Drift>> {
-        expect_length("parameters of double-well", values.len(), 2 * self.dim())?;
-        let (theta1, theta2) = values.split_at(self.dim());
-        Ok(Box::new(Self::diagonal(theta1.to_vec(), theta2.to_vec())?))
-    }
-
-    fn flow(&self, t: f64, dt: f64, x: &[f64], out: &mut [f64]) {
-        self.flow_many(t, dt, x, out);
-    }
-
-    fn flow_many(&self, _t: f64, dt: f64, states: &[f64], out: &mut [f64]) {
-        let dim = self.dim();
-        for i in 0..dim {
-            let step = Step::new(self.theta1[i], self.theta2[i], dt);
-            for (out, x) in out[i..].iter_mut().step_by(dim).zip(states[i..].iter().step_by(dim)) {
-                *out = step.apply(*x).out;
-            }
+    /// With n² = lead² + θ₂hx²: ∂/∂x = front·lead²/n³, ∂/∂θ₂ = −½·out·hx²/n²,
+    /// ∂/∂θ₁ = Δ·out·(lead²/n² + (θ₂hx²/n²)·w(2θ₁Δ)), w(v) = 1/v − 1/(e^v − 1).
+    fn local(&self, i: usize, dt: f64) -> impl Fn(f64) -> Local {
+        let step = Step::new(self.theta1[i], self.theta2[i], dt);
+        let bernoulli = bernoulli(2.0 * step.growth);
+        move |x| {
+            let Moved { out, slope, linear, ratio } = step.apply(x);
+            let cubic = step.cubic * ratio;
+            let rate = linear * linear + cubic * cubic * bernoulli;
+            let by_parameters = [out * (step.dt * rate), -0.5 * (out * ratio) * ratio];
+            Local { out, by_state: slope, by_parameters }
         }
-    }
-
-    fn flow_jacobian(
-        &self,
-        _t: f64,
-        dt: f64,
-        x: &[f64],
-        out: &mut [f64],
-        by_state: &mut [f64],
-        by_parameter: &mut [f64],
-    ) {
-        diagonal_jacobian(|i| self.local(i, dt), x, out, by_state, by_parameter);
-    }
-
-    fn pullback_many(
-        &self,
-        t: f64,
-        dt: f64,
-        states: &[f64],
-        lambda: &mut dyn FnMut(&[f64], &mut [f64]),
-        out: &mut [f64],
-        by_state: &mut [f64],
-        by_parameter: &mut [f64],
-    ) {
-        self.flow_many(t, dt, states, out);
-        diagonal_pullback_many(self.dim(), |i| self.local(i, dt), states, lambda, out, by_state, by_parameter);
     }
 }
 
@@ -255,6 +210,7 @@ impl Drift for DoubleWell {
 mod tests {
     use super::*;
     use crate::Error;
+    use crate::drift::Drift;
     use proptest::prelude::*;
 
     fn all(theta1: f64, theta2: f64, dt: f64, x: f64) -> [f64; 4] {

@@ -81,6 +81,10 @@ impl Drift for Each {
         self.parts.iter().all(|part| part.is_affine())
     }
 
+    fn is_still(&self) -> bool {
+        self.parts.iter().all(|part| part.is_still())
+    }
+
     fn is_autonomous(&self) -> bool {
         self.parts.iter().all(|part| part.is_autonomous())
     }

@@ -6,6 +6,7 @@ use crate::error::{expect_length, non_negative};
 use crate::parameter::Domain;
 use crate::{Error, Result};
 
+mod diagonal;
 mod double_well;
 mod each;
 mod families;
@@ -79,6 +80,11 @@ pub trait Drift: std::fmt::Debug + Send + Sync {
 
     /// Whether the flow and its derivatives in the parameters are linear functions of the state, up to a constant.
     fn is_affine(&self) -> bool {
+        false
+    }
+
+    /// Whether the flow leaves every state where it is.
+    fn is_still(&self) -> bool {
         false
     }
 
@@ -174,61 +180,6 @@ fn pullback_each<D: Drift + ?Sized>(
     }
 }
 
-/// What a drift that moves every dimension by itself does to one state: where to, and the derivatives in the state and in
-/// the dimension's two parameters.
-struct Local {
-    out: f64,
-    by_state: f64,
-    by_parameters: [f64; 2],
-}
-
-/// [`Drift::flow_jacobian`] of a drift that moves every dimension by itself: `prepare(i)` does what depends on the step
-/// alone. Of the two parameters per dimension all of the first come first.
-fn diagonal_jacobian<L: Fn(f64) -> Local>(
-    prepare: impl Fn(usize) -> L,
-    x: &[f64],
-    out: &mut [f64],
-    by_state: &mut [f64],
-    by_parameter: &mut [f64],
-) {
-    let dim = x.len();
-    by_state.fill(0.0);
-    by_parameter.fill(0.0);
-    for i in 0..dim {
-        let local = prepare(i)(x[i]);
-        out[i] = local.out;
-        by_state[i * dim + i] = local.by_state;
-        let row = &mut by_parameter[2 * dim * i..2 * dim * (i + 1)];
-        [row[i], row[dim + i]] = local.by_parameters;
-    }
-}
-
-/// [`Drift::pullback_many`] of such a drift, whose flows are in `out` already.
-fn diagonal_pullback_many<L: Fn(f64) -> Local>(
-    dim: usize,
-    prepare: impl Fn(usize) -> L,
-    states: &[f64],
-    lambda: &mut dyn FnMut(&[f64], &mut [f64]),
-    out: &[f64],
-    by_state: &mut [f64],
-    by_parameter: &mut [f64],
-) {
-    let mut covectors = vec![0.0; states.len()];
-    lambda(out, &mut covectors);
-    for i in 0..dim {
-        let local = prepare(i);
-        for (k, place) in (i..states.len()).step_by(dim).enumerate() {
-            let (local, lambda) = (local(states[place]), covectors[place]);
-            by_state[place] = lambda * local.by_state;
-            if !by_parameter.is_empty() {
-                let row = &mut by_parameter[2 * dim * k..2 * dim * (k + 1)];
-                row[i] += lambda * local.by_parameters[0];
-                row[dim + i] += lambda * local.by_parameters[1];
-            }
-        }
-    }
-}
-
 thread_local! {
     /// Working space of [`Drift::pullback`]: it is called for every step of every path, which must not allocate.
     static JACOBIAN: std::cell::RefCell<Vec<f64>> = const { std::cell::RefCell::new(Vec::new()) };
@@ -244,17 +195,6 @@ fn add_scaled(factor: f64, terms: &[f64], sum: &mut [f64]) {
 /// Name of component `i` of a parameter: plain in one dimension, `theta[i]` in several.
 fn component(name: &str, i: usize, dim: usize) -> String {
     if dim == 1 { name.to_string() } else { format!("{name}[{i}]") }
-}
-
-/// Names and values of two parameters per dimension: all of the first, then all of the second.
-fn pairs(names: [&str; 2], first: &[f64], second: &[f64]) -> Vec<(String, f64)> {
-    let dim = first.len();
-    let named = |name, values: &[f64]| -> Vec<_> {
-        values.iter().enumerate().map(|(i, &value)| (component(name, i, dim), value)).collect()
-    };
-    let mut all = named(names[0], first);
-    all.extend(named(names[1], second));
-    all
 }
 
 /// Check a count that must not be zero.

@@ -40,6 +40,10 @@ impl Drift for NoDrift {
         true
     }
 
+    fn is_still(&self) -> bool {
+        true
+    }
+
     fn parameters(&self) -> Vec<(String, f64)> {
         Vec::new()
     }

@@ -1,7 +1,8 @@
 //! Pull the state back to a level: dx = θ (μ − x) dt, the drift of an Ornstein–Uhlenbeck process.
 
+use super::diagonal::{Diagonal, Local};
 use super::family::{DriftFamily, halves};
-use super::{Drift, DriftPart, Local, component, diagonal_jacobian, diagonal_pullback_many, expect_length, pairs};
+use super::{DriftPart, component, expect_length};
 use crate::Result;
 use crate::parameter::{Domain, ParameterEntry};
 
@@ -79,9 +80,30 @@ impl Ou {
         }
         Ok(Self { theta, mu })
     }
+}
+
+/// Weights (e^{−θΔ}, 1 − e^{−θΔ}) of the state and of the level; the second keeps its digits when θΔ is small.
+fn weights(theta: f64, dt: f64) -> (f64, f64) {
+    let decay = -theta * dt;
+    (decay.exp(), -decay.exp_m1())
+}
+
+impl Diagonal for Ou {
+    const FAMILY: &'static DriftFamily = &FAMILY;
+    const AFFINE: bool = true;
+
+    fn values(&self) -> [&[f64]; 2] {
+        [&self.theta, &self.mu]
+    }
+
+    fn advance(&self, i: usize, dt: f64) -> impl Fn(f64) -> f64 {
+        let (keep, pull) = weights(self.theta[i], dt);
+        let level = pull * self.mu[i];
+        move |x| keep * x + level
+    }
 
     /// ∂/∂x = e^{−θΔ}, ∂/∂θ = Δ (μ − x) e^{−θΔ}, ∂/∂μ = 1 − e^{−θΔ}: smooth through θ = 0.
-    fn local(&self, i: usize, dt: f64) -> impl Fn(f64) -> Local + use<> {
+    fn local(&self, i: usize, dt: f64) -> impl Fn(f64) -> Local {
         let (keep, pull) = weights(self.theta[i], dt);
         let mu = self.mu[i];
         // The weight goes in before the difference: where it is 0, an overflow of μ − x must not matter.
@@ -93,81 +115,11 @@ impl Ou {
     }
 }
 
-/// Weights (e^{−θΔ}, 1 − e^{−θΔ}) of the state and of the level; the second keeps its digits when θΔ is small.
-fn weights(theta: f64, dt: f64) -> (f64, f64) {
-    let decay = -theta * dt;
-    (decay.exp(), -decay.exp_m1())
-}
-
-impl Drift for Ou {
-    fn kind(&self) -> &'static str {
-        FAMILY.name
-    }
-
-    fn dim(&self) -> usize {
-        self.theta.len()
-    }
-
-    fn is_affine(&self) -> bool {
-        true
-    }
-
-    fn parameters(&self) -> Vec<(String, f64)> {
-        pairs([THETA.name, MU.name], &self.theta, &self.mu)
-    }
-
-    fn with_parameters(&self, values: &[f64]) -> Result<Box<dyn Drift>> {
-        expect_length("parameters of ou", values.len(), 2 * self.dim())?;
-        let (theta, mu) = values.split_at(self.dim());
-        Ok(Box::new(Self::diagonal(theta.to_vec(), mu.to_vec())?))
-    }
-
-    fn flow(&self, t: f64, dt: f64, x: &[f64], out: &mut [f64]) {
-        self.flow_many(t, dt, x, out);
-    }
-
-    fn flow_many(&self, _t: f64, dt: f64, states: &[f64], out: &mut [f64]) {
-        let dim = self.dim();
-        for i in 0..dim {
-            let (keep, pull) = weights(self.theta[i], dt);
-            let level = pull * self.mu[i];
-            for (out, x) in out[i..].iter_mut().step_by(dim).zip(states[i..].iter().step_by(dim)) {
-                *out = keep * x + level;
-            }
-        }
-    }
-
-    fn flow_jacobian(
-        &self,
-        _t: f64,
-        dt: f64,
-        x: &[f64],
-        out: &mut [f64],
-        by_state: &mut [f64],
-        by_parameter: &mut [f64],
-    ) {
-        diagonal_jacobian(|i| self.local(i, dt), x, out, by_state, by_parameter);
-    }
-
-    fn pullback_many(
-        &self,
-        t: f64,
-        dt: f64,
-        states: &[f64],
-        lambda: &mut dyn FnMut(&[f64], &mut [f64]),
-        out: &mut [f64],
-        by_state: &mut [f64],
-        by_parameter: &mut [f64],
-    ) {
-        self.flow_many(t, dt, states, out);
-        diagonal_pullback_many(self.dim(), |i| self.local(i, dt), states, lambda, out, by_state, by_parameter);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Error;
+    use crate::drift::Drift;
     use proptest::prelude::*;
 
     #[test]

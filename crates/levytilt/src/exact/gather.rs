@@ -38,7 +38,7 @@ pub(crate) fn index(model: &StateSpace) -> Option<f64> {
     let dimension = model.only_dimension().ok().filter(|dimension| dimension.size.is_none())?;
     let drift = model.drift.as_ref();
     match dimension.noise.lengths() {
-        Lengths::Additive | Lengths::SelfSimilar { .. } if drift.kind() == "none" => Some(1.0),
+        Lengths::Additive | Lengths::SelfSimilar { .. } if drift.is_still() => Some(1.0),
         Lengths::SelfSimilar { index, .. } if drift.is_affine() && drift.is_autonomous() => Some(index),
         _ => None,
     }

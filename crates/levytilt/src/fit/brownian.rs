@@ -4,7 +4,8 @@ use super::Spec;
 use super::start::{Beginning, begin};
 use crate::exact::follow::{Follower, Memory, answer};
 use crate::exact::problem::Problem;
-use crate::noise::BROWNIAN;
+use crate::noise::{BROWNIAN, has_effect};
+use crate::parameter::Effect;
 use crate::series::TimeGrid;
 use crate::solve::{ExactLearned, Method, Parameter, learn_exact, rebuild};
 use crate::{Context, Error, Result, StateSpace};
@@ -93,7 +94,7 @@ fn best_start(
             let value = match p.name.as_str() {
                 _ if p.fixed => p.value,
                 name if name == BROWNIAN.name => share * p.value,
-                "scale" => left * known.map_or(p.value, |known| known.value),
+                name if has_effect(name, Effect::Scale) => left * known.map_or(p.value, |known| known.value),
                 _ => known.map_or(p.value, |known| known.value),
             };
             Parameter { value, ..p.clone() }

@@ -11,7 +11,8 @@ use crate::exact::fill::sample_filled;
 use crate::exact::follow::{Answer, Follower, Partial, partial_answer};
 use crate::exact::problem::Problem;
 use crate::exact::sample::sample;
-use crate::noise::{BROWNIAN, SKEWS};
+use crate::noise::{BROWNIAN, has_effect};
+use crate::parameter::Effect;
 use crate::posterior::{Evidence, Marginal, Paths, WeightSummary, jump_probability, marginal};
 use crate::series::TimeGrid;
 use crate::solve::{Choice, ExactLearned, Method, learn_exact, profile_intervals};
@@ -199,7 +200,7 @@ fn follow_profiles(
 /// Places of the parameters whose profiles are followed.
 fn bent_places(learned: &ExactLearned, spec: &Spec) -> Vec<usize> {
     let sizes = spec.size.iter().flat_map(|size| size.parameters());
-    let names: Vec<&str> = sizes.map(|p| p.name.as_str()).chain([BROWNIAN.name]).chain(SKEWS).collect();
+    let names: Vec<&str> = sizes.map(|p| p.name.as_str()).chain([BROWNIAN.name]).collect();
     let free: Vec<usize> =
         (0..learned.optimum.parameters.len()).filter(|&i| !learned.optimum.parameters[i].fixed).collect();
     let of_drift = |place: usize| place < learned.optimum.model.drift.parameter_count();
@@ -208,7 +209,8 @@ fn bent_places(learned: &ExactLearned, spec: &Spec) -> Vec<usize> {
         of_drift(place) && shift.abs() > BENT * variance.sqrt()
     });
     let wanted = |place: &usize| {
-        names.contains(&learned.optimum.parameters[*place].name.as_str()) || (is_bent && of_drift(*place))
+        let name = learned.optimum.parameters[*place].name.as_str();
+        names.contains(&name) || has_effect(name, Effect::Skew) || (is_bent && of_drift(*place))
     };
     free.iter().copied().filter(wanted).collect()
 }

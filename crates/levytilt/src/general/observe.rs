@@ -27,7 +27,7 @@ pub(super) struct Sight {
 impl Sight {
     /// A typical size of the jumps of a source of unit scale on this state.
     pub fn jump_size(&self, family: &Family) -> f64 {
-        let scale = family.parameters.iter().find(|entry| is_size(entry.name));
+        let scale = family.parameters.iter().find(|entry| entry.is_size());
         scale.map_or(self.scales.motion, |entry| entry.guess(&self.scales, &|_| None))
     }
 }
@@ -169,9 +169,4 @@ fn sight((row, order, gain): (usize, usize, f64), times: &[f64], column: &[f64])
         _ => (0.0, 10.0 * (scales.spread + scales.median.abs())),
     };
     Ok(Sight { row, order, scales, error, start })
-}
-
-/// Whether a parameter of a family multiplies its jumps.
-pub(super) fn is_size(name: &str) -> bool {
-    ["scale", "sigma_g", "jump_std"].contains(&name)
 }

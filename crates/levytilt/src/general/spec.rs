@@ -1,7 +1,7 @@
 //! Say which model with directions to fit: what is given, what is learned, and where learning starts.
 
 use super::model::{GeneralModel, Row, Source};
-use super::observe::{Sight, Weights, is_size, sights};
+use super::observe::{Sight, Weights, sights};
 use crate::drift::{Formula, FormulaDrift};
 use crate::error::{finite, positive};
 use crate::model::OBSERVATION_STD;
@@ -183,7 +183,7 @@ impl GeneralSpec {
             let prior = Prior { mean: entry.transform().forward(guess), std: WIDE };
             self.add(all, name.clone(), Role::Noise(r, p), entry.transform(), guess, prior);
             // The size of the jumps is in the loadings.
-            if !tied && is_size(entry.name) && given(entry.name).is_none() {
+            if !tied && entry.is_size() && given(entry.name).is_none() {
                 let last = all.len() - 1;
                 (all[last].value, all[last].fixed) = (1.0, true);
             }
@@ -288,7 +288,7 @@ impl GeneralSpec {
     /// The size of the jumps of a source whose loadings all have names is 1: the loadings say how large they are.
     fn implied(&self, role: Role) -> Option<f64> {
         let Role::Noise(r, p) = role else { return None };
-        (!self.sources[r].is_tied() && is_size(self.sources[r].family.parameters[p].name)).then_some(1.0)
+        (!self.sources[r].is_tied() && self.sources[r].family.parameters[p].is_size()).then_some(1.0)
     }
 
     /// The model with these values, and this start.

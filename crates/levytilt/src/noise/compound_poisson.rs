@@ -4,7 +4,7 @@ use super::condense::{FineLaw, LIGHT, condense};
 use super::family::{Family, boxed};
 use super::{Lengths, NodeDerivative, Nodes, Noise, NoisePart, wrong_count};
 use crate::error::{check, positive};
-use crate::parameter::{Domain, ParameterEntry};
+use crate::parameter::{Domain, Effect, ParameterEntry};
 use crate::{Result, StreamRng};
 use rand_distr::{Distribution, Poisson};
 
@@ -27,7 +27,8 @@ pub(super) const RATE: ParameterEntry =
 pub(super) const JUMP_STD: ParameterEntry =
     ParameterEntry::new("jump_std", "standard deviation of a jump", "value", Domain::POSITIVE, 1.0, |scales, _| {
         1.5 * scales.root_mean_square
-    });
+    })
+    .with_effect(Effect::JumpScale);
 
 /// The entry of the family.
 pub(super) const FAMILY: Family = Family {

@@ -5,6 +5,7 @@ use super::{
     compound_poisson, gaussian, nig, skewed_compound_poisson, skewed_nig, skewed_stable, skewed_tempered_stable,
     skewed_variance_gamma, stable, student, tempered_stable, truncated_stable, variance_gamma,
 };
+use crate::parameter::Effect;
 
 /// All families; a new one is a line here.
 pub const FAMILIES: &[Family] = &[
@@ -30,6 +31,11 @@ impl Family {
     pub fn named(name: &str) -> Option<&'static Self> {
         FAMILIES.iter().find(|family| family.name == name)
     }
+}
+
+/// Whether a family has a parameter of this name, without its dimension, with this effect on the jumps.
+pub(crate) fn has_effect(name: &str, effect: Effect) -> bool {
+    FAMILIES.iter().filter_map(|family| family.parameter(name)).any(|entry| entry.effect == effect)
 }
 
 #[cfg(test)]
@@ -76,7 +82,7 @@ mod tests {
                     "{}",
                     family.name
                 );
-                assert_eq!(noise.parameters()[scale].0, "scale");
+                assert_eq!(family.parameters[scale].effect, Effect::Scale);
                 assert_eq!(parameter.map_or(2.0, |p| noise.parameters()[p].1), index);
                 self_similar += 1;
             }

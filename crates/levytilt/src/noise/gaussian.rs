@@ -3,7 +3,7 @@
 use super::family::{Family, boxed};
 use super::{Lengths, NodeDerivative, Nodes, Noise, NoisePart, wrong_count};
 use crate::error::positive;
-use crate::parameter::{Domain, ParameterEntry};
+use crate::parameter::{Domain, Effect, ParameterEntry};
 use crate::{Result, StreamRng};
 
 /// Brownian noise with standard deviation `scale` per √time.
@@ -20,7 +20,8 @@ pub(super) const SCALE: ParameterEntry = ParameterEntry::new(
     Domain::POSITIVE,
     1.0,
     |scales, _| scales.root_mean_square / scales.lag.sqrt(),
-);
+)
+.with_effect(Effect::Scale);
 
 /// The entry of the family.
 pub(super) const FAMILY: Family = Family {

@@ -6,7 +6,7 @@ use super::log_law::{Action, LogPoint, Range, SlidingLaw};
 use super::tempered_stable::TEMPERING;
 use super::{Lengths, Nodes, Noise, NoisePart, wrong_count};
 use crate::error::positive;
-use crate::parameter::{Domain, ParameterEntry};
+use crate::parameter::{Domain, Effect, ParameterEntry};
 use crate::series::NORMAL_MEDIAN;
 use crate::{Result, StreamRng};
 use rand::RngExt;
@@ -18,15 +18,16 @@ use std::f64::consts::PI;
 /// It has variance scale/tempering per time, and is the tempered stable noise with α = 1.
 #[derive(Debug, Clone)]
 pub struct Nig {
-    scale: f64,
-    tempering: f64,
+    pub(super) scale: f64,
+    pub(super) tempering: f64,
 }
 
 /// The scale of the noise, which is Cauchy over short times.
 pub(super) const SCALE: ParameterEntry =
     ParameterEntry::new("scale", "scale of the noise", "value/time", Domain::POSITIVE, 1.0, |scales, _| {
         NORMAL_MEDIAN * scales.motion / scales.lag
-    });
+    })
+    .with_effect(Effect::Scale);
 
 /// The entry of the family.
 pub(super) const FAMILY: Family = Family {

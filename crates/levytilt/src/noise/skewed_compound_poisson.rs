@@ -4,7 +4,7 @@ use super::compound_poisson::{JUMP_STD, RATE, log_poisson, sample_poisson};
 use super::family::{Family, boxed};
 use super::{Lengths, NodeDerivative, Nodes, Noise, wrong_count};
 use crate::error::{check, positive};
-use crate::parameter::{Domain, ParameterEntry};
+use crate::parameter::{Domain, Effect, ParameterEntry};
 use crate::{Result, StreamRng};
 
 /// Jumps at `rate` per time, each N(`jump_mean`, `jump_std`²); between them nothing moves.
@@ -21,7 +21,8 @@ pub struct SkewedCompoundPoisson {
 /// The mean of a jump.
 const JUMP_MEAN: ParameterEntry =
     ParameterEntry::new("jump_mean", "mean of a jump", "value", Domain::REAL, 0.0, |_, _| 0.0)
-        .with_prior(|own, _| 3.0 * own.root_mean_square);
+        .with_prior(|own, _| 3.0 * own.root_mean_square)
+        .with_effect(Effect::Skew);
 
 /// The entry of the family.
 pub(super) const FAMILY: Family = Family {

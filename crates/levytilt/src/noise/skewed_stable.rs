@@ -6,7 +6,7 @@ use super::stable::{ALPHA_BELOW_2, SCALE};
 use super::{Lengths, NodeDerivative, Nodes, Noise, wrong_count};
 use crate::error::{check, positive};
 use crate::law::{Parametrization, StableLaw};
-use crate::parameter::{Domain, ParameterEntry};
+use crate::parameter::{Domain, Effect, ParameterEntry};
 use crate::{Result, StreamRng};
 use std::f64::consts::FRAC_PI_2;
 use std::sync::{Arc, OnceLock};
@@ -37,7 +37,8 @@ const SKEW: ParameterEntry = ParameterEntry::new(
     Domain { low: -1.0, high: 1.0, closed: [true, true], expected: "must lie in [-1, 1]" },
     0.0,
     |_, _| 0.0,
-);
+)
+.with_effect(Effect::Skew);
 
 /// The entry of the family.
 pub(super) const FAMILY: Family = Family {

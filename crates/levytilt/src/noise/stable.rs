@@ -6,7 +6,7 @@ use super::log_law::{Action, Range, SlidingLaw, SlidingNodes};
 use super::positive_stable::{PositiveStable, lowest};
 use super::{Lengths, Nodes, Noise, NoisePart, wrong_count};
 use crate::error::positive;
-use crate::parameter::{Domain, ParameterEntry};
+use crate::parameter::{Domain, Effect, ParameterEntry};
 use crate::series::{FIRST_ALPHA, NORMAL_MEDIAN};
 use crate::{Error, Result, StreamRng};
 
@@ -36,6 +36,7 @@ pub(super) const ALPHA: ParameterEntry = ParameterEntry::new(
     1.5,
     |_, _| FIRST_ALPHA,
 )
+.with_effect(Effect::TailIndex)
 .with_doubt(|learned| {
     let gaussian = "at the Gaussian limit. This record does not show heavy tails; compare with noise gaussian";
     (learned.value > GAUSSIAN_INDEX).then_some(gaussian)
@@ -58,7 +59,8 @@ pub(super) const SCALE: ParameterEntry = ParameterEntry::new(
         let alpha = given(ALPHA.name).unwrap_or(FIRST_ALPHA);
         NORMAL_MEDIAN * scales.motion / (STABLE_MEDIAN * scales.lag.powf(1.0 / alpha))
     },
-);
+)
+.with_effect(Effect::Scale);
 
 /// The entry of the family.
 pub(super) const FAMILY: Family = Family {

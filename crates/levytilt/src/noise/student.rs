@@ -7,7 +7,7 @@ use super::gamma::{gamma_point, gamma_tail, sample_gamma};
 use super::log_law::{Action, LogPoint, Range, SlidingLaw, SlidingNodes};
 use super::{Nodes, Noise, NoisePart, wrong_count};
 use crate::error::positive;
-use crate::parameter::{Domain, ParameterEntry};
+use crate::parameter::{Domain, Effect, ParameterEntry};
 use crate::{Result, StreamRng};
 use std::f64::consts::LN_2;
 
@@ -35,7 +35,8 @@ const SCALE: ParameterEntry = ParameterEntry::new(
     Domain::POSITIVE,
     1.0,
     |scales, _| scales.motion / scales.lag.sqrt(),
-);
+)
+.with_effect(Effect::Scale);
 
 /// The entry of the family.
 pub(super) const FAMILY: Family = Family {

@@ -4,10 +4,10 @@ use super::condense::LIGHT;
 use super::family::{Family, boxed};
 use super::log_law::{Action, LogPoint, Range, SlidingLaw, SlidingNodes, last};
 use super::positive_stable::PositiveStable;
-use super::stable::{self, ALPHA_BELOW_2};
+use super::stable;
 use super::{Lengths, Nodes, Noise, NoisePart, wrong_count};
 use crate::error::positive;
-use crate::parameter::{Domain, ParameterEntry};
+use crate::parameter::{Domain, Effect, ParameterEntry};
 use crate::{Error, Result, StreamRng};
 use rand_distr::{Distribution, Exp1};
 
@@ -17,9 +17,9 @@ use rand_distr::{Distribution, Exp1};
 /// exp(−ℓ²s/2 + Λ), Λ = Δ·(scale·ℓ)^α. With α = 1 it is [`Nig`](super::Nig).
 #[derive(Debug, Clone)]
 pub struct TemperedStable {
-    alpha: f64,
-    scale: f64,
-    tempering: f64,
+    pub(super) alpha: f64,
+    pub(super) scale: f64,
+    pub(super) tempering: f64,
 }
 
 /// The damping ℓ; by default jumps are damped beyond the sizes that are commonly seen.
@@ -32,6 +32,9 @@ pub(super) const TEMPERING: ParameterEntry = ParameterEntry::new(
     |scales, _| 1.0 / scales.spread,
 );
 
+/// The index of small jumps; the tails are exponential.
+pub(super) const ALPHA: ParameterEntry = ParameterEntry { effect: Effect::Other, ..stable::ALPHA_BELOW_2 };
+
 /// The scale of the noise.
 pub(super) const SCALE: ParameterEntry = ParameterEntry { about: "scale of the noise", ..stable::SCALE };
 
@@ -39,7 +42,7 @@ pub(super) const SCALE: ParameterEntry = ParameterEntry { about: "scale of the n
 pub(super) const FAMILY: Family = Family {
     name: "tempered-stable",
     about: "Stable with exponentially tempered large jumps",
-    parameters: &[ALPHA_BELOW_2, SCALE, TEMPERING],
+    parameters: &[ALPHA, SCALE, TEMPERING],
     rival: true,
     build: |p| boxed(TemperedStable::new(p[0], p[1], p[2])),
 };
@@ -55,14 +58,14 @@ impl TemperedStable {
 
     /// Tempered stable noise; an error names α outside (0, 2), or another parameter that is not a positive number.
     pub fn new(alpha: f64, scale: f64, tempering: f64) -> Result<Self> {
-        ALPHA_BELOW_2.check(alpha)?;
+        ALPHA.check(alpha)?;
         SCALE.check(scale)?;
         TEMPERING.check(tempering)?;
         Ok(Self { alpha, scale, tempering })
     }
 
     /// Λ = Δ·(scale·ℓ)^α: −ln of the probability that the tilt accepts a stable draw.
-    fn tilt(&self, dt: f64) -> f64 {
+    pub(super) fn tilt(&self, dt: f64) -> f64 {
         dt * (self.scale * self.tempering).powf(self.alpha)
     }
 }

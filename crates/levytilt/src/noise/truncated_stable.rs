@@ -10,7 +10,7 @@ use super::quadrature::even_points;
 use super::stable::{self, ALPHA_BELOW_2};
 use super::{NodeDerivative, Nodes, Noise, NoisePart, wrong_count};
 use crate::error::{check, positive};
-use crate::parameter::{Domain, ParameterEntry};
+use crate::parameter::{Domain, Effect, ParameterEntry};
 use crate::series::FIRST_ALPHA;
 use crate::{Error, Result, StreamRng};
 use rand_distr::{Distribution, Exp1};
@@ -37,7 +37,8 @@ const TAU: ParameterEntry =
 /// The size of the marks. Only its product with `scale` matters, so it is not learned.
 const SIGMA_G: ParameterEntry =
     ParameterEntry::new("sigma_g", "standard deviation of the Gaussian marks", "", Domain::POSITIVE, 1.0, |_, _| 1.0)
-        .held();
+        .held()
+        .with_effect(Effect::JumpScale);
 
 /// The scale of the noise.
 const SCALE: ParameterEntry = ParameterEntry { about: "scale of the noise", ..stable::SCALE };

@@ -16,8 +16,8 @@ use crate::{Result, StreamRng};
 /// is right for increments down to about 1e-8 of a burst and bounded below that, where the true one diverges.
 #[derive(Debug, Clone)]
 pub struct VarianceGamma {
-    scale: f64,
-    nu: f64,
+    pub(super) scale: f64,
+    pub(super) nu: f64,
 }
 
 /// Length of a burst; the more a typical increment falls short of the mean square, the longer the bursts.

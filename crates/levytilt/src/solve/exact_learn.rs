@@ -6,7 +6,8 @@ use super::parameters::{Parameter, Transform, rebuild};
 use crate::context::{Context, Progress};
 use crate::exact::follow::{Follower, Memory};
 use crate::exact::thin::Thinned;
-use crate::noise::SKEWS;
+use crate::noise::has_effect;
+use crate::parameter::Effect;
 use crate::series::TimeGrid;
 use crate::{Error, Result, StateSpace};
 use nalgebra::{DMatrix, DVector};
@@ -119,7 +120,7 @@ pub(super) fn ascend<'a>(
 
 /// The parameters with those that skew the noise held at 0.
 fn unskewed(parameters: &[Parameter]) -> Vec<Parameter> {
-    let skews = |p: &Parameter| SKEWS.contains(&p.name.split('[').next().unwrap_or_default());
+    let skews = |p: &Parameter| has_effect(p.name.split('[').next().unwrap_or_default(), Effect::Skew);
     let held = |p: &Parameter| match skews(p) && !p.fixed {
         true => Parameter { value: 0.0, fixed: true, ..p.clone() },
         false => p.clone(),

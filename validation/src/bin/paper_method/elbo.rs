@@ -9,7 +9,6 @@ use levytilt::internals::{Chain, exact};
 use levytilt::noise::TruncatedStable;
 use levytilt::score::{Estimator, Sample};
 use levytilt::{Context, Start, StateSpace, simulate};
-use levytilt_paper::potential::NeuralPotentialSpec;
 use levytilt_paper::published::{Bound, PaperOptions, PaperTrainer, draw_paths, published_gradient};
 use levytilt_paper::training::{Optimiser, Rule};
 use levytilt_run::directory::training::kept_in;
@@ -79,13 +78,7 @@ impl Data {
 
 /// Train at true parameters and print the ELBO beside the exact evidence, with seconds per iteration; with checkpoints
 /// in `out`.
-pub fn train(
-    record: &Record,
-    sizes: NeuralPotentialSpec,
-    options: &PaperOptions,
-    exact: bool,
-    out: Option<PathBuf>,
-) -> Result<()> {
+pub fn train(record: &Record, options: &PaperOptions, exact: bool, out: Option<PathBuf>) -> Result<()> {
     let data = record.data()?;
     let evidence = if exact { data.evidence()? } else { f64::NAN };
     println!("exact log evidence {evidence:.2}");
@@ -94,18 +87,13 @@ pub fn train(
     }
     let chain = Chain::new(&data.model, &data.grid, &[&data.values])?;
     let context = kept_in(&Context::silent(), out.as_deref());
-    let trainer = iterate(&chain, sizes, (options, &context), evidence)?;
+    let trainer = iterate(&chain, (options, &context), evidence)?;
     let what = format!("after {} iterations, fresh paths", trainer.iterations);
     data.print_end((&what, &chain), &trainer.potentials(&chain), options, evidence)
 }
 
-fn iterate(
-    chain: &Chain,
-    sizes: NeuralPotentialSpec,
-    (options, context): (&PaperOptions, &Context),
-    evidence: f64,
-) -> Result<PaperTrainer> {
-    let mut trainer = PaperTrainer::new(chain, sizes, options)?;
+fn iterate(chain: &Chain, (options, context): (&PaperOptions, &Context), evidence: f64) -> Result<PaperTrainer> {
+    let mut trainer = PaperTrainer::new(chain, options)?;
     let parameters: Vec<Parameter> =
         parameters(chain.model()).into_iter().map(|p| Parameter { fixed: true, ..p }).collect();
     let mut values: Vec<f64> = parameters.iter().map(|p| p.value).collect();
@@ -169,7 +157,7 @@ pub fn family(record: &Record, options: &PaperOptions) -> Result<()> {
         let gradient: Vec<f64> =
             potentials.iter().zip(&found.tilts).flat_map(|([a, _], [by_a, by_c])| [a * by_a, *by_c]).collect();
         // From the rate down to nothing, so that the noise of the gradient is averaged out.
-        let rate = 100.0 * options.rate * (1.0 - iteration as f64 / options.iterations as f64);
+        let rate = 100.0 * options.learning_rate * (1.0 - iteration as f64 / options.iterations as f64);
         optimiser.step(&mut flat, &gradient, &[(0..gradient.len(), rate)]);
         if iteration % (options.iterations / 10).max(1) == 0 {
             println!("iteration {iteration}: ELBO {:.2} ± {:.2}", found.bound.elbo, found.bound.std_error);

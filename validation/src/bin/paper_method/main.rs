@@ -12,7 +12,6 @@ use levytilt::internals::series::TimeGrid;
 use levytilt::noise::TruncatedStable;
 use levytilt::{Start, StateSpace, StreamRng, stream};
 use levytilt_paper::continuous::{JumpMeasure, TiltedProcess};
-use levytilt_paper::potential::NeuralPotentialSpec;
 use levytilt_paper::published::{PaperOptions, RateTable, draw_paths};
 use rand::RngExt;
 use rand_distr::{Exp1, StandardNormal};
@@ -32,16 +31,20 @@ fn main() -> Result<()> {
     };
     let alpha = number("alpha", 1.5)?;
     let usual = PaperOptions::default();
+    let references = number("references", usual.references as f64)?;
     let options = PaperOptions {
+        references: references as usize,
+        units: number("width", usual.units as f64)? as usize,
+        sharpness: 2.0 * references,
         iterations: number("iterations", 300.0)? as usize,
         paths: number("paths", 500.0)? as usize,
         seed: number("seed", 1.0)? as u64,
-        rate: number("rate", usual.rate)?,
-        encoder_rate: 10.0 * number("rate", usual.rate)?,
+        learning_rate: number("rate", usual.learning_rate)?,
+        encoder_rate: 10.0 * number("rate", usual.learning_rate)?,
         rate_end: number("rate_end", usual.rate_end)?,
         rescale: number("rescale", usual.rescale)?,
         gradient: named(&given, "gradient", usual.gradient)?,
-        rule: named(&given, "rule", usual.rule)?,
+        optimiser: named(&given, "rule", usual.optimiser)?,
         kl: named(&given, "kl", usual.kl)?,
         ..usual
     };
@@ -49,13 +52,6 @@ fn main() -> Result<()> {
         "divergence" => divergence(alpha, number("draws", 20_000.0)? as usize),
         "law" => law(number("draws", 1e5)? as usize, (number("steps", 200.0)? as usize, number("span", 0.2)?)),
         what @ ("elbo" | "cost" | "family") => {
-            let usual = NeuralPotentialSpec::default();
-            let sizes = NeuralPotentialSpec {
-                references: number("references", usual.references as f64)? as usize,
-                width: number("width", usual.width as f64)? as usize,
-                sharpness: 2.0 * number("references", usual.references as f64)?,
-                ..usual
-            };
             let record = elbo::Record {
                 alpha,
                 tau: number("tau", 0.01)?,
@@ -64,7 +60,7 @@ fn main() -> Result<()> {
             };
             match what {
                 "family" => elbo::family(&record, &options),
-                _ => elbo::train(&record, sizes, &options, what == "elbo", given.get("out").map(PathBuf::from)),
+                _ => elbo::train(&record, &options, what == "elbo", given.get("out").map(PathBuf::from)),
             }
         }
         other => bail!("what={other}: give divergence, law, elbo, cost or family"),

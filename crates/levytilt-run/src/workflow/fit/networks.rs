@@ -20,9 +20,9 @@ pub(super) enum Networks {
     /// The library's own methods train none.
     None,
     /// Method neural.
-    Neural(NeuralOptions),
+    Neural(Box<NeuralOptions>),
     /// The published method, for every alpha of a list if there is one.
-    Paper(PaperOptions, NeuralPotentialSpec, Vec<f64>),
+    Paper(PaperOptions, Vec<f64>),
 }
 
 impl Networks {
@@ -30,12 +30,10 @@ impl Networks {
     pub(super) fn of(settings: &Settings) -> Result<Self> {
         let (solve, paper) = (&settings.solve, &settings.paper);
         Ok(match solve.method {
-            Some(Method::Neural) => Self::Neural(neural_options(solve)?),
-            Some(Method::Paper) => Self::Paper(
-                paper.options(solve.iterations)?,
-                paper.sizes()?,
-                paper.alpha_grid.clone().unwrap_or_default(),
-            ),
+            Some(Method::Neural) => Self::Neural(Box::new(neural_options(solve)?)),
+            Some(Method::Paper) => {
+                Self::Paper(paper.options(solve.iterations)?, paper.alpha_grid.clone().unwrap_or_default())
+            }
             _ => Self::None,
         })
     }
@@ -51,7 +49,7 @@ impl Networks {
         match self {
             Self::None => Ok(NeuralFit { fit: fit_with(spec, data, options, context)?, trained: None }),
             Self::Neural(neural) => fit_neural(spec, data, options, neural, context),
-            Self::Paper(paper, sizes, alphas) => fit_paper_grid(spec, data, options, sizes, paper, alphas, context),
+            Self::Paper(paper, alphas) => fit_paper_grid(spec, data, options, paper, alphas, context),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Write defaults into the settings of a fit, and refuse what cannot be done, before anything is computed.
 
 use anyhow::Result;
+use levytilt_paper::published::NOISE;
 
 use crate::failure::bad;
 use crate::settings::{DriftName, Method, NoiseName, PaperSettings, Settings};
@@ -73,7 +74,6 @@ pub(crate) fn resolve_defaults(settings: &mut Settings) -> Result<()> {
 
 /// The noise of method paper: truncated stable, at the published tau unless another is given.
 fn resolve_paper(settings: &mut Settings) -> Result<()> {
-    const NOISE: &str = "truncated-stable";
     if settings.model.noise.is_none() {
         settings.model.noise = NoiseName::named(NOISE);
     }

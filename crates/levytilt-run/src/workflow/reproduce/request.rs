@@ -33,7 +33,7 @@ pub struct Request {
     pub paper: Option<usize>,
     /// Names of the models: univariate and multivariate.
     pub models: Option<Vec<String>>,
-    /// Models that forecast only so many windows, evenly spread, by name: univariate and multivariate.
+    /// Models that run on only some windows, evenly spread, by name: univariate and multivariate.
     pub windows: BTreeMap<String, usize>,
     /// Training steps of models that are trained networks; the published number by default: univariate and multivariate.
     pub training_steps: Option<usize>,

@@ -6,7 +6,6 @@ use levytilt::internals::solve::{Parameter, parameters, rebuild};
 use levytilt::internals::tilt::LogSum;
 use levytilt::noise::TruncatedStable;
 use levytilt::{Context, Result, stream};
-use levytilt_paper::potential::NeuralPotentialSpec;
 use levytilt_paper::published::{DrawnPath, Gradient, PaperOptions, PaperTrainer, draw_paths};
 use rand_distr::{Distribution, StandardNormal};
 use std::path::Path;
@@ -48,7 +47,7 @@ impl DataSet {
         let (grid, seen) = (data.grid()?, data.values());
         let context = kept_in(&Context::silent(), kept);
         let chain = Chain::new(&model, &grid, &[&seen])?;
-        let mut trainer = PaperTrainer::new(&chain, NeuralPotentialSpec::default(), &options)?;
+        let mut trainer = PaperTrainer::new(&chain, &options)?;
         drop(chain);
         trainer.resume_kept(&mut values, &context)?;
         while trainer.iterations < iterations {
