@@ -5,7 +5,7 @@ use super::fan::written_axis;
 use super::figure::{Axis, Figure, Layer};
 use super::page::{Block, Cell, Page, Section, Table, sentence};
 use crate::number::to_digits_of;
-use crate::table::time::{Written, parse};
+use crate::table::time::{Written, parse, without_midnight};
 use crate::workflow::backtest::summary::{Difference, ModelScores, Scores, Share};
 use crate::workflow::backtest::table::percent;
 
@@ -42,8 +42,8 @@ pub fn backtest_page(scores: &Scores) -> Page {
             scores.models.len(),
             scores.windows.len(),
             file_name(&scores.data),
-            scores.windows.first().map_or("", |start| day(start)),
-            scores.windows.last().map_or("", |start| day(start)),
+            scores.windows.first().map_or("", |start| without_midnight(start)),
+            scores.windows.last().map_or("", |start| without_midnight(start)),
             if scores.uneven() {
                 "Some models forecast only some of the windows, evenly spread: compare them by their differences, which are over \
                  common windows"
@@ -80,11 +80,6 @@ fn p_value(p: f64) -> String {
 /// The last part of a path: a lead need not say where on this machine the data are.
 fn file_name(data: &str) -> &str {
     data.rsplit(['/', '\\']).next().unwrap_or(data)
-}
-
-/// A moment without the hour of midnight.
-fn day(start: &str) -> &str {
-    start.strip_suffix("T00:00:00Z").unwrap_or(start)
 }
 
 /// What was forecast.

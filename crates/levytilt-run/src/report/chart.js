@@ -136,7 +136,7 @@ class Chart {
     if (width === 0) return;
     // On paper low enough that a figure stands below what leads to it.
     const height = Math.round(Math.min(figure.height || 340, paper ? 300 : 1000, Math.max(220, width * 0.7)));
-    const [low, high] = this.view, range = this.range(low, high);
+    const [low, high] = this.view, range = this.range(low, high, height - 50);
     const yTicks = this.yTicks(range, height / 55);
     this.left = Math.max(44, 26 + 7 * Math.max(...yTicks.map(([, text]) => text.length), 0));
     this.inner = width - this.left - 10;
@@ -201,8 +201,8 @@ class Chart {
     return group;
   }
 
-  /** Ends of y over what is in view, on the drawing scale. */
-  range(low, high) {
+  /** Ends of y over what is in view, on the drawing scale, for a drawing of this height. */
+  range(low, high, height) {
     const { figure } = this;
     let bottom = Number.MAX_VALUE, top = -Number.MAX_VALUE;
     const take = (value) => {
@@ -222,8 +222,8 @@ class Chart {
     });
     (figure.y_include || []).forEach(take);
     if (!(bottom <= top)) return [0, 1];
-    // Sizes of jumps are written beyond their marks.
-    const air = figure.layers.some((layer) => layer.size) ? 0.1 : 0.05;
+    // Sizes of jumps are written beyond their marks: 24 pixels of the whole.
+    const air = figure.layers.some((layer) => layer.size) ? 24 / (height - 48) : 0.05;
     const pad = bottom === top ? 0.5 : air * (top - bottom);
     return figure.y_include && bottom >= 0 && figure.y.scale !== "log" ? [bottom, top + pad] : [bottom - pad, top + pad];
   }

@@ -8,7 +8,7 @@ use super::page::{Block, Cell, Fact, Page, Section, sentence};
 use super::together;
 use crate::directory::state::History;
 use crate::number::readable;
-use crate::table::time::Calendar;
+use crate::table::time::{Calendar, without_midnight};
 
 /// What is forecast, and from where.
 pub struct Outlook<'a> {
@@ -69,7 +69,11 @@ pub fn forecast_page(outlook: &Outlook) -> Page {
 /// A time as it stands in a headline.
 fn moment(outlook: &Outlook, time: f64) -> String {
     let text = outlook.calendar.write(time);
-    if matches!(outlook.calendar, Calendar::Numbers) { text.replace('-', "−") } else { text }
+    if matches!(outlook.calendar, Calendar::Numbers) {
+        text.replace('-', "−")
+    } else {
+        without_midnight(&text).into()
+    }
 }
 
 /// The last time, with what plain numbers count.

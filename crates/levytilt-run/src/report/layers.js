@@ -112,8 +112,9 @@ const painters = {
       const at = x(column(layer.x)[i]), up = column(layer.size)[i] > 0, height = y(column(layer.y)[i]);
       const s = up ? -1 : 1, tip = height - 3 * s;
       made.push(node("polygon", { points: `${at},${tip + 7 * s} ${at - 4.5},${tip - s} ${at + 4.5},${tip - s}`, fill: color(layer) }));
-      // Never above the drawing, where it would be cut.
-      order.push([Math.abs(column(layer.size)[i]), i, at, Math.max(12, height + 14 * s + (up ? 0 : 8))]);
+      // Within the drawing, beyond which it would be cut.
+      const written = Math.min(chart.bottom - 3, Math.max(18, height + 14 * s + (up ? 0 : 8)));
+      order.push([Math.abs(column(layer.size)[i]), i, at, written]);
     }
     const taken = [];
     order.sort((a, b) => b[0] - a[0]);

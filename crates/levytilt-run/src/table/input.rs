@@ -40,9 +40,7 @@ pub struct Table {
 
 /// Read a table from its text.
 pub fn parse(text: &str, name: &str, only: &[String], format: &Format) -> Result<Table> {
-    let table = parse_sparse(text, name, only, format)?;
-    table.check_observed()?;
-    Ok(table)
+    parse_sparse(text, name, only, format)?.observed(only)
 }
 
 /// A table from columns in memory, whose times are written as in a file and which is held to what a file is held to;
@@ -228,13 +226,35 @@ impl Table {
         self.times.iter().map(|&time| self.calendar.write(time)).collect()
     }
 
+    /// The same for learning: columns without any value are left out, with a note, unless they were asked for or there is no
+    /// other column.
+    ///
+    /// # Errors
+    /// A column that holds nothing or a single value.
+    pub fn observed(mut self, only: &[String]) -> Result<Self> {
+        let empty: Vec<bool> = self.columns.iter().map(|column| column.iter().all(|value| value.is_nan())).collect();
+        if only.is_empty() && !empty.iter().all(|&empty| empty) {
+            let [mut names, mut columns] = [empty.iter(), empty.iter()];
+            self.columns.retain(|_| columns.next() == Some(&false));
+            let (kept, left_out): (Vec<String>, _) = self.names.drain(..).partition(|_| names.next() == Some(&false));
+            self.names = kept;
+            self.notes.extend(left_out.iter().map(|name| format!("column \"{name}\" is empty and was left out")));
+            self.others.extend(left_out);
+        }
+        self.check_observed()?;
+        Ok(self)
+    }
+
     /// Refuse columns that hold too little to learn from: nothing, or one value.
     pub fn check_observed(&self) -> Result<()> {
         for (column, name) in self.columns.iter().zip(&self.names) {
             let mut seen = (0..column.len()).filter(|&row| !column[row].is_nan());
             match (seen.next(), seen.next()) {
                 (None, _) => {
-                    return Err(bad(format!("{}, column \"{name}\": all values are missing", self.source)));
+                    return Err(bad(format!(
+                        "{}, column \"{name}\": all values are missing; choose others with --column or --columns",
+                        self.source
+                    )));
                 }
                 (Some(row), None) => {
                     return Err(bad(format!(
@@ -323,17 +343,17 @@ fn odd_one_out(written: &[(Written, Row)]) -> Option<(usize, &'static str, &str)
 }
 
 fn read_values(rows: &[Row], column: usize, header: &StringRecord, name: &str, decimal: Decimal) -> Result<Vec<f64>> {
-    let read = |row: &Row| {
-        let field = &row.fields[column];
-        if is_missing(field) {
-            return Ok(f64::NAN);
-        }
-        decimal
-            .parse(field)
-            .filter(|value| value.is_finite())
-            .ok_or_else(|| not_a_number(name, row.line, &column_name(header, column), field))
+    let read = |row: &Row| match &row.fields[column] {
+        field if is_missing(field) => Some(f64::NAN),
+        field => decimal.parse(field).filter(|value| value.is_finite()),
     };
-    rows.iter().map(read).collect()
+    let values: Vec<Option<f64>> = rows.iter().map(read).collect();
+    // Rows are in the order of time by now; a reader looks from the top of the file.
+    let wrong = rows.iter().zip(&values).filter(|(_, value)| value.is_none()).map(|(row, _)| row);
+    match wrong.min_by_key(|row| row.line) {
+        Some(row) => Err(not_a_number(name, row.line, &column_name(header, column), &row.fields[column])),
+        None => Ok(values.into_iter().flatten().collect()),
+    }
 }
 
 fn not_a_number(name: &str, line: usize, column: &str, found: &str) -> anyhow::Error {

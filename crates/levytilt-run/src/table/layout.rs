@@ -251,7 +251,7 @@ pub fn check_header(header: &StringRecord, name: &str) -> Result<()> {
     if header.len() < 2 {
         return Err(bad(format!(
             "{name}, line 1: has one column, {}; expected time and at least one value column, separated by commas; \
-             give --separator if something else separates them",
+             give --separator if something else separates them, or number the rows in a first column if there are no times",
             quoted(&header[0])
         )));
     }

@@ -7,11 +7,9 @@ use crate::table::format::Format;
 use crate::table::input::{Table, parse_sparse};
 
 /// Read `source` (`-` is standard input). With `only`, these value columns alone are read, in this order, and the others
-/// may hold anything; `format` says what does not show by itself.
+/// may hold anything; without, empty columns are left out. `format` says what does not show by itself.
 pub fn read(source: &str, only: &[String], format: &Format) -> Result<Table> {
-    let table = read_any(source, only, format)?;
-    table.check_observed()?;
-    Ok(table)
+    read_any(source, only, format)?.observed(only)
 }
 
 /// Read `source` as it is, also columns that hold too little to learn from.

@@ -169,6 +169,11 @@ impl Stamp {
     }
 }
 
+/// A written time for a headline: a day that begins is a date.
+pub fn without_midnight(text: &str) -> &str {
+    text.strip_suffix('Z').unwrap_or(text).strip_suffix("T00:00:00").unwrap_or(text)
+}
+
 /// A length of time as it was given: in the record's unit, or as text such as 2.5, 90m, 2d.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -314,6 +319,19 @@ mod tests {
         match parse(text) {
             Ok(Written::Stamp(stamp)) => stamp,
             other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn golden_midnight_is_not_said() {
+        for (written, said) in [
+            ("2024-03-01T00:00:00", "2024-03-01"),
+            ("2024-03-01T00:00:00Z", "2024-03-01"),
+            ("2024-03-01T00:00:00+02:00", "2024-03-01T00:00:00+02:00"),
+            ("2024-03-01T10:00:00Z", "2024-03-01T10:00:00Z"),
+            ("12.5", "12.5"),
+        ] {
+            assert_eq!(without_midnight(written), said);
         }
     }
 

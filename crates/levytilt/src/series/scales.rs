@@ -67,7 +67,7 @@ impl Scales {
 fn nothing_to_learn(what: &str) -> Error {
     Error::Series {
         place: "values".into(),
-        problem: format!("{what}, so there is nothing to learn parameters from; give all of them"),
+        problem: format!("{what}, so there is nothing to learn from; leave it out, or give every parameter"),
     }
 }
 

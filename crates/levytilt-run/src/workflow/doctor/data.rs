@@ -49,6 +49,8 @@ pub struct DataReport {
     /// Whether the times show a market that closes.
     sessions: bool,
     columns: Vec<ColumnReport>,
+    /// What was recognised in the file.
+    notes: Vec<String>,
     suggestion: String,
 }
 
@@ -118,6 +120,7 @@ pub fn examine(table: &Table, flags: &str) -> Result<DataReport> {
         seconds: cost.seconds,
         sessions: has_sessions(table),
         columns,
+        notes: table.notes.clone(),
         suggestion,
     })
 }
@@ -178,6 +181,10 @@ fn has_sessions(table: &Table) -> bool {
 /// Say what a careful reader should know.
 fn judge(report: &mut ColumnReport) {
     let name = &report.name;
+    if report.is_constant() {
+        report.remarks.push(format!("every value is {}: there is nothing to infer", brief(report.mean)));
+        return;
+    }
     match &report.quick {
         None => report.remarks.push("too few values for quick fits: the drift is a guess".into()),
         Some(advice) => {
@@ -273,7 +280,16 @@ fn family(tail_index: Option<f64>, excess_kurtosis: f64) -> &'static str {
 }
 
 fn suggestion((table, flags): (&Table, &str), columns: &[ColumnReport], regular: bool, latent_steps: usize) -> String {
-    let first = &columns[0];
+    let moving: Vec<&ColumnReport> = columns.iter().filter(|column| !column.is_constant()).collect();
+    let (columns, chosen) = match moving.as_slice() {
+        [] => (columns.iter().collect(), String::new()),
+        all if all.len() == columns.len() || flags.contains(" --column") => (moving, String::new()),
+        some => {
+            let names: Vec<&str> = some.iter().map(|column| column.name.as_str()).collect();
+            (moving, format!(" --columns {}", shell::word(&names.join(","))))
+        }
+    };
+    let first = columns[0];
     let all_are = |of: fn(&ColumnReport) -> &'static str| columns.iter().all(|c| of(c) == of(first));
     let noise = if all_are(|c| c.noise) { first.noise } else { "auto" };
     let drift = if columns.iter().all(|c| c.drift == first.drift) { first.drift.as_str() } else { "--drift ou" };
@@ -290,7 +306,17 @@ fn suggestion((table, flags): (&Table, &str), columns: &[ColumnReport], regular:
     let rows = table.times.len();
     let steps =
         if regular && rows > 100 && latent_steps > rows { format!(" --steps {}", rows - 1) } else { String::new() };
-    format!("levytilt fit {}{flags} {drift} --noise {noise}{season}{steps} --out run", shell::word(&table.source))
+    format!(
+        "levytilt fit {}{flags}{chosen} {drift} --noise {noise}{season}{steps} --out run",
+        shell::word(&table.source)
+    )
+}
+
+impl ColumnReport {
+    /// Whether all values are the same.
+    fn is_constant(&self) -> bool {
+        self.sd == 0.0
+    }
 }
 
 impl DataReport {
@@ -323,13 +349,17 @@ impl DataReport {
                 "{:<13} {} values, {} missing, mean {:.4}, sd {:.4}, typical move {:.4}",
                 column.name, column.observed, column.missing, column.mean, column.sd, column.typical_move
             ));
-            lines.push(format!("  outliers    {}{}", column.outliers, list(&column.largest_moves)));
-            lines.push(format!(
-                "  tails       index {index}, excess kurtosis {:.1} -> noise {}",
-                column.excess_kurtosis, column.noise
-            ));
-            lines
-                .push(format!("  motion      correlation of moves {:.2} -> {}", column.move_correlation, column.drift));
+            if !column.is_constant() {
+                lines.push(format!("  outliers    {}{}", column.outliers, list(&column.largest_moves)));
+                lines.push(format!(
+                    "  tails       index {index}, excess kurtosis {:.1} -> noise {}",
+                    column.excess_kurtosis, column.noise
+                ));
+                lines.push(format!(
+                    "  motion      correlation of moves {:.2} -> {}",
+                    column.move_correlation, column.drift
+                ));
+            }
             if let Some(advice) = &column.quick {
                 lines.push(format!("  evidence    {} rows, {} noise: {}", advice.rows, advice.noise, advice.ranking()));
             }
@@ -340,6 +370,7 @@ impl DataReport {
                 "note          the market closes at times: --clock business learns how much such gaps count".into(),
             );
         }
+        lines.extend(self.notes.iter().map(|note| format!("note          {note}")));
         lines.push(format!("try           {}", self.suggestion));
         lines.join("\n")
     }
