@@ -5,7 +5,7 @@ use crate::drift::Drift;
 use crate::error::{finite, positive};
 use crate::error_law::Errors;
 use crate::noise::Noise;
-use crate::parameter::{Domain, ParameterEntry};
+use crate::parameter::{Domain, HALF_CAUCHY, ParameterEntry};
 use crate::size::Size;
 use crate::{Error, Result, StreamRng};
 
@@ -17,7 +17,8 @@ pub(crate) const OBSERVATION_STD: ParameterEntry = ParameterEntry::new(
     Domain::POSITIVE,
     0.1,
     |scales, _| scales.observation,
-);
+)
+.with_prior(|_, _| HALF_CAUCHY);
 /// The state at the first time. It is not learned: left out, it is Gaussian around the first value.
 pub(crate) const X0: ParameterEntry =
     ParameterEntry::new("x0", "state at the first time", "value", Domain::REAL, 0.0, |scales, _| scales.median).held();

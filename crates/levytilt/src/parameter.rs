@@ -25,7 +25,7 @@ pub struct ParameterEntry {
     /// What it does to the jumps of a noise.
     pub effect: Effect,
     pub(crate) guess: Guess,
-    pub(crate) prior: Option<PriorStd>,
+    pub(crate) prior: Option<PriorOf>,
     pub(crate) doubt: Option<Doubt>,
 }
 
@@ -50,9 +50,26 @@ pub type Given<'a> = &'a dyn Fn(&str) -> Option<f64>;
 /// A first guess from typical sizes of the series and from what is given.
 pub type Guess = for<'a> fn(&'a Scales, Given<'a>) -> f64;
 
-/// Standard deviation of the default prior on the free scale. The second argument has the sizes of the dimension that
+/// Standard deviation of a prior around the first guess, on the free scale. The second argument has the sizes of the dimension that
 /// acts, where that can be another one.
 pub type PriorStd = fn(&Scales, &Scales) -> f64;
+
+/// A prior of its own that an entry gives its parameter.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum PriorOf {
+    /// Around the first guess.
+    Around(PriorStd),
+    /// Around a place of its own.
+    At(fn(&Scales) -> Prior),
+}
+
+/// Standard deviation of ln|C| where C has a Cauchy law: a normal law so wide on the logarithm stands for a half-Cauchy prior, which is
+/// flat towards 0 where a log-uniform one has most of its mass there (Gelman 2006).
+pub(crate) const HALF_CAUCHY: f64 = std::f64::consts::FRAC_PI_2;
+/// Standard deviation of the logit of a uniform variable, π/√3.
+const UNIFORM: f64 = 1.813_799_364_234_217_8;
+/// Standard deviation of a uniform variable over its range, 1/√12.
+pub(crate) const UNIFORM_STD: f64 = 0.288_675_134_594_812_9;
 
 /// What a learned value means if it may as well be a limit of its family.
 pub type Doubt = fn(&LearnedValue) -> Option<&'static str>;
@@ -89,9 +106,14 @@ impl ParameterEntry {
         Self { name, about, unit, domain, example, learned: true, effect, guess, prior: None, doubt: None }
     }
 
-    /// The same with another prior.
-    pub const fn with_prior(self, prior: PriorStd) -> Self {
-        Self { prior: Some(prior), ..self }
+    /// The same with a prior of another width around its guess.
+    pub const fn with_prior(self, std: PriorStd) -> Self {
+        Self { prior: Some(PriorOf::Around(std)), ..self }
+    }
+
+    /// The same with a prior around another place than its guess.
+    pub(crate) const fn with_prior_at(self, prior: fn(&Scales) -> Prior) -> Self {
+        Self { prior: Some(PriorOf::At(prior)), ..self }
     }
 
     /// The same with an effect on the jumps.
@@ -139,15 +161,16 @@ impl ParameterEntry {
         (self.guess)(scales, given)
     }
 
-    /// Standard deviation of the prior around the guess on the free scale: by default a factor e³ = 20 to either side for
-    /// rates and sizes, all of (0.3, 1.97) for a tail index, ten spreads of the data for a level. A hundred observations
-    /// outweigh it a hundredfold where they say anything at all.
-    pub fn prior_std(&self, own: &Scales, by: &Scales) -> f64 {
+    /// The default prior of a parameter with this first guess: a factor e³ = 20 to either side for rates and sizes, uniform between
+    /// two bounds, the spread of the data around the guess for a level.
+    pub(crate) fn default_prior(&self, guess: f64, own: &Scales, by: &Scales) -> Prior {
+        let around = |std| Prior { mean: self.transform().forward(guess), std };
         match (self.prior, self.transform()) {
-            (Some(prior), _) => prior(own, by),
-            (None, Transform::Log | Transform::Logit(_) | Transform::LogAbove(_)) => 3.0,
-            (None, Transform::Symmetric(_)) => 2.0,
-            (None, Transform::Identity) => 10.0 * own.spread,
+            (Some(PriorOf::Around(std)), _) => around(std(own, by)),
+            (Some(PriorOf::At(prior)), _) => prior(own),
+            (None, Transform::Log | Transform::LogAbove(_)) => around(3.0),
+            (None, Transform::Logit(_) | Transform::Symmetric(_)) => Prior { mean: 0.0, std: UNIFORM },
+            (None, Transform::Identity) => around(own.spread),
         }
     }
 

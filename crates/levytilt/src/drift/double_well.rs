@@ -31,7 +31,8 @@ const THETA1: ParameterEntry = ParameterEntry::new(
     Domain::REAL,
     1.0,
     |scales, _| 10.0 / scales.span,
-);
+)
+.with_prior(|own, _| 100.0 / own.span);
 
 /// The pull back; by default there are wells at the root mean square of the middle half of the values.
 const THETA2: ParameterEntry = ParameterEntry::new(

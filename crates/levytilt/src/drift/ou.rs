@@ -4,7 +4,7 @@ use super::diagonal::{Diagonal, Local};
 use super::family::{DriftFamily, halves};
 use super::{DriftPart, component, expect_length};
 use crate::Result;
-use crate::parameter::{Domain, ParameterEntry};
+use crate::parameter::{Domain, HALF_CAUCHY, ParameterEntry, Prior, UNIFORM_STD};
 
 /// Mean reversion at rate `theta` to the level `mu`, separately in each dimension.
 ///
@@ -21,7 +21,8 @@ pub struct Ou {
 const FEWEST_RETURNS: f64 = 10.0;
 const CLEAR: f64 = 2.0;
 
-/// The mean-reversion rate; by default ten relaxation times in the span.
+/// The mean-reversion rate; by default ten relaxation times in the span, with a prior log-uniform from one in the span to one between
+/// two observations, or as wide as a half-Cauchy law where these are few.
 const THETA: ParameterEntry = ParameterEntry::new(
     "theta",
     "mean-reversion rate, dx = theta (mu - x) dt",
@@ -33,6 +34,10 @@ const THETA: ParameterEntry = ParameterEntry::new(
     1.0,
     |scales, _| 10.0 / scales.span,
 )
+.with_prior_at(|own| {
+    let (slowest, fastest) = (own.span.recip().ln(), own.lag.recip().ln());
+    Prior { mean: 0.5 * (slowest + fastest), std: (UNIFORM_STD * (fastest - slowest)).max(HALF_CAUCHY) }
+})
 .with_doubt(|learned| {
     let unclear = learned.std_error.is_some_and(|error| learned.value < CLEAR * error);
     let rare = learned.value * learned.span < FEWEST_RETURNS;

@@ -45,11 +45,11 @@ pub(crate) fn index(model: &StateSpace) -> Option<f64> {
 }
 
 impl Gathered {
-    /// The observations of a series; `None` if fewer than one in ten times would be left out.
+    /// The observations of a series; `None` if no time would be left out.
     pub fn new(grid: &TimeGrid, values: &[f64]) -> Result<Option<Self>> {
         let spread = grid.spread(values)?;
         let kept: Vec<usize> = (0..grid.len()).filter(|&j| j == 0 || !spread[j].is_nan()).collect();
-        if kept.len() < 2 || 10 * kept.len() > 9 * grid.len() {
+        if kept.len() < 2 || kept.len() == grid.len() {
             return Ok(None);
         }
         Ok(Some(Self::only(grid, &spread, kept)))

@@ -334,7 +334,7 @@ pub(crate) struct Widths {
 ///
 /// A filter of variances in either direction: the noise of a step takes P to 1/E[1/(P + S)], an observation adds its precision, and
 /// the drift takes P to a²P, or to P/a² on the way back. A drift that is not affine has other slopes at other states, so that
-/// its messages count as narrowed everywhere by the steepest slope between the values.
+/// its messages count as narrowed by the steepest slope in the first window of each time.
 pub(crate) fn widths(problem: &Problem) -> Result<Widths> {
     let mut cache = NodeCache::new(problem.dimension.noise.as_ref());
     let coarse = has_many_lengths(problem);
@@ -361,14 +361,14 @@ pub(crate) fn widths(problem: &Problem) -> Result<Widths> {
         x = if y.is_nan() { next } else { y };
         steps.push((nodes, size, slope * slope));
     }
-    let steepest = if problem.model.drift.is_affine() { 0.0 } else { steepest(problem) };
+    let steepest = if problem.model.drift.is_affine() { vec![0.0; problem.end] } else { steepest(problem)? };
     // Nothing follows the last observation.
     let (mut ahead, mut future) = (0.0f64, first);
     for (j, (nodes, size, square)) in steps.iter().enumerate().rev() {
         let product = ahead + precision(j + 1);
         if product > 0.0 {
             future = future.min(product.recip());
-            ahead = square.max(steepest) / blurred(product.recip(), nodes, *size);
+            ahead = square.max(steepest[j]) / blurred(product.recip(), nodes, *size);
         }
     }
     Ok(Widths { future: future.sqrt(), past: past.min(future).sqrt() })
@@ -383,10 +383,21 @@ fn blurred(variance: f64, nodes: &Nodes, size: f64) -> f64 {
 /// Places between the values at which slopes of the flow are taken.
 const PLACES: usize = 64;
 
-/// The square of the steepest slope of the flow of the longest step, at states between the lowest and the highest value.
-fn steepest(problem: &Problem) -> f64 {
+/// Per step, the square of the steepest slope of the flow in the first window of the time it starts from, as far as that lies between
+/// the lowest and the highest value. The flow is that of the longest step.
+fn steepest(problem: &Problem) -> Result<Vec<f64>> {
     let longest = (0..problem.end).max_by(|&a, &b| problem.grid.step(a).total_cmp(&problem.grid.step(b))).unwrap_or(0);
-    let ends = problem.observed().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), (_, y)| (lo.min(y), hi.max(y)));
-    let state = |k: usize| ends.0 + (ends.1 - ends.0) * k as f64 / PLACES as f64;
-    (0..=PLACES).map(|k| flow(problem, longest, state(k)).1.powi(2)).filter(|s| s.is_finite()).fold(0.0, f64::max)
+    let (lowest, highest) =
+        problem.observed().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), (_, y)| (lo.min(y), hi.max(y)));
+    let apart = (highest - lowest) / PLACES as f64;
+    let squares: Vec<f64> = (0..=PLACES).map(|k| flow(problem, longest, lowest + apart * k as f64).1.powi(2)).collect();
+    // The places around a window belong to it.
+    let place = |state: f64, round: fn(f64) -> f64| round((state - lowest) / apart).clamp(0.0, PLACES as f64) as usize;
+    let within = |(low, high): (f64, f64)| {
+        let places = &squares[place(low, f64::floor)..=place(high, f64::ceil)];
+        places.iter().copied().filter(|square| square.is_finite()).fold(0.0, f64::max)
+    };
+    let everywhere = (lowest, highest);
+    let ranges = Windows::new(problem).ranges(problem)?;
+    Ok(std::iter::once(everywhere).chain(ranges).take(problem.end).map(within).collect())
 }

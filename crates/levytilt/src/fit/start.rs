@@ -74,10 +74,10 @@ pub(super) fn begin(spec: &Spec, grid: &TimeGrid, columns: &[&[f64]], priors: bo
         parameter.fixed = spec.held(slot).is_some() || !slot.entry.learned();
         if let Some(own) = scales[slot.dimension].as_ref().filter(|_| priors && !parameter.fixed) {
             let by = slot.by.and_then(|by| scales[by].as_ref()).unwrap_or(own);
-            let mean = parameter.transform.forward(parameter.value);
             parameter.prior = match &slot.entry {
-                Known::Listed(entry) => Some(Prior { mean, std: entry.prior_std(own, by) }),
+                Known::Listed(entry) => Some(entry.default_prior(parameter.value, own, by)),
                 Known::Named(named) => {
+                    let mean = parameter.transform.forward(parameter.value);
                     let wide = find_guess(slot, &named.name).map(|guessed| Prior { mean, std: guessed.prior_std });
                     named.prior.or(wide)
                 }

@@ -67,8 +67,8 @@ pub(super) fn shared_parameters(members: &[Member], shares: &[Share]) -> Result<
                     .into(),
             );
         }
-        let middle = median(members, name);
-        let prior = p.prior.map(|prior| Prior { mean: middle, ..prior });
+        let mean_of = |p: &Parameter| p.prior.map_or(first_value(p), |prior| prior.mean);
+        let prior = p.prior.map(|prior| Prior { mean: median(members, name, mean_of), ..prior });
         let wide = prior.map_or(3.0, |prior| prior.std);
         common.push(SharedParameter {
             name: name.clone(),
@@ -83,10 +83,15 @@ pub(super) fn shared_parameters(members: &[Member], shares: &[Share]) -> Result<
     Ok(common)
 }
 
-/// Median over series of a parameter's first value on the free scale.
-fn median(members: &[Member], name: &str) -> f64 {
-    let value = |m: &Member| m.parameters.iter().find(|p| p.name == name).map(|p| p.transform.forward(p.value));
-    let mut all: Vec<f64> = members.iter().filter_map(value).collect();
+/// A parameter's first value on the free scale.
+fn first_value(p: &Parameter) -> f64 {
+    p.transform.forward(p.value)
+}
+
+/// Median over series of what `number` says of a parameter.
+fn median(members: &[Member], name: &str, number: impl Fn(&Parameter) -> f64) -> f64 {
+    let one = |m: &Member| m.parameters.iter().find(|p| p.name == name).map(&number);
+    let mut all: Vec<f64> = members.iter().filter_map(one).collect();
     all.sort_by(f64::total_cmp);
     all[all.len() / 2]
 }
@@ -95,7 +100,7 @@ fn median(members: &[Member], name: &str) -> f64 {
 pub(super) fn first(members: &[Member], common: &[SharedParameter]) -> DVector<f64> {
     let numbers = common.iter().flat_map(|shared| {
         let spread = shared.pooled.then(|| (FIRST_SPREAD * shared.wide).ln());
-        std::iter::once(median(members, &shared.name)).chain(spread)
+        std::iter::once(median(members, &shared.name, first_value)).chain(spread)
     });
     DVector::from_vec(numbers.collect())
 }
