@@ -20,6 +20,8 @@ const NEAR: f64 = 0.3;
 const LAST_NEAR: f64 = 0.03;
 /// Observations from which the log evidence is taken to be a parabola within a standard error of its maximum.
 const LONG: usize = 4000;
+/// Nats by which two ends of a search are the same maximum.
+const SAME: f64 = 0.1;
 /// Longest step on the free scale of a parameter that has a natural unit there.
 pub(super) const LONGEST: f64 = 1.0;
 
@@ -106,12 +108,19 @@ pub(super) fn ascend<'a>(
     let symmetric = unskewed(&posterior.parameters);
     let skews = symmetric.iter().zip(&posterior.parameters).any(|(held, p)| held.fixed != p.fixed);
     if skews && symmetric.iter().any(|p| !p.fixed) {
-        // The symmetric noise leads to the right tails; where it has none, the skew is learned from the start.
+        // The symmetric noise leads to the right tails; where it has none, the skew is learned from the start. Where it cannot
+        // tell jumps of one sign from drift it leads astray, so that the skew is learned from the start as well.
         if let Ok((search, top, _)) = rise(posterior.with(symmetric), data) {
             let begin = posterior.free(&search.surface.values(&top.free));
             let mut search = Climber::new(posterior.clone(), posterior.most);
             let (top, information) = search.climb(begin, None)?;
-            return Ok((search, top, information));
+            if search.stopped {
+                return Ok((search, top, information));
+            }
+            return match rise(posterior, data) {
+                Ok(other) if other.1.value > top.value + SAME => Ok(other),
+                _ => Ok((search, top, information)),
+            };
         }
     }
     rise(posterior, data)
