@@ -55,6 +55,7 @@ pub use part::NoisePart;
 pub(crate) use plus_brownian::BROWNIAN;
 pub use plus_brownian::PlusBrownian;
 pub use quadrature::panel_points;
+pub(crate) use skewed_compound_poisson::JUMP_MEAN;
 pub use skewed_compound_poisson::SkewedCompoundPoisson;
 pub(crate) use skewed_mixture::SKEWS;
 pub use skewed_nig::SkewedNig;

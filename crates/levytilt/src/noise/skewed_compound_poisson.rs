@@ -19,7 +19,7 @@ pub struct SkewedCompoundPoisson {
 }
 
 /// The mean of a jump.
-const JUMP_MEAN: ParameterEntry =
+pub(crate) const JUMP_MEAN: ParameterEntry =
     ParameterEntry::new("jump_mean", "mean of a jump", "value", Domain::REAL, 0.0, |_, _| 0.0)
         .with_prior(|own, _| 3.0 * own.root_mean_square);
 

@@ -6,7 +6,7 @@ use super::parameters::{Parameter, Transform, rebuild};
 use crate::context::{Context, Progress};
 use crate::exact::follow::{Follower, Memory};
 use crate::exact::thin::Thinned;
-use crate::noise::SKEWS;
+use crate::noise::{JUMP_MEAN, SKEWS};
 use crate::series::TimeGrid;
 use crate::{Error, Result, StateSpace};
 use nalgebra::{DMatrix, DVector};
@@ -108,13 +108,13 @@ pub(super) fn ascend<'a>(
     let symmetric = unskewed(&posterior.parameters);
     let skews = symmetric.iter().zip(&posterior.parameters).any(|(held, p)| held.fixed != p.fixed);
     if skews && symmetric.iter().any(|p| !p.fixed) {
-        // The symmetric noise leads to the right tails; where it has none, the skew is learned from the start. Where it cannot
-        // tell jumps of one sign from drift it leads astray, so that the skew is learned from the start as well.
+        // The symmetric noise leads to the right tails; where it has none, the skew is learned from the start. A skew that moves
+        // the mean as well, as the drift does, is learned from both: symmetric noise may take jumps of one sign for many small ones.
         if let Ok((search, top, _)) = rise(posterior.with(symmetric), data) {
             let begin = posterior.free(&search.surface.values(&top.free));
             let mut search = Climber::new(posterior.clone(), posterior.most);
             let (top, information) = search.climb(begin, None)?;
-            if search.stopped {
+            if search.stopped || !posterior.parameters.iter().any(|p| !p.fixed && plain(p) == JUMP_MEAN.name) {
                 return Ok((search, top, information));
             }
             return match rise(posterior, data) {
@@ -128,12 +128,17 @@ pub(super) fn ascend<'a>(
 
 /// The parameters with those that skew the noise held at 0.
 fn unskewed(parameters: &[Parameter]) -> Vec<Parameter> {
-    let skews = |p: &Parameter| SKEWS.contains(&p.name.split('[').next().unwrap_or_default());
+    let skews = |p: &Parameter| SKEWS.contains(&plain(p));
     let held = |p: &Parameter| match skews(p) && !p.fixed {
         true => Parameter { value: 0.0, fixed: true, ..p.clone() },
         false => p.clone(),
     };
     parameters.iter().map(held).collect()
+}
+
+/// Name of a parameter without its column.
+fn plain(parameter: &Parameter) -> &str {
+    parameter.name.split('[').next().unwrap_or_default()
 }
 
 /// Climb from the values that the parameters have, by way of ever longer parts of the series.
