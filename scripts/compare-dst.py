@@ -25,10 +25,14 @@ BLOCK = 5 * 24
 DRIVEN = "theta*(mu-x) + k*vbs"
 TWICE = DRIVEN + " + k2*vbs_before"
 MOVING = TWICE + " + m*move"
+# Under strong wind Dst recovers faster, and is driven more than in proportion.
+NONLINEAR = MOVING.replace("theta*", "(theta + g*vbs)*") + " + q*vbs^2"
 # The size must stay positive.
 SIZE = "[parameters]\na = { guess = 0.3, low = 0.0 }\nb = { guess = 0.3, low = 0.0 }\nc = { guess = 0.05, low = 0.0 }\n"
 FORMULA = "sqrt(1 + a*vbs^2 + b*unrest^2 + c*unrest_slow^2)"
 SIZED = ["--size", FORMULA, "--config", "size.toml", "--noise", "student"]
+CONFIGS = {"size.toml": SIZE, "size-before.toml": SIZE + "d = { guess = 0.2, low = 0.0 }\n"}
+SIZED_BEFORE = ["--size", FORMULA.replace("b*", "d*vbs_before^2 + b*"), "--config", "size-before.toml", "--noise", "student"]
 FITS = {
     "levytilt, no input": ["--drift", "ou"],
     "levytilt, input": ["--drift", DRIVEN, "--inputs", "vbs"],
@@ -36,11 +40,15 @@ FITS = {
     "levytilt, input of two hours, size": ["--drift", TWICE, "--inputs", "vbs,vbs_before,unrest,unrest_slow", *SIZED],
     "levytilt, input of two hours, last move, size":
         ["--drift", MOVING, "--inputs", "vbs,vbs_before,move,unrest,unrest_slow", *SIZED],
+    "levytilt, the same, nonlinear drift":
+        ["--drift", NONLINEAR, "--inputs", "vbs,vbs_before,move,unrest,unrest_slow", *SIZED_BEFORE],
 }  # fmt: skip
+NONLINEAR_RIVAL = "AR(2)-GARCH(1,1)-t, input of two hours, nonlinear terms"
 # The rival that knows the same, for each: a model with the last move of Dst knows two values of it.
 RIVALS = {name: "AR(1)-GARCH(1,1)-t, input" for name in FITS} | {
     "levytilt, input of two hours, size": "AR(1)-GARCH(1,1)-t, input of two hours",
     "levytilt, input of two hours, last move, size": "AR(2)-GARCH(1,1)-t, input of two hours",
+    "levytilt, the same, nonlinear drift": "AR(2)-GARCH(1,1)-t, input of two hours",
 }
 
 
@@ -53,6 +61,8 @@ def table(file: str) -> pd.DataFrame:
     made = {"dst": raw.Dst_nT, "vbs": vbs, "vbs_before": vbs.shift(1), "move": raw.Dst_nT.diff()}
     made |= {name: moves.ewm(alpha=share, adjust=False).mean() for name, share in (("unrest", 0.3), ("unrest_slow", 0.03))}
     made = pd.DataFrame(made).round(4)
+    # The nonlinear terms of that drift, for rivals.
+    made["vbs_squared"], made["vbs_dst"] = made.vbs**2, made.vbs * made.dst
     return made[(made.index >= FIRST) & (made.index < END)]
 
 
@@ -64,9 +74,10 @@ def levytilt(data: pd.DataFrame, name: str, flags: list, out: Path) -> tuple:
         columns = ["dst", *(flags[flags.index("--inputs") + 1].split(",") if "--inputs" in flags else [])]
         data[columns][data.index < TEST].to_csv(out / "train.csv", date_format="%Y-%m-%dT%H:%M:%SZ")
         data[columns][data.index >= TEST].to_csv(out / "test.csv", date_format="%Y-%m-%dT%H:%M:%SZ")
-        (out / "size.toml").write_text(SIZE)
+        for file, text in CONFIGS.items():
+            (out / file).write_text(text)
         flags = [*flags, *([] if "--noise" in flags else ["--noise", "nig"])]
-        flags = [str(out / flag) if flag == "size.toml" else flag for flag in flags]
+        flags = [str(out / flag) if flag in CONFIGS else flag for flag in flags]
         began = sum(os.times()[2:4])
         subprocess.run([PROGRAM, "fit", str(out / "train.csv"), "--column", "dst", "--observation-std", "0.5",
                         *flags, "--paths", "100", "--quiet", "--out", str(run)], check=True)  # fmt: skip
@@ -119,6 +130,7 @@ def main() -> None:
         "AR(1)-GARCH(1,1)-t, input": garch(data, ["vbs"]),
         "AR(1)-GARCH(1,1)-t, input of two hours": garch(data, ["vbs", "vbs_before"]),
         "AR(2)-GARCH(1,1)-t, input of two hours": garch(data, ["vbs", "vbs_before"], lags=2),
+        NONLINEAR_RIVAL: garch(data, ["vbs", "vbs_before", "vbs_squared", "vbs_dst"], lags=2),
         **{name: levytilt(data, name, flags, out) for name, flags in FITS.items()},
     }
     print(f"{(data.index < TEST).sum()} hours to learn from, {(data.index >= TEST).sum()} hours to score\n")
@@ -136,6 +148,7 @@ def main() -> None:
         plain = "AR(1)-GARCH(1,1)-t, no input" if name.startswith("AR") else "levytilt, no input"
         columns = [name, f"{-density.mean():.4f}", against(name, RIVALS.get(name, name)), against(name, plain), f"{seconds:.1f}"]
         print("| " + " | ".join(columns) + " |")
+    print(f"\nthe nonlinear model against the nonlinear rival: {against('levytilt, the same, nonlinear drift', NONLINEAR_RIVAL)}")
 
 
 if __name__ == "__main__":

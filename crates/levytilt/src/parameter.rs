@@ -38,10 +38,19 @@ pub enum Effect {
     Scale,
     /// It multiplies single jumps.
     JumpScale,
-    /// It skews the noise, which is symmetric where it is 0.
+    /// It skews the noise, which is symmetric where it is 0, and leaves its mean.
     Skew,
+    /// It skews the noise, and moves its mean as well.
+    SkewAndMean,
     /// Anything else.
     Other,
+}
+
+impl Effect {
+    /// Whether the noise is symmetric where the parameter is 0.
+    pub fn skews(self) -> bool {
+        matches!(self, Self::Skew | Self::SkewAndMean)
+    }
 }
 
 /// The value given for a parameter of the same dimension, by name.

@@ -11,8 +11,7 @@ use crate::exact::fill::sample_filled;
 use crate::exact::follow::{Answer, Follower, Partial, partial_answer};
 use crate::exact::problem::Problem;
 use crate::exact::sample::sample;
-use crate::noise::{BROWNIAN, has_effect};
-use crate::parameter::Effect;
+use crate::noise::{BROWNIAN, skews};
 use crate::posterior::{Evidence, Marginal, Paths, WeightSummary, jump_probability, marginal};
 use crate::series::TimeGrid;
 use crate::solve::{Choice, ExactLearned, Method, learn_exact, profile_intervals};
@@ -210,7 +209,7 @@ fn bent_places(learned: &ExactLearned, spec: &Spec) -> Vec<usize> {
     });
     let wanted = |place: &usize| {
         let name = learned.optimum.parameters[*place].name.as_str();
-        names.contains(&name) || has_effect(name, Effect::Skew) || (is_bent && of_drift(*place))
+        names.contains(&name) || skews(name) || (is_bent && of_drift(*place))
     };
     free.iter().copied().filter(wanted).collect()
 }

@@ -132,12 +132,15 @@ impl Search<'_> {
         let rows = drift.rates_by_parameter(&points);
         let (n, width) = (self.free.len(), 1 + values.len());
         let (mut loss, mut normal, mut slope) = (0.0, DMatrix::zeros(n, n), DVector::zeros(n));
+        let scales: Vec<f64> = self.free.iter().map(|&l| self.transforms[l].slope(values[l])).collect();
+        let mut by = DVector::zeros(n);
         for (pair, row) in self.pairs.iter().zip(rows.chunks_exact(width)) {
             let residual = (pair.dy - row[0] * pair.dt) / pair.size;
             let weight = 1.0 / (1.0 + residual * residual);
             loss += (residual * residual).ln_1p();
-            let by = |&l: &usize| row[1 + l] * self.transforms[l].slope(values[l]) * pair.dt / pair.size;
-            let by = DVector::from_iterator(n, self.free.iter().map(by));
+            for (by, (&l, scale)) in by.iter_mut().zip(self.free.iter().zip(&scales)) {
+                *by = row[1 + l] * scale * pair.dt / pair.size;
+            }
             slope.axpy(weight * residual, &by, 1.0);
             normal.ger(weight, &by, &by, 1.0);
         }

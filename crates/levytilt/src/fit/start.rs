@@ -107,7 +107,10 @@ fn as_built_in(spec: &Spec) -> Spec {
 fn guess_named(alone: &Spec, data: (&[f64], &[f64]), scales: &Scales) -> Result<Vec<Guessed>> {
     let given = |name: &str| alone.given(name);
     let mut guessed = Vec::new();
-    if let Some(formula) = &alone.formula {
+    // One that is a built-in drift begins where that does.
+    let listed =
+        |formula: &&Formula| !formula.parameters().is_empty() && formula.parameters().iter().all(|p| p.entry.is_some());
+    if let Some(formula) = alone.formula.as_ref().filter(|formula| !listed(formula)) {
         let own = |formula: Formula, (name, prior): &(String, Prior)| match formula
             .parameters()
             .iter()

@@ -38,6 +38,11 @@ pub(crate) fn has_effect(name: &str, effect: Effect) -> bool {
     FAMILIES.iter().filter_map(|family| family.parameter(name)).any(|entry| entry.effect == effect)
 }
 
+/// Whether a parameter of any family that is called `name` skews the noise.
+pub(crate) fn skews(name: &str) -> bool {
+    FAMILIES.iter().filter_map(|family| family.parameter(name)).any(|entry| entry.effect.skews())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,7 @@
 
 use super::{Noise, wrong_count};
 use crate::Result;
-use crate::parameter::{Effect, ParameterEntry};
+use crate::parameter::ParameterEntry;
 
 /// A family of noises: its name, its parameters, and how to build a member.
 #[derive(Debug, Clone, Copy)]
@@ -26,7 +26,7 @@ impl Family {
 
     /// Whether its members may be skewed: their nodes have means, which only the exact grid takes.
     pub fn is_skewed(&self) -> bool {
-        self.parameters.iter().any(|entry| entry.effect == Effect::Skew)
+        self.parameters.iter().any(|entry| entry.effect.skews())
     }
 
     /// The noise with these parameter values; an error names a value outside its domain or a wrong number of values.

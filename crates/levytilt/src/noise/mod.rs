@@ -43,7 +43,7 @@ mod variance_gamma;
 pub use cache::NodeCache;
 pub use compound_poisson::CompoundPoisson;
 pub use families::FAMILIES;
-pub(crate) use families::has_effect;
+pub(crate) use families::{has_effect, skews};
 pub use family::Family;
 pub(crate) use gamma::sample_gamma;
 pub use gaussian::Gaussian;

@@ -22,7 +22,7 @@ pub struct SkewedCompoundPoisson {
 const JUMP_MEAN: ParameterEntry =
     ParameterEntry::new("jump_mean", "mean of a jump", "value", Domain::REAL, 0.0, |_, _| 0.0)
         .with_prior(|own, _| 3.0 * own.root_mean_square)
-        .with_effect(Effect::Skew);
+        .with_effect(Effect::SkewAndMean);
 
 /// The entry of the family.
 pub(super) const FAMILY: Family = Family {

@@ -6,7 +6,7 @@ use super::parameters::{Parameter, Transform, rebuild};
 use crate::context::{Context, Progress};
 use crate::exact::follow::{Follower, Memory};
 use crate::exact::thin::Thinned;
-use crate::noise::has_effect;
+use crate::noise::{has_effect, skews};
 use crate::parameter::Effect;
 use crate::series::TimeGrid;
 use crate::{Error, Result, StateSpace};
@@ -21,6 +21,8 @@ const NEAR: f64 = 0.3;
 const LAST_NEAR: f64 = 0.03;
 /// Observations from which the log evidence is taken to be a parabola within a standard error of its maximum.
 const LONG: usize = 4000;
+/// Nats by which two ends of a search are the same maximum.
+const SAME: f64 = 0.1;
 /// Longest step on the free scale of a parameter that has a natural unit there.
 pub(super) const LONGEST: f64 = 1.0;
 
@@ -107,12 +109,20 @@ pub(super) fn ascend<'a>(
     let symmetric = unskewed(&posterior.parameters);
     let skews = symmetric.iter().zip(&posterior.parameters).any(|(held, p)| held.fixed != p.fixed);
     if skews && symmetric.iter().any(|p| !p.fixed) {
-        // The symmetric noise leads to the right tails; where it has none, the skew is learned from the start.
+        // The symmetric noise leads to the right tails; where it has none, the skew is learned from the start. A skew that moves
+        // the mean as well, as the drift does, is learned from both: symmetric noise may take jumps of one sign for many small ones.
         if let Ok((search, top, _)) = rise(posterior.with(symmetric), data) {
             let begin = posterior.free(&search.surface.values(&top.free));
             let mut search = Climber::new(posterior.clone(), posterior.most);
             let (top, information) = search.climb(begin, None)?;
-            return Ok((search, top, information));
+            let moves_mean = |p: &Parameter| !p.fixed && has_effect(plain(p), Effect::SkewAndMean);
+            if search.stopped || !posterior.parameters.iter().any(moves_mean) {
+                return Ok((search, top, information));
+            }
+            return match rise(posterior, data) {
+                Ok(other) if other.1.value > top.value + SAME => Ok(other),
+                _ => Ok((search, top, information)),
+            };
         }
     }
     rise(posterior, data)
@@ -120,12 +130,16 @@ pub(super) fn ascend<'a>(
 
 /// The parameters with those that skew the noise held at 0.
 fn unskewed(parameters: &[Parameter]) -> Vec<Parameter> {
-    let skews = |p: &Parameter| has_effect(p.name.split('[').next().unwrap_or_default(), Effect::Skew);
-    let held = |p: &Parameter| match skews(p) && !p.fixed {
+    let held = |p: &Parameter| match skews(plain(p)) && !p.fixed {
         true => Parameter { value: 0.0, fixed: true, ..p.clone() },
         false => p.clone(),
     };
     parameters.iter().map(held).collect()
+}
+
+/// Name of a parameter without its column.
+fn plain(parameter: &Parameter) -> &str {
+    parameter.name.split('[').next().unwrap_or_default()
 }
 
 /// Climb from the values that the parameters have, by way of ever longer parts of the series.

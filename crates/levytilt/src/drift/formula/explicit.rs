@@ -10,6 +10,8 @@ use super::lanes::{Bound, Lane, Lanes};
 use super::stiff::{self, LEAST, ROUNDING, Stop, TOLERANCE};
 use std::array::from_fn;
 
+/// States integrated at once.
+pub(super) const LANES: usize = 16;
 /// Most attempts at steps for one state.
 pub(super) const PATIENCE: usize = 20_000;
 /// Rejections in a row after which rounding is suspected.
@@ -44,7 +46,7 @@ pub(super) fn integrate(
     if paths.len() <= 2 * size {
         Work::<1>::new(bound, segment, size, patience).integrate(paths, report);
     } else {
-        Work::<16>::new(bound, segment, size, patience).integrate(paths, report);
+        Work::<LANES>::new(bound, segment, size, patience).integrate(paths, report);
     }
 }
 

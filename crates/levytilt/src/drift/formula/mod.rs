@@ -6,6 +6,7 @@
 //! | `program`, `partials`, `lanes`, `hyper` | expressions to instructions; values and derivatives over many states |
 //! | `explicit`, `stiff` | the flow with error control |
 //! | `affine`, `table` | the flow at the price of a built-in drift |
+//! | `rates` | the formula itself at many points, without its flow |
 //! | `motion` | all of it as a [`super::Drift`] |
 
 mod affine;
@@ -19,6 +20,7 @@ mod motion;
 mod parse;
 mod partials;
 mod program;
+mod rates;
 mod stiff;
 mod table;
 #[cfg(test)]

@@ -29,8 +29,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 /// [`Drift::failure`] says which formula failed, where and when: the earliest time, whatever the number of threads.
 #[derive(Debug)]
 pub struct FormulaDrift {
-    formula: Formula,
-    bound: Bound,
+    pub(super) formula: Formula,
+    pub(super) bound: Bound,
     motion: Motion,
     failure: Mutex<Option<Failure>>,
 }
@@ -127,43 +127,6 @@ impl FormulaDrift {
         let mut lanes = Lanes::<1>::new(&self.bound);
         run_at(&self.bound, &mut lanes, x, t, &segments[0]);
         self.bound.program.outputs.iter().map(|&o| lanes.values[o][0]).collect()
-    }
-
-    /// The right-hand side of one state per point (t, x); NaN as in [`FormulaDrift::rate`].
-    pub(crate) fn rates(&self, points: &[(f64, f64)]) -> Vec<f64> {
-        points.iter().map(|&(t, x)| self.rate(t, &[x])[0]).collect()
-    }
-
-    /// The right-hand side of one state and its derivatives in the parameters, a row of 1 + p numbers per point (t, x); NaN
-    /// as in [`FormulaDrift::rate`].
-    pub(crate) fn rates_by_parameter(&self, points: &[(f64, f64)]) -> Vec<f64> {
-        self.rates_from(points, self.dim())
-    }
-
-    /// The same with the derivative in the state before those in the parameters.
-    pub(crate) fn rates_by_all(&self, points: &[(f64, f64)]) -> Vec<f64> {
-        self.rates_from(points, 0)
-    }
-
-    /// The right-hand side and its derivatives from direction `first` on: the state, then the parameters.
-    fn rates_from(&self, points: &[(f64, f64)], first: usize) -> Vec<f64> {
-        let program = &self.bound.program;
-        let width = 1 + self.dim() + self.bound.parameters.len() - first;
-        let mut lanes = Lanes::<1>::new(&self.bound);
-        let mut rows = vec![0.0; points.len() * width];
-        for (row, &(t, x)) in rows.chunks_exact_mut(width).zip(points) {
-            let Ok(segments) = self.formula.inputs.segments(t, 0.0) else {
-                row.fill(f64::NAN);
-                continue;
-            };
-            run_at(&self.bound, &mut lanes, &[x], t, &segments[0]);
-            lanes.differentiate(program);
-            row[0] = lanes.values[program.outputs[0]][0];
-            for link in program.links[program.outputs[0]].iter().filter(|link| link.direction >= first) {
-                row[1 + link.direction - first] = lanes.tangents[link.slot][0];
-            }
-        }
-        rows
     }
 
     /// The pieces of a step over which inputs are straight; a step beyond their times is a failure.

@@ -1,18 +1,22 @@
 //! Tabulate the flow of one autonomous state over a step length, so that moving a state is a look-up and a polynomial.
 //!
 //! The line is divided at powers of two: a core |x| < 2^k that one polynomial serves, and octaves 2^e ≤ |x| < 2^{e+1}
-//! beyond it, each cut in halves until a polynomial of degree 9 serves each part. An octave is tabulated when a state
+//! beyond it, each cut in halves until a polynomial of degree 15 serves each part. An octave is tabulated when a state
 //! first comes there. All of that follows from the formula, its parameters and the step length alone, so that results do
 //! not depend on who asked first. Parts that no polynomial serves (a kink, the edge of the domain) are integrated.
 
-use super::explicit::integrate;
+use super::explicit::{LANES, integrate};
 use super::inputs::Segment;
 use super::lanes::Bound;
+use std::array::from_fn;
 use std::f64::consts::PI;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
-/// Coefficients of a polynomial.
-const COUNT: usize = 10;
+/// Coefficients of a polynomial, and nodes to find them from: as many as are integrated at once.
+const COUNT: usize = LANES;
+/// cos(π n (m + ½)/COUNT), the Chebyshev polynomial of degree n at node m.
+static CHEBYSHEV: LazyLock<[[f64; COUNT]; COUNT]> =
+    LazyLock::new(|| from_fn(|n| from_fn(|m| (PI * n as f64 * (m as f64 + 0.5) / COUNT as f64).cos())));
 /// Errors of the flow and of its derivatives, relative to the largest value in a part.
 const FLOW_ERROR: f64 = 1e-11;
 const SLOPE_ERROR: f64 = 1e-10;
@@ -60,12 +64,12 @@ pub(super) struct Spot<'a> {
 impl Spot<'_> {
     /// Output number `k`: the flow, its derivative in the state, and those in the parameters.
     pub fn value(&self, k: usize) -> f64 {
-        let c: &[f64; COUNT] = self.coefficients[k * COUNT..][..COUNT].try_into().expect("ten coefficients");
+        let c: &[f64; COUNT] = self.coefficients[k * COUNT..][..COUNT].try_into().expect("all coefficients");
         let (u, s) = (self.u, self.u * self.u);
-        // Even and odd powers apart: two short chains instead of a long one.
-        let even = c[0] + s * (c[2] + s * (c[4] + s * (c[6] + s * c[8])));
-        let odd = c[1] + s * (c[3] + s * (c[5] + s * (c[7] + s * c[9])));
-        even + u * odd
+        let q = s * s;
+        // Powers by their remainder modulo 4: four short chains instead of a long one.
+        let part = |r: usize| c[r] + q * (c[r + 4] + q * (c[r + 8] + q * c[r + 12]));
+        (part(0) + s * part(2)) + u * (part(1) + s * part(3))
     }
 }
 
@@ -174,10 +178,9 @@ enum Served {
 fn fit(bound: &Bound, dt: f64, low: f64, high: f64) -> Served {
     let size = 2 + bound.parameters.len();
     let (centre, half) = (0.5 * (low + high), 0.5 * (high - low));
-    let node = |m: usize| (PI * (m as f64 + 0.5) / COUNT as f64).cos();
     let mut paths = vec![0.0; COUNT * size];
     for (m, path) in paths.chunks_exact_mut(size).enumerate() {
-        path[0] = centre + half * node(m);
+        path[0] = centre + half * CHEBYSHEV[1][m];
         path[1] = 1.0;
     }
     let mut lost = 0;
@@ -191,10 +194,9 @@ fn fit(bound: &Bound, dt: f64, low: f64, high: f64) -> Served {
     }
     let mut all = Vec::with_capacity(size * COUNT);
     for k in 0..size {
-        let values: [f64; COUNT] = std::array::from_fn(|m| paths[m * size + k]);
-        let chebyshev: [f64; COUNT] = std::array::from_fn(|n| {
-            let term = |(m, value): (usize, &f64)| value * (PI * n as f64 * (m as f64 + 0.5) / COUNT as f64).cos();
-            let sum: f64 = values.iter().enumerate().map(term).sum();
+        let values: [f64; COUNT] = from_fn(|m| paths[m * size + k]);
+        let chebyshev: [f64; COUNT] = from_fn(|n| {
+            let sum: f64 = values.iter().zip(&CHEBYSHEV[n]).map(|(value, cosine)| value * cosine).sum();
             sum * if n == 0 { 1.0 } else { 2.0 } / COUNT as f64
         });
         let largest = values.iter().fold(0.0f64, |most, value| most.max(value.abs()));
