@@ -161,3 +161,40 @@ fn first_value(errors: ErrorKind, values: &[f64]) -> (f64, f64) {
 fn typical_of(known: &Arc<[f64]>) -> f64 {
     Errors { known: Some(known.clone()), ..Errors::default() }.typical()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::Family;
+    use crate::parameter::Transform;
+
+    /// Other units of values and times move the default priors as they move the parameters.
+    #[test]
+    fn identity_priors_follow_the_units() {
+        let first = |drift: &str, value: f64, time: f64| {
+            let spec = Spec::new(DriftFamily::named(drift).unwrap(), Family::named("gaussian").unwrap());
+            let times: Vec<f64> = (0..50).map(|k| time * f64::from(k)).collect();
+            let values: Vec<f64> =
+                (0..50).map(|k| value * ((0.7 * f64::from(k)).sin() + 0.3 * f64::from(k % 7))).collect();
+            first_parameters(&spec, &TimeGrid::unsplit(&times).unwrap(), &[&values]).unwrap()
+        };
+        let (value, time) = (1e3, 0.01);
+        for drift in ["ou", "double-well"] {
+            for (old, new) in first(drift, 1.0, 1.0).into_iter().zip(first(drift, value, time)) {
+                let factor: f64 = match old.name.as_str() {
+                    "theta" | "theta1" => 1.0 / time,
+                    "theta2" => 1.0 / (time * value * value),
+                    "scale" => value / time.sqrt(),
+                    _ => value,
+                };
+                let (old, new, transform) = (old.prior.unwrap(), new.prior.unwrap(), old.transform);
+                let expected = match transform {
+                    Transform::Identity => Prior { mean: factor * old.mean, std: factor * old.std },
+                    _ => Prior { mean: old.mean + factor.ln(), ..old },
+                };
+                let away = (new.mean - expected.mean).abs() + (new.std - expected.std).abs();
+                assert!(away < 1e-9 * expected.std, "{drift}: {new:?} for {expected:?}");
+            }
+        }
+    }
+}

@@ -121,3 +121,20 @@ fn statistics_jumps_of_one_sign_are_found_where_symmetric_noise_leads_astray() {
     assert!((mean.value - 0.8).abs() < 4.0 * mean.std_error.unwrap(), "{} {:?}", mean.value, mean.std_error);
     assert!(mean.std_error.unwrap() < 0.1);
 }
+
+/// Where jumps are rare, messages of a double well narrow only where the data are near its unstable point: one step of e^{4·0.05} in this
+/// record, which takes no more than 200 cells per time.
+#[test]
+fn identity_rare_jumps_in_a_double_well_take_few_cells() {
+    let noise = Family::named("compound-poisson").unwrap().build(&[1.0, 2.0]).unwrap();
+    let drift = Box::new(DoubleWell::new(4.0, 1.0).unwrap());
+    let model = StateSpace::new(drift, noise, 0.1, Start::Fixed(2.0)).unwrap();
+    let times: Vec<f64> = (0..=80).map(|j| 0.05 * f64::from(j)).collect();
+    let values: Vec<f64> = (0..=80).map(|j| if j < 40 { 2.0 } else { -2.0 }).collect();
+    let grid = TimeGrid::unsplit(&times).unwrap();
+    let follower = Follower::new(&model, &grid, &values).unwrap();
+    assert!(follower.cells(&model).unwrap() < 200 * times.len());
+    let found = follower.log_evidence(&model, &mut Memory::default(), usize::MAX).unwrap();
+    let reference = log_evidence(&model, &grid, &values, &Options::default()).unwrap();
+    assert!((found - reference).abs() < 1e-3, "{found} {reference}");
+}
