@@ -66,14 +66,14 @@ pub(super) fn evidence(problem: &Problem, layout: &Layout, max_cells: usize, rou
     Ok(run)
 }
 
-/// Evidence, moments and quantiles at `levels` of every time.
+/// Evidence, moments and quantiles at `levels` of every time; and the messages from the future, towards which paths are drawn.
 pub(super) fn smooth(
     problem: &Problem,
     layout: &Layout,
     levels: &[f64],
     max_cells: usize,
     rounding: Rounding,
-) -> Result<Run> {
+) -> Result<(Run, Backward)> {
     let mut transition = Transition::new(problem, layout, max_cells, rounding);
     let mut other = Transition::new(problem, layout, max_cells, rounding);
     // Past and future side by side, if there is room for both.
@@ -118,7 +118,7 @@ pub(super) fn smooth(
         run.sd.iter_mut().zip(missing).skip(1).filter(|(_, missing)| *missing).for_each(|(sd, _)| *sd = f64::INFINITY);
     }
     run.predict(&mut transition, past.filtered.values, levels)?;
-    Ok(run)
+    Ok((run, backward))
 }
 
 /// The masses of one time: α_j before its observation, and times the likelihood after it.

@@ -2,7 +2,8 @@
 
 use super::likelihood::weigh;
 use crate::series::{TimeGrid, check_values};
-use crate::{Dimension, Error, ErrorLaw, Result, Start, StateSpace};
+use crate::stop::NEVER;
+use crate::{Dimension, Error, ErrorLaw, Result, Start, StateSpace, Stop};
 
 /// A model with the times and values it has to explain.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub(crate) struct Problem<'a> {
     pub end: usize,
     /// Lengths of the steps for the noise; they differ from those for the drift where steps are gathered ([`super::gather`]).
     pub lengths: Vec<f64>,
+    /// Who may ask for an end, at any step of any pass.
+    pub stop: &'a Stop,
 }
 
 impl<'a> Problem<'a> {
@@ -54,7 +57,12 @@ impl<'a> Problem<'a> {
         let stds = rows.iter().zip(&spread).map(std).collect::<Result<Vec<f64>>>()?;
         let observed = stds.iter().zip(&spread).filter(|(_, value)| !value.is_nan()).map(|(std, _)| *std);
         let (low, high) = observed.fold((usual, usual), |(low, high), std| (std.min(low), std.max(high)));
-        Ok(Self { model, dimension, grid, values: spread, stds, std_range: (low, high), end, lengths })
+        Ok(Self { model, dimension, grid, values: spread, stds, std_range: (low, high), end, lengths, stop: &NEVER })
+    }
+
+    /// The same, whose passes end with an error once `stop` asks for it.
+    pub fn stopped_by(self, stop: &'a Stop) -> Self {
+        Self { stop, ..self }
     }
 
     /// Law of the observation errors, in units of [`Problem::std`].

@@ -1,6 +1,7 @@
 //! Learn the parameters of a one-dimensional model on its exact evidence, with its own slope.
 
 use super::climb::{Climber, Point, Surface, definite};
+use super::kept::Mark;
 use super::learned::Optimum;
 use super::parameters::{Parameter, Transform, rebuild};
 use crate::context::{Context, Progress};
@@ -53,6 +54,8 @@ pub(super) struct Posterior<'a> {
     most: usize,
     /// Whether this is a part of a longer series.
     part: bool,
+    /// What identifies the search, if it can be taken up again.
+    mark: Option<Mark>,
     context: &'a Context,
 }
 
@@ -67,7 +70,13 @@ pub(crate) fn learn_exact(
     most: usize,
     context: &Context,
 ) -> Result<ExactLearned> {
+    let mark = Mark::new(model, parameters, (grid, values));
     let posterior = Posterior::new(model, parameters, (grid, values), most, context)?;
+    let posterior = Posterior { mark: Some(mark), ..posterior };
+    if let Some(kept) = mark.find(context, parameters.len()) {
+        let (search, top, information) = resume(&posterior, &kept)?;
+        return finish(&search, (&search, &top.clone()), top, information);
+    }
     let thinned = Thinned::new(model, (grid, values)).unwrap_or(None);
     if let Some(thinned) = thinned
         && let Ok(learned) = learn_thinned(&posterior, thinned, (grid, values))
@@ -84,6 +93,9 @@ pub(crate) fn learn_exact(
 fn learn_thinned(posterior: &Posterior, thinned: Thinned, data: (&TimeGrid, &[f64])) -> Result<ExactLearned> {
     let (mut learned, memory) = {
         let (mut rough, top, information) = ascend(posterior.of_part(thinned.data())?, thinned.data())?;
+        if rough.stopped {
+            posterior.keep(&top.free);
+        }
         let mut search = Climber::new(posterior.clone(), posterior.most);
         (search.iterations, search.stopped) = (rough.iterations, rough.stopped);
         let model = rebuild(posterior.model, &posterior.values(&top.free))?;
@@ -108,13 +120,17 @@ pub(super) fn ascend<'a>(
     if skews && symmetric.iter().any(|p| !p.fixed) {
         // The symmetric noise leads to the right tails; where it has none, the skew is learned from the start.
         if let Ok((search, top, _)) = rise(posterior.with(symmetric), data) {
-            let begin = posterior.free(&search.surface.values(&top.free));
-            let mut search = Climber::new(posterior.clone(), posterior.most);
-            let (top, information) = search.climb(begin, None)?;
-            return Ok((search, top, information));
+            return resume(&posterior, &search.surface.values(&top.free));
         }
     }
     rise(posterior, data)
+}
+
+/// Climb from these values of all parameters.
+fn resume<'a>(posterior: &Posterior<'a>, values: &[f64]) -> Result<(Search<'a>, Point, DMatrix<f64>)> {
+    let mut search = Climber::new(posterior.clone(), posterior.most);
+    let (top, information) = search.climb(posterior.free(values), None)?;
+    Ok((search, top, information))
 }
 
 /// The parameters with those that skew the noise held at 0.
@@ -147,6 +163,9 @@ fn rise<'a>(
             let more = if last { observed(values) } else { next } as f64 / count as f64;
             begin = (point.free, Some(posterior.with_prior(posterior.without_prior(known) * more)));
         }
+    }
+    if begin.1.is_some() && posterior.is_stopped() {
+        posterior.keep(&begin.0);
     }
     let most = posterior.most;
     let mut search = Climber::new(posterior, most);
@@ -182,10 +201,11 @@ impl<'a> Posterior<'a> {
         most: usize,
         context: &'a Context,
     ) -> Result<Self> {
-        let follower = Arc::new(Follower::new(model, grid, values)?);
+        let follower = Arc::new(Follower::new(model, grid, values)?.stopped_by(context.stop()));
         let (parameters, moving) = (parameters.to_vec(), Vec::new());
         let observed = observed(values);
-        let blank = Self { model, parameters: Vec::new(), moving, follower, observed, most, part: false, context };
+        let blank =
+            Self { model, parameters: Vec::new(), moving, follower, observed, most, part: false, mark: None, context };
         Ok(blank.with(parameters))
     }
 
@@ -320,6 +340,16 @@ impl Surface for Posterior<'_> {
             parameters: &self.parameters,
             values: &self.values(&point.free),
         })
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.context.stopped()
+    }
+
+    fn keep(&self, free: &DVector<f64>) {
+        if let Some(mark) = self.mark {
+            mark.keep(self.context, &self.values(free));
+        }
     }
 }
 
