@@ -62,6 +62,12 @@ pub enum Error {
         /// Why it cannot be done and what would help.
         why: String,
     },
+    /// A computation that was ended on request before it had a result.
+    #[error("stopped on request{after}")]
+    Stopped {
+        /// What there is of it, in words.
+        after: String,
+    },
 }
 
 impl Error {
@@ -73,7 +79,7 @@ impl Error {
             | Self::Series { .. }
             | Self::Shape { .. }
             | Self::Formula { .. } => true,
-            Self::Numerical { .. } => false,
+            Self::Numerical { .. } | Self::Stopped { .. } => false,
         }
     }
 

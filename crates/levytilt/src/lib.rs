@@ -36,6 +36,7 @@ mod rng;
 pub mod score;
 mod simulate;
 mod size;
+mod stop;
 
 pub use error::{Error, Result};
 pub use error_law::ErrorKind;
@@ -52,6 +53,7 @@ use internals::{
     error, exact, fit, forecast, general, law, parameter, posterior, potential, registry, series, solve, tilt,
 };
 use size::Size;
+use stop::Stop;
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

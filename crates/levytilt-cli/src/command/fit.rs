@@ -53,10 +53,11 @@ pub fn run(args: &FitArgs) -> Result<()> {
         config: args.record.config.clone(),
         out: args.out.clone(),
     };
-    let outcome = fit(request, &terminal(show))?;
+    let outcome = fit(request, &terminal(show));
     if let (true, Some(dir)) = (show, &args.out) {
         training::tell_of_rest(dir);
     }
+    let outcome = outcome?;
     tell(&outcome.summary, args.out.as_deref(), &args.report)?;
     args.out.as_deref().map_or(Ok(()), |dir| draw_figures(dir, &args.plots, !show))
 }

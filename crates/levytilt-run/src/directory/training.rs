@@ -1,4 +1,5 @@
-//! Keep the training of networks beside the results until it is finished, so that the same command resumes after a stop.
+//! Keep learning that was stopped, of networks or of parameters, beside the results until it is finished, so that the same command
+//! resumes there.
 
 use levytilt::Context;
 use levytilt::context::{Checkpoint, Keeper};
@@ -22,16 +23,16 @@ pub fn kept_in(context: &Context, dir: Option<&Path>) -> Context {
     }
 }
 
-/// What becomes of the file with the result: once training is finished it goes; if it was stopped, it stays.
+/// What becomes of the file with the result: once learning is finished it goes; if it was stopped, it stays.
 pub fn left_over<'a>(context: &Context) -> Option<Entry<'a>> {
     (!context.stopped()).then(|| Entry::gone(TRAINING))
 }
 
-/// Say that training which was stopped and kept in `dir` can go on.
+/// Say that learning which was stopped and kept in `dir` can go on.
 pub fn tell_of_rest(dir: &Path) {
     let path = dir.join(TRAINING);
     if interrupt::asked() && path.exists() {
-        note(&format!("training was stopped; its checkpoint is {}: the same command resumes there", path.display()));
+        note(&format!("learning was stopped; its checkpoint is {}: the same command resumes there", path.display()));
     }
 }
 
@@ -52,14 +53,14 @@ impl Keeper for Shelf {
                 Err(error) => format!("{error:#}"),
             },
         };
-        note(&format!("{}: {why}; training starts over", path.display()));
+        note(&format!("{}: {why}; learning starts over", path.display()));
         None
     }
 
     fn keep(&mut self, checkpoint: &Checkpoint) {
         let tensors = networks::training(checkpoint);
         if let Err(error) = commit::write(&self.dir, &[Entry::new(TRAINING, |out| tensors.write(out))]) {
-            note(&format!("training continues without checkpoints: {error:#}"));
+            note(&format!("learning continues without checkpoints: {error:#}"));
         }
     }
 }

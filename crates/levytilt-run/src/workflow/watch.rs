@@ -70,6 +70,7 @@ pub fn terminal(show: bool) -> Context {
         line.iter_mut().for_each(|line| line.tell(|| text(step, started.elapsed())));
         if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })
+    .ended_by(interrupt::asked)
 }
 
 /// Where a fit stands, its rate, and how long it may take at most.

@@ -6,14 +6,12 @@
 //! of nodes. So step after step is drawn from its law given the state before it and the end of the gap, without
 //! approximation, and the weight of a path stays what it was.
 
-use super::convolve::Rounding;
 use super::gather::{Gathered, index, multiplier};
-use super::layout::Layout;
-use super::sample::sample;
+use super::sample::{On, sample};
 use crate::noise::{NodeCache, Nodes};
 use crate::posterior::{Made, Paths, upper_tail};
 use crate::series::TimeGrid;
-use crate::{Error, Result, StateSpace, StreamRng};
+use crate::{Error, Result, StateSpace, Stop, StreamRng};
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
@@ -50,19 +48,23 @@ struct Gap {
     steps: Vec<Step>,
 }
 
-/// Draw `count` paths on the times of `gathered`, laid out by `layout`, and fill in the other times of `grid`.
+/// Draw `count` paths `on` the times of `gathered`, and fill in the other times of `grid`; ends with an
+/// error once `stop` asks for it.
 pub(crate) fn sample_filled(
     (model, grid): (&StateSpace, &TimeGrid),
     gathered: &Gathered,
-    on: (&Layout, Rounding),
-    count: usize,
-    seed: u64,
+    on: On,
+    (count, seed): (usize, u64),
+    stop: &Stop,
 ) -> Result<Paths> {
     let index = index(model).expect("steps were gathered");
-    let problem = gathered.problem(model, index)?;
+    let problem = gathered.problem(model, index)?.stopped_by(stop);
     let paths = sample((&problem, &gathered.chain(&problem)?), on, usize::MAX, count, seed)?;
     let gaps = gaps((model, grid), gathered, index)?;
-    let fill = |made: Made| fill(model, made, (gathered.kept(), grid.len()), &gaps);
+    let fill = |made: Made| {
+        stop.go_on()?;
+        fill(model, made, (gathered.kept(), grid.len()), &gaps)
+    };
     let blocks = paths.into_blocks().into_par_iter().map(fill).collect::<Result<Vec<Made>>>()?;
     Ok(Paths::from_blocks(1, grid.len(), blocks))
 }
@@ -197,6 +199,7 @@ mod tests {
     use crate::drift::Ou;
     use crate::noise::Stable;
     use crate::posterior::marginals;
+    use crate::stop::NEVER;
     use crate::{Chain, Start};
 
     /// Paths that are filled in have the law of those on all times: quantiles at the inner times are those of the grid, and the
@@ -219,7 +222,7 @@ mod tests {
         let part = answer(&reduced, &levels, Memory::default()).unwrap();
         assert!((part.run.log_evidence - full.run.log_evidence).abs() < 5e-4);
         let count = 4000;
-        let paths = sample_filled((&model, &grid), &gathered, (&part.layout, part.rounding), count, 5).unwrap();
+        let paths = sample_filled((&model, &grid), &gathered, part.on(), (count, 5), &NEVER).unwrap();
         for j in (0..grid.len()).filter(|j| j % 3 != 0) {
             for (level, quantile) in levels.iter().zip(&full.run.quantiles[j]) {
                 let share = paths.column(0, j).filter(|x| x < quantile).count() as f64 / count as f64;
@@ -229,7 +232,7 @@ mod tests {
         }
         // The gap up to 6 has as many jumps as on the grid: the variance of a sum of three shares is at most 3/4 per draw.
         let chain = Chain::new(&model, &grid, &[&values]).unwrap();
-        let all = sample((&problem, &chain), (&full.layout, full.rounding), usize::MAX, count, 6).unwrap();
+        let all = sample((&problem, &chain), full.on(), usize::MAX, count, 6).unwrap();
         let [filled, expected] = [&paths, &all].map(|paths| {
             let drawn = marginals(paths, 0, &vec![1.0 / count as f64; count], &levels);
             drawn[4..=6].iter().map(|marginal| marginal.jump_probability).sum::<f64>()

@@ -1,16 +1,19 @@
 //! Solve a problem on windows that follow the data: spacing from known widths, windows widened where they were too small.
 
+use super::backward::Backward;
 use super::convolve::{KEPT_EACH, Rounding};
 use super::forward::{self, Edge, Run};
 use super::gather::{Gathered, index};
 use super::gradient::{Gradient, Judged, evidence, gradient};
 use super::layout::Layout;
 use super::problem::Problem;
+use super::sample::On;
 use super::thin::Thinned;
 use super::windows::{Widths, Windows, widths};
 use crate::noise::Lengths;
 use crate::series::TimeGrid;
-use crate::{Error, Result, StateSpace};
+use crate::stop::NEVER;
+use crate::{Error, Result, StateSpace, Stop};
 
 /// Cells per standard deviation of what past or future alone say, while learning and for the answer. The interpolation
 /// then errs by 0.6·(1/2.5)¹² ≈ 1e-5 and 2e-9 of one step at most: parameters learned with 3.5 cells are the same to 1e-5 of their
@@ -51,6 +54,7 @@ pub(crate) struct Follower<'a> {
     grid: &'a TimeGrid,
     values: &'a [f64],
     gathered: Option<Gathered>,
+    stop: &'a Stop,
 }
 
 /// Windows that were enough before, to begin with.
@@ -81,24 +85,38 @@ pub(crate) struct Answer {
     pub run: Run,
     pub layout: Layout,
     pub rounding: Rounding,
+    /// Messages from the future on that layout.
+    pub backward: Backward,
     /// Error of the log evidence to expect.
     pub error: f64,
+}
+
+impl Answer {
+    /// The grid that paths are drawn on, and what the future says there.
+    pub fn on(&self) -> On<'_> {
+        (&self.layout, self.rounding, &self.backward)
+    }
 }
 
 impl<'a> Follower<'a> {
     /// Models like `model` for the values of `grid`.
     pub fn new(model: &StateSpace, grid: &'a TimeGrid, values: &'a [f64]) -> Result<Self> {
         let gathered = if index(model).is_some() { Gathered::new(grid, values)? } else { None };
-        Ok(Self { grid, values, gathered })
+        Ok(Self { grid, values, gathered, stop: &NEVER })
+    }
+
+    /// The same, which ends with an error once `stop` asks for it.
+    pub fn stopped_by(self, stop: &'a Stop) -> Self {
+        Self { stop, ..self }
     }
 
     /// Log evidence and slope in all parameters, as accurate as learning needs.
     pub fn gradient(&self, model: &StateSpace, memory: &mut Memory) -> Result<Gradient> {
         let Some((gathered, index)) = self.gathered.as_ref().zip(index(model)) else {
-            let problem = Problem::new(model, self.grid, self.values)?;
+            let problem = Problem::new(model, self.grid, self.values)?.stopped_by(self.stop);
             return learn(&problem, (memory, usize::MAX), gradient, |gradient| &gradient.judged);
         };
-        let problem = gathered.problem(model, index)?;
+        let problem = gathered.problem(model, index)?.stopped_by(self.stop);
         let mut found = learn(&problem, (memory, usize::MAX), gradient, |gradient| &gradient.judged)?;
         add_lengths(&mut found, gathered, &problem);
         Ok(found)
@@ -110,8 +128,8 @@ impl<'a> Follower<'a> {
             learn(problem, (memory, most), evidence, |(_, judged)| judged).map(|(log_evidence, _)| log_evidence)
         };
         match self.gathered.as_ref().zip(index(model)) {
-            Some((gathered, index)) => run(&gathered.problem(model, index)?, memory),
-            None => run(&Problem::new(model, self.grid, self.values)?, memory),
+            Some((gathered, index)) => run(&gathered.problem(model, index)?.stopped_by(self.stop), memory),
+            None => run(&Problem::new(model, self.grid, self.values)?.stopped_by(self.stop), memory),
         }
     }
 
@@ -282,14 +300,15 @@ pub(crate) struct Partial {
 }
 
 /// Evidence and marginals of `model`. Where the law over a gap is known, the times in gaps whose states spread over more cells than
-/// are affordable are left out, to be filled in between the states at their ends.
+/// are affordable are left out, to be filled in between the states at their ends. Ends with an error once `stop` asks for it.
 pub(crate) fn partial_answer(
     model: &StateSpace,
     (grid, values): (&TimeGrid, &[f64]),
     levels: &[f64],
     memory: Memory,
+    stop: &Stop,
 ) -> Result<Partial> {
-    let problem = Problem::new(model, grid, values)?;
+    let problem = Problem::new(model, grid, values)?.stopped_by(stop);
     let index = index(model).filter(|_| model.dimensions[0].errors.known.is_none());
     let affordable = index.map(|_| (AFFORDABLE + AFFORDABLE_EACH * grid.len()) as f64);
     let (mut kept, mut windows) = match try_answer(&problem, levels, memory.windows(&problem), affordable)? {
@@ -298,7 +317,7 @@ pub(crate) fn partial_answer(
     };
     for _ in 0..WIDENINGS {
         let gathered = Gathered::only(grid, &problem.values, kept);
-        let reduced = gathered.problem(model, index.ok_or_else(unsettled)?)?;
+        let reduced = gathered.problem(model, index.ok_or_else(unsettled)?)?.stopped_by(stop);
         match try_answer(&reduced, levels, windows, affordable)? {
             Outcome::Answered(answer) => return Ok(Partial { answer: *answer, gathered: Some(gathered) }),
             Outcome::TooWide(fewer, next) => {
@@ -326,7 +345,7 @@ fn try_answer(problem: &Problem, levels: &[f64], mut windows: Windows, affordabl
             }
         }
         let layout = layout(problem, spacing, &windows)?;
-        let run = forward::smooth(problem, &layout, levels, MOST_CELLS, rounding)?;
+        let (run, backward) = forward::smooth(problem, &layout, levels, MOST_CELLS, rounding)?;
         let narrow = reach_out(&mut windows, &run, layout.total() < MODERATE);
         // Beyond this a run without FFTs takes minutes, and the error is stated as it is.
         let bearable = direct_cost(problem, &layout) < DEAREST || run.loss > UNBEARABLE;
@@ -334,7 +353,7 @@ fn try_answer(problem: &Problem, levels: &[f64], mut windows: Windows, affordabl
         if !(narrow || rough) && run.pressed.is_empty() {
             let [low, high] = run.ends();
             let error = low.evidence + high.evidence + run.loss;
-            return Ok(Outcome::Answered(Box::new(Answer { run, layout, rounding, error })));
+            return Ok(Outcome::Answered(Box::new(Answer { run, layout, rounding, backward, error })));
         }
         run.pressed.iter().for_each(|&(j, sides)| windows.press(j, sides));
         if rough {

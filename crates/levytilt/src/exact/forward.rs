@@ -66,14 +66,14 @@ pub(super) fn evidence(problem: &Problem, layout: &Layout, max_cells: usize, rou
     Ok(run)
 }
 
-/// Evidence, moments and quantiles at `levels` of every time.
+/// Evidence, moments and quantiles at `levels` of every time; and the messages from the future, towards which paths are drawn.
 pub(super) fn smooth(
     problem: &Problem,
     layout: &Layout,
     levels: &[f64],
     max_cells: usize,
     rounding: Rounding,
-) -> Result<Run> {
+) -> Result<(Run, Backward)> {
     let mut transition = Transition::new(problem, layout, max_cells, rounding);
     let mut other = Transition::new(problem, layout, max_cells, rounding);
     // Past and future side by side, if there is room for both.
@@ -102,9 +102,9 @@ pub(super) fn smooth(
             if open {
                 // Where something is observed a jump has to be made up for by an error as well.
                 let has_variance = problem.dimension.noise.has_variance() || !missing;
-                let mut ahead = future.values.clone();
-                problem.observe(j, layout.points(j), &mut ahead);
-                run.measure_edges(&joint, &ahead, layout.points(j), has_variance);
+                let (first, spacing) = layout.points(j);
+                let ahead = |i: usize| future.values[i].abs() * problem.likelihood(j, first + i as f64 * spacing);
+                run.measure_edges(&joint, ahead, (first, spacing), has_variance);
             }
             if problem.has_heavy_errors() {
                 run.wrong.push(problem.wrong(j, layout.points(j), &joint));
@@ -118,7 +118,7 @@ pub(super) fn smooth(
         run.sd.iter_mut().zip(missing).skip(1).filter(|(_, missing)| *missing).for_each(|(sd, _)| *sd = f64::INFINITY);
     }
     run.predict(&mut transition, past.filtered.values, levels)?;
-    Ok(run)
+    Ok((run, backward))
 }
 
 /// The masses of one time: α_j before its observation, and times the likelihood after it.
@@ -151,12 +151,16 @@ impl Past {
 
     fn observe(transition: &Transition, j: usize, mut values: Vec<f64>, log_scale: f64, floor: f64) -> Result<Self> {
         let (problem, points) = (transition.problem, transition.layout.points(j));
-        let likelihood = (floor > 0.0).then(|| {
-            let mut ones = vec![1.0; values.len()];
-            problem.observe(j, points, &mut ones);
-            ones
-        });
-        let constant = problem.observe(j, points, &mut values);
+        // Rounding of an FFT is as large where the likelihood is small.
+        let (likelihood, constant) = match floor > 0.0 {
+            true => {
+                let mut likelihood = vec![1.0; values.len()];
+                let constant = problem.observe(j, points, &mut likelihood);
+                values.iter_mut().zip(&likelihood).for_each(|(value, factor)| *value *= factor);
+                (Some(likelihood), constant)
+            }
+            false => (None, problem.observe(j, points, &mut values)),
+        };
         let filtered = Message::scaled(values, log_scale + constant, floor).ok_or_else(|| {
             problem.impossible(j, "no state consistent with the earlier observations reaches the observation")
         })?;
@@ -221,7 +225,13 @@ impl Run {
     }
 
     /// Judge from the mass at the ends of the domain what the states beyond them change.
-    fn measure_edges(&mut self, masses: &[f64], future: &[f64], (first, spacing): (f64, f64), has_variance: bool) {
+    fn measure_edges(
+        &mut self,
+        masses: &[f64],
+        future: impl Fn(usize) -> f64,
+        (first, spacing): (f64, f64),
+        has_variance: bool,
+    ) {
         let (n, time) = (masses.len(), self.sd.len() - 1);
         let centre = (((self.mean[time] - first) / spacing) as usize).min(n - 1);
         let total: f64 = masses.iter().sum();
@@ -233,7 +243,7 @@ impl Run {
             let halfway = (centre + end) / 2;
             // States beyond count as being at the end: wrong by as much as the message from the future changes there.
             // A message that levels off like 1/x² changes by a third of what it did on the way from half the distance.
-            let (here, there) = (future[end].abs(), future[halfway].abs());
+            let (here, there) = (future(end), future(halfway));
             let change = 1.0 - here.min(there) / here.max(there).max(1e-300);
             edges[side].evidence = outside * change * (1.0 + 2.0 * change) / 3.0;
             edges[side].variance = outside * far;

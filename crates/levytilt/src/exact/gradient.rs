@@ -10,6 +10,7 @@ use super::convolve::Rounding;
 use super::flow_table::at_cells;
 use super::forward::{Past, pressed};
 use super::layout::Layout;
+use super::likelihood::{Sums, sums};
 use super::problem::Problem;
 use super::transition::{Read, Transition};
 use crate::Result;
@@ -97,7 +98,7 @@ pub(crate) fn gradient(problem: &Problem, layout: &Layout, max_cells: usize, rou
     total.observe(problem, end, layout.points(end), &past[end].values);
     total.judged.press(problem, end, &past[end].values);
     let ones = vec![1.0; past[end].values.len()];
-    total.judged.measure(problem, end, layout.points(end), &past[end].values, ones);
+    total.judged.measure(problem, end, layout.points(end), &past[end].values, &ones);
     total.judged.rounding = (other - log_evidence).abs();
     Ok(total.finish(problem, log_evidence))
 }
@@ -186,7 +187,7 @@ impl<'a> Part<'a> {
         let evidence: f64 = joint.iter().sum();
         self.sum.observe(problem, j, layout.points(j), &joint);
         self.sum.judged.press(problem, j, &joint);
-        self.sum.judged.measure(problem, j, layout.points(j), &joint, future);
+        self.sum.judged.measure(problem, j, layout.points(j), &joint, &future);
         let after = (layout.support(j + 1).first, behind.source.as_slice());
         transition.pair(j, masses, after, evidence)?;
         if !self.sum.size.is_empty() {
@@ -241,17 +242,9 @@ impl Sum {
         if y.is_nan() {
             return;
         }
-        let (mut total, mut squares) = (0.0, 0.0);
-        let mut slopes = vec![0.0; self.error_law.len()];
-        for (i, mass) in joint.iter().enumerate() {
-            let z = (first + i as f64 * spacing - y) / std;
-            total += mass;
-            squares += mass * z * z * law.precision(z);
-            law.add_slopes(z, *mass, &mut slopes);
-        }
+        let Sums { total, squares, slopes } = sums(&law, ((first - y) / std, spacing / std), joint);
         self.error += (squares / total - 1.0) / problem.dimension.observation_std;
-        let constant = law.constant_slopes();
-        for ((sum, slope), constant) in self.error_law.iter_mut().zip(slopes).zip(constant) {
+        for ((sum, slope), constant) in self.error_law.iter_mut().zip(slopes).zip(law.constant_slopes()) {
             *sum += slope / total + constant;
         }
     }
@@ -292,15 +285,15 @@ impl Judged {
 
     /// Judge from the mass at the ends of a time without an observation what the states beyond change, as in
     /// [`super::forward`]: they count as being at the end, which is wrong by as much as the message changes there.
-    fn measure(&mut self, problem: &Problem, j: usize, points: (f64, f64), joint: &[f64], mut future: Vec<f64>) {
+    fn measure(&mut self, problem: &Problem, j: usize, (first, spacing): (f64, f64), joint: &[f64], future: &[f64]) {
         let n = joint.len();
         if j == 0 || !problem.open(j) || n < 4 {
             return;
         }
-        problem.observe(j, points, &mut future);
+        let seen = |i: usize| future[i].abs() * problem.likelihood(j, first + i as f64 * spacing);
         let total: f64 = joint.iter().sum();
         let losses = [(0, n / 4), (n - 1, n - 1 - n / 4)].map(|(end, halfway)| {
-            let (here, there) = (future[end].abs(), future[halfway].abs());
+            let (here, there) = (seen(end), seen(halfway));
             let change = 1.0 - here.min(there) / here.max(there).max(1e-300);
             (joint[end] / total).abs() * change * (1.0 + 2.0 * change) / 3.0
         });

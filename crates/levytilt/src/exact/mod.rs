@@ -29,6 +29,7 @@ mod lagrange;
 mod landing;
 pub(crate) mod layout;
 mod levels;
+mod likelihood;
 mod marginal;
 pub(crate) mod problem;
 pub(crate) mod sample;

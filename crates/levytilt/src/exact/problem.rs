@@ -1,7 +1,9 @@
 //! Bring model, times and values together and say where they contradict each other.
 
+use super::likelihood::weigh;
 use crate::series::{TimeGrid, check_values};
-use crate::{Dimension, Error, ErrorLaw, Result, Start, StateSpace};
+use crate::stop::NEVER;
+use crate::{Dimension, Error, ErrorLaw, Result, Start, StateSpace, Stop};
 
 /// A model with the times and values it has to explain.
 #[derive(Debug)]
@@ -20,6 +22,8 @@ pub(crate) struct Problem<'a> {
     pub end: usize,
     /// Lengths of the steps for the noise; they differ from those for the drift where steps are gathered ([`super::gather`]).
     pub lengths: Vec<f64>,
+    /// Who may ask for an end, at any step of any pass.
+    pub stop: &'a Stop,
 }
 
 impl<'a> Problem<'a> {
@@ -53,7 +57,12 @@ impl<'a> Problem<'a> {
         let stds = rows.iter().zip(&spread).map(std).collect::<Result<Vec<f64>>>()?;
         let observed = stds.iter().zip(&spread).filter(|(_, value)| !value.is_nan()).map(|(std, _)| *std);
         let (low, high) = observed.fold((usual, usual), |(low, high), std| (std.min(low), std.max(high)));
-        Ok(Self { model, dimension, grid, values: spread, stds, std_range: (low, high), end, lengths })
+        Ok(Self { model, dimension, grid, values: spread, stds, std_range: (low, high), end, lengths, stop: &NEVER })
+    }
+
+    /// The same, whose passes end with an error once `stop` asks for it.
+    pub fn stopped_by(self, stop: &'a Stop) -> Self {
+        Self { stop, ..self }
     }
 
     /// Law of the observation errors, in units of [`Problem::std`].
@@ -128,13 +137,14 @@ impl<'a> Problem<'a> {
         if y.is_nan() {
             return 0.0;
         }
-        match law {
-            ErrorLaw::Gaussian if message.len() > 1 => bell((first - y) / std, spacing / std, message),
-            _ => message.iter_mut().enumerate().for_each(|(i, value)| {
-                *value *= law.relative((first + i as f64 * spacing - y) / std);
-            }),
-        }
+        weigh(&law, ((first - y) / std, spacing / std), message);
         law.log_peak() - std.ln()
+    }
+
+    /// The factor of [`Problem::observe`] at one state.
+    pub fn likelihood(&self, j: usize, state: f64) -> f64 {
+        let y = self.values[j];
+        if y.is_nan() { 1.0 } else { self.law().relative((state - y) / self.stds[j]) }
     }
 
     /// Probability that the value at time `j` is wrong, for masses of the state at `first` + i·`spacing`; NaN where nothing is
@@ -158,49 +168,6 @@ impl<'a> Problem<'a> {
                  tails or a larger observation_std",
                 self.grid.times()[j]
             ),
-        }
-    }
-}
-
-/// Multiply value i of `message` by e^{−z²/2} at z = `first` + i·`step`.
-///
-/// By recurrence from the largest factor outward, since e^{−(z+h)²/2} = e^{−z²/2} e^{−zh−h²/2}: two multiplications in place of
-/// an exponential, with a relative error of about i²/2 roundings after i cells.
-fn bell(first: f64, step: f64, message: &mut [f64]) {
-    let peak = (-first / step).round().clamp(0.0, (message.len() - 1) as f64) as usize;
-    let z = first + peak as f64 * step;
-    let (top, shrink) = ((-0.5 * z * z).exp(), (-step * step).exp());
-    let (below, above) = message.split_at_mut(peak);
-    let (up, down) = ((-step * (z + 0.5 * step)).exp(), (step * (z - 0.5 * step)).exp());
-    shrinking(above.iter_mut(), [top, up, shrink]);
-    shrinking(below.iter_mut().rev(), [top * down, down * shrink, shrink]);
-}
-
-/// Multiply each value by a factor that changes by a ratio, which itself shrinks.
-fn shrinking<'a>(values: impl Iterator<Item = &'a mut f64>, [mut factor, mut ratio, shrink]: [f64; 3]) {
-    for value in values {
-        *value *= factor;
-        factor *= ratio;
-        ratio *= shrink;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::bell;
-
-    #[test]
-    fn identity_bell_is_the_exponential() {
-        for (first, step, count) in
-            [(-7.0, 0.07, 201), (-37.0, 0.2, 371), (3.0, 0.1, 60), (-9.0, 0.05, 120), (0.0, 2.0, 9)]
-        {
-            let mut values = vec![1.0; count];
-            bell(first, step, &mut values);
-            for (i, value) in values.iter().enumerate() {
-                let z = first + i as f64 * step;
-                let exact = (-0.5f64 * z * z).exp();
-                assert!((value - exact).abs() <= 1e-11 * exact + 1e-300, "{first} {step} {i}: {value} {exact}");
-            }
         }
     }
 }

@@ -163,7 +163,9 @@ impl<'a> Search<'a> {
     /// A run whose rounding error is known to be small: with FFTs if they suffice, else without.
     fn checked(&mut self, layout: &Layout, levels: Option<&[f64]>) -> Result<Run> {
         let run = |rounding: Rounding| match levels {
-            Some(levels) => forward::smooth(self.problem, layout, levels, self.options.max_cells, rounding),
+            Some(levels) => {
+                forward::smooth(self.problem, layout, levels, self.options.max_cells, rounding).map(|(run, _)| run)
+            }
             None => forward::evidence(self.problem, layout, self.options.max_cells, rounding),
         };
         let fast = run(self.rounding())?;

@@ -62,6 +62,7 @@ impl<'a> Transition<'a> {
 
     /// What the cells of time `j`, which land at `landings`, are read from; with `slopes`, also what the size decides.
     fn read(&mut self, j: usize, b: &[f64], landings: &[Landing], slopes: bool) -> Result<Read> {
+        self.problem.stop.go_on()?;
         if self.levels.is_none() {
             return Ok(Read::Even(self.ahead(j, b, self.landing(j, landings)?)?));
         }
@@ -114,6 +115,7 @@ impl<'a> Transition<'a> {
 
     /// Mass at the cells of time `j` + 1 for masses `a` at the cells of time `j`.
     pub fn push(&mut self, j: usize, a: &[f64]) -> Result<(Vec<f64>, f64)> {
+        self.problem.stop.go_on()?;
         let landings = self.landings(j);
         if self.levels.is_none() {
             let moved = self.spread(j, &landings, a)?;
@@ -141,6 +143,7 @@ impl<'a> Transition<'a> {
     /// Count the pairs of step `j` for the noise's parameters: `masses` at the cells of time `j` and the message `after` it,
     /// with its first cell, divided by `evidence`.
     pub fn pair(&mut self, j: usize, masses: &[f64], after: (i64, &[f64]), evidence: f64) -> Result<()> {
+        self.problem.stop.go_on()?;
         let landings = self.landings(j);
         if self.levels.is_none() {
             let (first, before) = self.spread(j, &landings, masses)?;

@@ -16,6 +16,8 @@ const DEPTH: f64 = 7.0;
 const START: f64 = 8.0;
 /// Probability to go farther within a gap that decides how far the states of the gap reach.
 const EXCURSION: f64 = 1e-2;
+/// The same to go away and come back at a time whose value may be wrong: most are not, and a window grows where one is.
+const ASTRAY: f64 = 0.1;
 /// Factor by which a reach grows at least.
 const FARTHER: f64 = 1.6;
 /// Observations to either side whose windows a time takes in where values may be wrong.
@@ -194,7 +196,7 @@ impl Windows {
                 None => (0, Anchor { state: first.state, margin: first.margin }),
             };
             let trail = past.trail(problem, from, observed.get(k + 1).map_or(j, |next| next - 1));
-            let reach = trail.largest_size(problem, from, past.state)? * reaches.of(trail.length, EXCURSION)?;
+            let reach = trail.largest_size(problem, from, past.state)? * reaches.of(trail.length, ASTRAY)?;
             let after = self.gaps.get(j + 1).map_or([0.0; 2], |&gap| self.reach[gap]);
             let farther = |side: usize| self.reach[self.gaps[j]][side].max(after[side]) * reach + past.margin;
             let centre = trail.centres.get(j - from - 1).copied().unwrap_or(past.state);

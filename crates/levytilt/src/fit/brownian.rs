@@ -74,9 +74,10 @@ pub(super) fn learn_beside(
         true => ExactLearned::given(bare.model, bare.parameters),
         false => learn_exact(&bare.model, &bare.parameters, data, most, context)?,
     };
-    let without = answer(&Problem::new(&bare.optimum.model, grid, values)?, &[], Memory::default())?.run.log_evidence;
+    let problem = Problem::new(&bare.optimum.model, grid, values)?.stopped_by(context.stop());
+    let without = answer(&problem, &[], Memory::default())?.run.log_evidence;
     let Beginning { model, parameters } = begin(spec, grid, &[values], priors)?;
-    let parameters = best_start(&model, parameters, &bare.optimum.parameters, data)?;
+    let parameters = best_start(&model, parameters, &bare.optimum.parameters, data, context)?;
     let values: Vec<f64> = parameters.iter().map(|p| p.value).collect();
     Ok((learn_exact(&rebuild(&model, &values)?, &parameters, data, most, context)?, without))
 }
@@ -87,6 +88,7 @@ fn best_start(
     guessed: Vec<Parameter>,
     bare: &[Parameter],
     (grid, values): (&TimeGrid, &[f64]),
+    context: &Context,
 ) -> Result<Vec<Parameter>> {
     let beside = |&(share, left): &(f64, f64)| -> Vec<Parameter> {
         let moved = |p: &Parameter| {
@@ -102,7 +104,7 @@ fn best_start(
         guessed.iter().map(moved).collect()
     };
     let starts: Vec<Vec<Parameter>> = STARTS.iter().map(beside).chain([guessed.clone()]).collect();
-    let follower = Follower::new(model, grid, values)?;
+    let follower = Follower::new(model, grid, values)?.stopped_by(context.stop());
     let rate = |start: &Vec<Parameter>| {
         let model = rebuild(model, &start.iter().map(|p| p.value).collect::<Vec<_>>())?;
         follower.log_evidence(&model, &mut Memory::default(), usize::MAX)

@@ -14,13 +14,17 @@ use crate::exact::sample::sample;
 use crate::noise::{BROWNIAN, skews};
 use crate::posterior::{Evidence, Marginal, Paths, WeightSummary, jump_probability, marginal};
 use crate::series::TimeGrid;
-use crate::solve::{Choice, ExactLearned, Method, learn_exact, profile_intervals};
-use crate::{Chain, Context, Result};
+use crate::solve::{Choice, ExactLearned, Mark, Method, learn_exact, profile_intervals};
+use crate::stop::NEVER;
+use crate::{Chain, Context, Error, Result, Stop};
 use rayon::prelude::*;
 
 /// Most cells over all times that a pass of learning may have. A slope takes some 0.1 µs per cell and three numbers of memory,
 /// and a fit about twenty slopes: a minute and half a gigabyte at most.
 const MOST_LEARNING: usize = 20_000_000;
+
+/// Cells of a pass and states of all paths, together, that are computed even if learning was asked to end: about a second.
+const MOST_STOPPED: usize = 1_000_000;
 
 /// What an exact fit gave, or why there is none, if that is worth saying.
 type Attempt = std::result::Result<Solved, Option<String>>;
@@ -134,6 +138,7 @@ fn fit_one(
         return Ok(Err(Some(format!("that would need {cells} cells"))));
     }
     let most = options.learn.iterations;
+    let mark = Mark::new(&model, &parameters, (grid, values));
     let learned = match &options.learned {
         _ if spec.learns_brownian(0) => {
             learn_beside(spec, (grid, values), options.priors, most, context).map(|(found, bare)| (found, Some(bare)))
@@ -144,13 +149,28 @@ fn fit_one(
     };
     let (mut learned, without) = match learned {
         Ok(found) => found,
+        Err(error @ Error::Stopped { .. }) => return Err(error),
         Err(error) => return Ok(Err(Some(error.to_string()))),
     };
     let profiles = match context.stopped() {
         true => Vec::new(),
-        false => follow_profiles(&mut learned, spec, (grid, values), most),
+        false => follow_profiles(&mut learned, spec, (grid, values), (most, context)),
     };
-    let solved = solve(learned, (grid, values), options, seed)?;
+    let (steps, so_far) = (learned.optimum.iterations, so_far(&learned));
+    let keep = |error: Error| match error {
+        Error::Stopped { .. } => {
+            if steps > 0 {
+                mark.keep(context, &so_far.0);
+            }
+            Error::Stopped { after: so_far.1.clone() }
+        }
+        error => error,
+    };
+    let stop = match context.stopped() {
+        true if cells + grid.len() * options.paths <= MOST_STOPPED => &NEVER,
+        _ => context.stop(),
+    };
+    let solved = solve(learned, (grid, values), options, seed, stop).map_err(keep)?;
     Ok(solved.map(|mut solved| {
         for (place, ends) in profiles {
             solved.found.estimates[place].interval = Some(Interval::profile(ends));
@@ -159,6 +179,16 @@ fn fit_one(
         solved.brownian.extend(without.map(|without| (spec.brownian_name(0), BrownianEvidence { with, without })));
         solved
     }))
+}
+
+/// The values of all parameters, and what to say of them where there is no more.
+fn so_far(learned: &ExactLearned) -> (Vec<f64>, String) {
+    let all = &learned.optimum.parameters;
+    let each: Vec<String> = all.iter().map(|p| format!("{} = {:.6}", p.name, p.value)).collect();
+    let steps = learned.optimum.iterations;
+    let words =
+        format!(" after {steps} steps of learning, before there were marginals and paths, at {}", each.join(", "));
+    (all.iter().map(|p| p.value).collect(), words)
 }
 
 /// Distance from the mode of a drift's parameter to its mean, in standard errors, from which the law of the drift is not taken
@@ -171,10 +201,10 @@ fn follow_profiles(
     learned: &mut ExactLearned,
     spec: &Spec,
     data: (&TimeGrid, &[f64]),
-    most: usize,
+    (most, context): (usize, &Context),
 ) -> Vec<(usize, [f64; 2])> {
     let places = bent_places(learned, spec);
-    let all = profile_intervals(learned, &places, data, most);
+    let all = profile_intervals(learned, &places, data, most, context);
     let mut found = Vec::new();
     for (place, interval) in places.into_iter().zip(all) {
         let name = &learned.optimum.parameters[place].name;
@@ -220,17 +250,19 @@ fn solve(
     (grid, values): (&TimeGrid, &[f64]),
     options: &FitOptions,
     seed: u64,
+    stop: &Stop,
 ) -> Result<Attempt> {
     let memory = std::mem::take(&mut learned.memory);
-    let partial = partial_answer(&learned.optimum.model, (grid, values), &options.quantiles, memory);
+    let partial = partial_answer(&learned.optimum.model, (grid, values), &options.quantiles, memory, stop);
     let Partial { answer: mut solved, gathered } = match partial {
         Ok(partial) => partial,
+        Err(error @ Error::Stopped { .. }) => return Err(error),
         Err(error) => return Ok(Err(Some(error.to_string()))),
     };
-    let on = (&solved.layout, solved.rounding);
+    let on = solved.on();
     let paths = match &gathered {
         None => {
-            let problem = Problem::new(&learned.optimum.model, grid, values)?;
+            let problem = Problem::new(&learned.optimum.model, grid, values)?.stopped_by(stop);
             sample(
                 (&problem, &Chain::new(&learned.optimum.model, grid, &[values])?),
                 on,
@@ -239,7 +271,7 @@ fn solve(
                 seed,
             )?
         }
-        Some(gathered) => sample_filled((&learned.optimum.model, grid), gathered, on, options.paths, seed)?,
+        Some(gathered) => sample_filled((&learned.optimum.model, grid), gathered, on, (options.paths, seed), stop)?,
     };
     let cells = solved.layout.total() / solved.run.mean.len();
     if let Some(gathered) = &gathered {

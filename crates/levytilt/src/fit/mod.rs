@@ -22,6 +22,8 @@ mod smoothed;
 mod solved;
 mod spec;
 mod start;
+#[cfg(test)]
+mod stopping_tests;
 mod warnings;
 
 pub use crate::series::Scales;

@@ -59,6 +59,14 @@ pub(super) trait Surface: Sync {
 
     /// Tell who watches of a step; whether to go on.
     fn tell(&self, point: &Point, iteration: usize) -> bool;
+
+    /// Whether an end was asked for, so that nothing more can be computed.
+    fn is_stopped(&self) -> bool {
+        false
+    }
+
+    /// Keep where a search stands that was asked to end.
+    fn keep(&self, _free: &DVector<f64>) {}
 }
 
 /// A search for the maximum.
@@ -105,7 +113,7 @@ impl<S: Surface> Climber<S> {
         self.tell(&point);
         let mut information = match information.or_else(|| self.surface.known_information(&self.memory)) {
             Some(known) => known,
-            None => self.rough_information(&point)?,
+            None => self.rough_information(&point).inspect_err(|_| self.keep(&point))?,
         };
         let (mut fresh, mut age) = (true, 0);
         while !self.stopped && self.iterations < self.most {
@@ -116,7 +124,7 @@ impl<S: Surface> Climber<S> {
                 break;
             }
             if age >= STALE && length > 10.0 * CLOSE {
-                (information, fresh, age) = (self.rough_information(&point)?, true, 0);
+                (information, fresh, age) = (self.renewed(&point, information)?, true, 0);
                 continue;
             }
             self.shorten(&mut step);
@@ -127,12 +135,32 @@ impl<S: Surface> Climber<S> {
                     self.iterations += 1;
                     self.tell(&point);
                 }
+                None if self.surface.is_stopped() => self.stopped = true,
                 // A wrong idea of the curvature is the likely reason; if it is fresh, this is as far as one gets.
                 None if fresh => break,
-                None => (information, fresh, age) = (self.rough_information(&point)?, true, 0),
+                None => (information, fresh, age) = (self.renewed(&point, information)?, true, 0),
             }
         }
+        self.keep(&point);
         Ok((point, information))
+    }
+
+    /// Keep a point if an end was asked for.
+    fn keep(&self, point: &Point) {
+        if self.stopped || self.surface.is_stopped() {
+            self.surface.keep(&point.free);
+        }
+    }
+
+    /// The information anew; as it was if an end is asked for.
+    fn renewed(&mut self, point: &Point, information: DMatrix<f64>) -> Result<DMatrix<f64>> {
+        match self.rough_information(point) {
+            Err(_) if self.surface.is_stopped() => {
+                self.stopped = true;
+                Ok(information)
+            }
+            found => found,
+        }
     }
 
     /// Points moved by the columns of `moves`.

@@ -3,6 +3,7 @@
 //! A [`Context`] is passed by reference to everything that learns; the default one is silent and is never stopped.
 
 pub use super::parameters::Parameter;
+use crate::Stop;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,10 +59,11 @@ pub trait Keeper: Send {
     fn keep(&mut self, checkpoint: &Checkpoint);
 }
 
-/// Who watches a computation, which of several it is, and where its checkpoints go. Clones share all three.
+/// Who watches a computation and may end it, which of several it is, and where its checkpoints go. Clones share all of them.
 #[derive(Clone, Default)]
 pub struct Context {
     watch: Option<Arc<Watch>>,
+    stop: Stop,
     subject: Option<Arc<str>>,
     keeper: Option<Arc<Mutex<dyn Keeper>>>,
 }
@@ -77,7 +79,7 @@ struct Watch {
 impl Context {
     /// Nobody watches, and nothing is kept.
     pub const fn silent() -> Self {
-        Self { watch: None, subject: None, keeper: None }
+        Self { watch: None, stop: Stop::never(), subject: None, keeper: None }
     }
 
     /// `watcher` is called after every step, and may ask for an end.
@@ -89,6 +91,16 @@ impl Context {
     fn watched_by(&self, watcher: impl FnMut(&Progress) -> ControlFlow<()> + Send + 'static) -> Self {
         let watch = Watch { watcher: Mutex::new(Box::new(watcher)), stopped: AtomicBool::new(false) };
         Self { watch: Some(Arc::new(watch)), ..self.clone() }
+    }
+
+    /// The same, which also ends within a step, and where there are no steps, once `asks` says so.
+    pub fn ended_by(&self, asks: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self { stop: Stop::once(asks), ..self.clone() }
+    }
+
+    /// The same without a watcher and without checkpoints: for a search beside others, which would make no sense of its steps.
+    pub(crate) fn beside(&self) -> Self {
+        Self { watch: None, keeper: None, ..self.clone() }
     }
 
     /// The same, with every step told to `listener` before the watcher of this context.
@@ -126,9 +138,14 @@ impl Context {
         goes_on
     }
 
-    /// Whether the watcher has asked for an end: what was learned since then is unfinished.
+    /// Whether an end was asked for: what was learned since then is unfinished.
     pub fn stopped(&self) -> bool {
-        self.watch.as_ref().is_some_and(|watch| watch.stopped.load(Ordering::Relaxed))
+        self.stop.is_asked() || self.watch.as_ref().is_some_and(|watch| watch.stopped.load(Ordering::Relaxed))
+    }
+
+    /// What asks for an end between steps.
+    pub(crate) fn stop(&self) -> &Stop {
+        &self.stop
     }
 
     /// The checkpoint of this training, if there is one.
@@ -161,6 +178,7 @@ impl fmt::Debug for Context {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Error;
     use std::sync::atomic::AtomicUsize;
 
     fn step(iteration: usize) -> Progress<'static> {
@@ -195,6 +213,18 @@ mod tests {
         assert_eq!(*steps.lock().unwrap(), [3]);
         // An end asked for before holds for what is derived from it only once it is told again.
         assert!(!outer.noted_by(|_| {}).stopped());
+    }
+
+    #[test]
+    fn identity_an_end_is_asked_for_between_steps() {
+        let asked = Arc::new(AtomicBool::new(false));
+        let ear = asked.clone();
+        let context = Context::silent().ended_by(move || ear.load(Ordering::Relaxed));
+        let noting = context.noted_by(|_| {});
+        assert!(context.stop().go_on().is_ok() && !noting.stopped() && noting.tell(&step(1)));
+        asked.store(true, Ordering::Relaxed);
+        assert!(matches!(context.stop().go_on(), Err(Error::Stopped { .. })));
+        assert!(noting.stopped() && noting.beside().stopped());
     }
 
     #[test]

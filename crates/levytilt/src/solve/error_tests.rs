@@ -107,7 +107,7 @@ fn identity_windows_and_paths_agree_with_the_reference() {
         assert!(found.run.wrong[42].is_nan());
         // Weights are computed from the chain's likelihood, path by path, and all equal the evidence.
         let chain = Chain::new(&model, &grid, &[&seen]).unwrap();
-        let paths = sample((&problem, &chain), (&found.layout, found.rounding), usize::MAX, 200, 1).unwrap();
+        let paths = sample((&problem, &chain), found.on(), usize::MAX, 200, 1).unwrap();
         let worst = paths.log_weights().iter().map(|w| (w - exact).abs()).fold(0.0, f64::max);
         assert!(worst < 0.05, "{worst} {:?}", model.dimensions[0].errors.law);
         // The state at the wrong value is where its neighbours are, in paths and in marginals.

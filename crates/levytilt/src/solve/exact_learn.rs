@@ -1,6 +1,7 @@
 //! Learn the parameters of a one-dimensional model on its exact evidence, with its own slope.
 
 use super::climb::{Climber, Point, Surface, definite};
+use super::kept::Mark;
 use super::learned::Optimum;
 use super::parameters::{Parameter, Transform, rebuild};
 use crate::context::{Context, Progress};
@@ -56,6 +57,8 @@ pub(super) struct Posterior<'a> {
     most: usize,
     /// Whether this is a part of a longer series.
     part: bool,
+    /// What identifies the search, if it can be taken up again.
+    mark: Option<Mark>,
     context: &'a Context,
 }
 
@@ -70,7 +73,13 @@ pub(crate) fn learn_exact(
     most: usize,
     context: &Context,
 ) -> Result<ExactLearned> {
+    let mark = Mark::new(model, parameters, (grid, values));
     let posterior = Posterior::new(model, parameters, (grid, values), most, context)?;
+    let posterior = Posterior { mark: Some(mark), ..posterior };
+    if let Some(kept) = mark.find(context, parameters.len()) {
+        let (search, top, information) = resume(&posterior, &kept)?;
+        return finish(&search, (&search, &top.clone()), top, information);
+    }
     let thinned = Thinned::new(model, (grid, values)).unwrap_or(None);
     if let Some(thinned) = thinned
         && let Ok(learned) = learn_thinned(&posterior, thinned, (grid, values))
@@ -87,6 +96,9 @@ pub(crate) fn learn_exact(
 fn learn_thinned(posterior: &Posterior, thinned: Thinned, data: (&TimeGrid, &[f64])) -> Result<ExactLearned> {
     let (mut learned, memory) = {
         let (mut rough, top, information) = ascend(posterior.of_part(thinned.data())?, thinned.data())?;
+        if rough.stopped {
+            posterior.keep(&top.free);
+        }
         let mut search = Climber::new(posterior.clone(), posterior.most);
         (search.iterations, search.stopped) = (rough.iterations, rough.stopped);
         let model = rebuild(posterior.model, &posterior.values(&top.free))?;
@@ -112,20 +124,25 @@ pub(super) fn ascend<'a>(
         // The symmetric noise leads to the right tails; where it has none, the skew is learned from the start. A skew that moves
         // the mean as well, as the drift does, is learned from both: symmetric noise may take jumps of one sign for many small ones.
         if let Ok((search, top, _)) = rise(posterior.with(symmetric), data) {
-            let begin = posterior.free(&search.surface.values(&top.free));
-            let mut search = Climber::new(posterior.clone(), posterior.most);
-            let (top, information) = search.climb(begin, None)?;
+            let found = resume(&posterior, &search.surface.values(&top.free))?;
             let moves_mean = |p: &Parameter| !p.fixed && has_effect(plain(p), Effect::SkewAndMean);
-            if search.stopped || !posterior.parameters.iter().any(moves_mean) {
-                return Ok((search, top, information));
+            if found.0.stopped || !posterior.parameters.iter().any(moves_mean) {
+                return Ok(found);
             }
             return match rise(posterior, data) {
-                Ok(other) if other.1.value > top.value + SAME => Ok(other),
-                _ => Ok((search, top, information)),
+                Ok(other) if other.1.value > found.1.value + SAME => Ok(other),
+                _ => Ok(found),
             };
         }
     }
     rise(posterior, data)
+}
+
+/// Climb from these values of all parameters.
+fn resume<'a>(posterior: &Posterior<'a>, values: &[f64]) -> Result<(Search<'a>, Point, DMatrix<f64>)> {
+    let mut search = Climber::new(posterior.clone(), posterior.most);
+    let (top, information) = search.climb(posterior.free(values), None)?;
+    Ok((search, top, information))
 }
 
 /// The parameters with those that skew the noise held at 0.
@@ -163,6 +180,9 @@ fn rise<'a>(
             begin = (point.free, Some(posterior.with_prior(posterior.without_prior(known) * more)));
         }
     }
+    if begin.1.is_some() && posterior.is_stopped() {
+        posterior.keep(&begin.0);
+    }
     let most = posterior.most;
     let mut search = Climber::new(posterior, most);
     let (top, information) = search.climb(begin.0, begin.1)?;
@@ -197,10 +217,11 @@ impl<'a> Posterior<'a> {
         most: usize,
         context: &'a Context,
     ) -> Result<Self> {
-        let follower = Arc::new(Follower::new(model, grid, values)?);
+        let follower = Arc::new(Follower::new(model, grid, values)?.stopped_by(context.stop()));
         let (parameters, moving) = (parameters.to_vec(), Vec::new());
         let observed = observed(values);
-        let blank = Self { model, parameters: Vec::new(), moving, follower, observed, most, part: false, context };
+        let blank =
+            Self { model, parameters: Vec::new(), moving, follower, observed, most, part: false, mark: None, context };
         Ok(blank.with(parameters))
     }
 
@@ -335,6 +356,16 @@ impl Surface for Posterior<'_> {
             parameters: &self.parameters,
             values: &self.values(&point.free),
         })
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.context.stopped()
+    }
+
+    fn keep(&self, free: &DVector<f64>) {
+        if let Some(mark) = self.mark {
+            mark.keep(self.context, &self.values(free));
+        }
     }
 }
 

@@ -1,8 +1,10 @@
 //! Solve one-dimensional models without a potential: posterior paths straight from the messages of the exact reference.
 
+use crate::exact::backward::Backward;
 use crate::exact::layout::Layout;
 use crate::exact::problem::Problem;
 use crate::exact::sample::sample;
+use crate::exact::transition::Transition;
 use crate::exact::{Options, solve};
 use crate::posterior::Paths;
 use crate::series::TimeGrid;
@@ -51,7 +53,8 @@ pub(crate) fn exact_paths_of(chain: &Chain, options: &Options, count: usize, see
     let problem = Problem::new(chain.model(), chain.grid(), &values)?;
     let solution = solve::solve(&problem, options, false)?;
     let layout = Layout::new(&problem, solution.spacing, solution.domain, options.max_cells)?;
-    let paths = sample((&problem, chain), (&layout, solution.rounding), options.max_cells, count, seed)?;
+    let backward = Backward::run(&mut Transition::new(&problem, &layout, options.max_cells, solution.rounding))?;
+    let paths = sample((&problem, chain), (&layout, solution.rounding, &backward), options.max_cells, count, seed)?;
     Ok(ExactPosterior {
         paths,
         log_evidence: solution.run.log_evidence,

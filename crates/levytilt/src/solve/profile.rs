@@ -3,9 +3,9 @@
 //! parameter, leans as the evidence does, and may end at a limit of the domain.
 
 use super::climb::{Climber, Surface, definite};
-use super::context::SILENT;
 use super::exact_learn::{ExactLearned, LONGEST, Posterior};
 use super::parameters::{Parameter, Transform};
+use crate::Context;
 use crate::Result;
 use crate::exact::follow::Memory;
 use crate::series::TimeGrid;
@@ -60,13 +60,15 @@ pub(crate) fn profile_intervals(
     places: &[usize],
     (grid, values): (&TimeGrid, &[f64]),
     most: usize,
+    context: &Context,
 ) -> Vec<Result<Option<[f64; 2]>>> {
     let (data, memory) = match &learned.thinned {
         Some((thinned, memory)) => (thinned.data(), memory),
         None => ((grid, values), &learned.memory),
     };
+    let beside = context.beside();
     let profiles: Vec<Result<Option<Profile>>> =
-        places.par_iter().map(|&place| Profile::new((learned, memory), place, data, most)).collect();
+        places.par_iter().map(|&place| Profile::new((learned, memory), place, data, (most, &beside))).collect();
     let sides: Vec<(usize, f64)> = (0..places.len()).flat_map(|k| [(k, -1.0), (k, 1.0)]).collect();
     let end = |&(k, side): &(usize, f64)| match &profiles[k] {
         Ok(Some(profile)) => profile.end(side).map(|end| profile.transform.backward(end)),
@@ -91,7 +93,7 @@ impl<'a> Profile<'a> {
         (learned, memory): (&'a ExactLearned, &Memory),
         place: usize,
         data: (&'a TimeGrid, &'a [f64]),
-        most: usize,
+        (most, context): (usize, &'a Context),
     ) -> Result<Option<Self>> {
         let moving: Vec<usize> =
             (0..learned.optimum.parameters.len()).filter(|&i| !learned.optimum.parameters[i].fixed).collect();
@@ -111,7 +113,7 @@ impl<'a> Profile<'a> {
             information: information.remove_row(k).remove_column(k),
             memory: memory.clone(),
         };
-        let posterior = Posterior::new(&learned.optimum.model, &learned.optimum.parameters, data, most, &SILENT)?;
+        let posterior = Posterior::new(&learned.optimum.model, &learned.optimum.parameters, data, most, context)?;
         if posterior.is_parabolic() {
             return Ok(None);
         }

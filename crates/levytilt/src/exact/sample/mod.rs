@@ -50,16 +50,19 @@ const BATCH_CELLS: usize = 1 << 16;
 /// Cells around the next support, in multiples of it, for which one convolution serves all paths.
 const AROUND: f64 = 2.0;
 
-/// Draw `count` paths from the posterior of `chain`, the chain of `problem`, on the grid of `layout`.
+/// A grid, the rounding that is allowed on it, and the messages from the future there.
+pub(crate) type On<'a> = (&'a Layout, Rounding, &'a Backward);
+
+/// Draw `count` paths from the posterior of `chain`, the chain of `problem`, on the grid of `layout`. Ends with an error once the
+/// stop of `problem` asks for it.
 pub(crate) fn sample(
     (problem, chain): (&Problem, &Chain),
-    (layout, rounding): (&Layout, Rounding),
+    (layout, rounding, backward): On,
     max_cells: usize,
     count: usize,
     seed: u64,
 ) -> Result<Paths> {
-    let mut transition = Transition::new(problem, layout, max_cells, rounding);
-    let backward = Backward::run(&mut transition)?;
+    let transition = Transition::new(problem, layout, max_cells, rounding);
     let mut sampler = Sampler { chain, transition, increments: HashMap::new() };
     let mut walkers: Vec<Walker> =
         (0..count).step_by(BLOCK).map(|first| Walker::new(chain, first, BLOCK.min(count - first), seed)).collect();
@@ -81,6 +84,7 @@ pub(crate) fn sample(
         j += messages.len();
     }
     for j in j..chain.len() {
+        problem.stop.go_on()?;
         let increments = sampler.increments(j, &sizes(&walkers));
         walkers.par_iter_mut().try_for_each(|walker| walker.predict(chain, j, &increments, layout.spacing))?;
     }
@@ -182,6 +186,7 @@ impl<'a> Sampler<'a> {
     fn walk(&mut self, mut j: usize, mut messages: &[Message], walkers: &mut [Walker<'a>]) -> Result<()> {
         let mut ready = Vec::new();
         while !(ready.is_empty() && messages.is_empty()) {
+            self.transition.problem.stop.go_on()?;
             let mut cells = 0;
             let fits = |message: &&Message| {
                 cells += message.values.len();
@@ -251,6 +256,7 @@ impl<'a> Sampler<'a> {
     /// Z of all paths, each with a size of its own: level by level, for stretches of paths that are near each other.
     fn sized_normalisers(&mut self, j: usize, target: &Target, walkers: &[Walker]) -> Result<Normalisers> {
         let (problem, layout) = (self.transition.problem, self.transition.layout);
+        problem.stop.go_on()?;
         let position = |x: f64| (x - layout.origin) / layout.spacing;
         let states =
             |walker: &Walker| walker.ahead.iter().copied().zip(walker.sizes.iter().copied()).collect::<Vec<_>>();

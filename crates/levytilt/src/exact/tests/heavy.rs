@@ -80,8 +80,8 @@ fn evidence_is_the_same_at_every_time() {
             let values = thin(&dense, every);
             let problem = Problem::new(&model, &grid, &values).unwrap();
             let layout = Layout::new(&problem, 0.02, (-30.0, 30.0), CELLS).unwrap();
-            let fast = forward::smooth(&problem, &layout, &[], CELLS, Rounding::Reference).unwrap();
-            let careful = forward::smooth(&problem, &layout, &[], CELLS, Rounding::Careful).unwrap();
+            let fast = forward::smooth(&problem, &layout, &[], CELLS, Rounding::Reference).unwrap().0;
+            let careful = forward::smooth(&problem, &layout, &[], CELLS, Rounding::Careful).unwrap().0;
             assert!(fast.disagreement < 1e-9 && careful.disagreement < 1e-9, "{:e}", fast.disagreement);
             assert!((fast.log_evidence - careful.log_evidence).abs() < 1e-9);
             assert!(off(&fast.mean, &careful.mean) < 1e-9);
