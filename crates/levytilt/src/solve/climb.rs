@@ -99,17 +99,8 @@ impl<S: Surface> Climber<S> {
         information: Option<DMatrix<f64>>,
     ) -> Result<(Point, DMatrix<f64>)> {
         let mut memory = std::mem::take(&mut self.memory);
-        let point = self.surface.at(free, &mut memory)?;
+        let mut point = self.surface.at(free, &mut memory)?;
         self.memory = memory;
-        self.climb_from(point, information)
-    }
-
-    /// Climb from a point that has been evaluated.
-    pub(super) fn climb_from(
-        &mut self,
-        mut point: Point,
-        information: Option<DMatrix<f64>>,
-    ) -> Result<(Point, DMatrix<f64>)> {
         self.tell(&point);
         let mut information = match information.or_else(|| self.surface.known_information(&self.memory)) {
             Some(known) => known,

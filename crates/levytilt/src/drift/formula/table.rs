@@ -14,6 +14,8 @@ use std::sync::{LazyLock, OnceLock};
 
 /// Coefficients of a polynomial, and nodes to find them from: as many as are integrated at once.
 const COUNT: usize = LANES;
+/// Coefficients that the core may need: one that reaches further out has values there beside which those near 0 are rounding errors.
+const CORE_COUNT: usize = 10;
 /// cos(π n (m + ½)/COUNT), the Chebyshev polynomial of degree n at node m.
 static CHEBYSHEV: LazyLock<[[f64; COUNT]; COUNT]> =
     LazyLock::new(|| from_fn(|n| from_fn(|m| (PI * n as f64 * (m as f64 + 0.5) / COUNT as f64).cos())));
@@ -113,7 +115,7 @@ fn power_of_two(e: i32) -> f64 {
 
 /// The largest core that one polynomial serves, from 2^0 up or down; none below the smallest.
 fn find_core(bound: &Bound, dt: f64) -> (i32, Option<Vec<f64>>) {
-    let serve = |e: i32| match fit(bound, dt, -power_of_two(e), power_of_two(e)) {
+    let serve = |e: i32| match fit(bound, dt, [-power_of_two(e), power_of_two(e)], CORE_COUNT) {
         Served::Well(core) => Some(core),
         Served::Badly | Served::Nowhere => None,
     };
@@ -141,7 +143,7 @@ impl Octave {
             let width = low * power_of_two(-(depth as i32));
             let start = low + low * f64::from(first) * power_of_two(-(DEEPEST as i32));
             let (a, b) = (sign * start, sign * (start + width));
-            let found = fit(bound, dt, a.min(b), a.max(b));
+            let found = fit(bound, dt, [a.min(b), a.max(b)], COUNT);
             let frame = (0.5 * (a + b), 2.0 / width);
             match found {
                 Served::Well(found) => parts.push((first, depth, frame, Some(found))),
@@ -174,8 +176,9 @@ enum Served {
     Nowhere,
 }
 
-/// Polynomials in u = (x − centre)/half width for the flow and its derivatives between two states.
-fn fit(bound: &Bound, dt: f64, low: f64, high: f64) -> Served {
+/// Polynomials in u = (x − centre)/half width for the flow and its derivatives between two states, of which `needed` coefficients
+/// are enough.
+fn fit(bound: &Bound, dt: f64, [low, high]: [f64; 2], needed: usize) -> Served {
     let size = 2 + bound.parameters.len();
     let (centre, half) = (0.5 * (low + high), 0.5 * (high - low));
     let mut paths = vec![0.0; COUNT * size];
@@ -200,7 +203,8 @@ fn fit(bound: &Bound, dt: f64, low: f64, high: f64) -> Served {
             sum * if n == 0 { 1.0 } else { 2.0 } / COUNT as f64
         });
         let largest = values.iter().fold(0.0f64, |most, value| most.max(value.abs()));
-        let tail = chebyshev[COUNT - 1].abs().max(chebyshev[COUNT - 2].abs()).max(0.1 * chebyshev[COUNT - 3].abs());
+        let last = |tail: f64, c: &f64| tail.max(c.abs());
+        let tail = chebyshev[needed - 2..].iter().fold(0.1 * chebyshev[needed - 3].abs(), last);
         let tolerance = if k == 0 { FLOW_ERROR } else { SLOPE_ERROR };
         if tail > tolerance * largest {
             return Served::Badly;

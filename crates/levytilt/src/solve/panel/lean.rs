@@ -2,13 +2,9 @@
 //!
 //! Integrating parameters out under any fixed prior leaves in the slope of a series an error that does not shrink as series are
 //! added. At the parameters themselves the slope of the log evidence has mean 0, and so has what it keeps when its own
-//! parameters are fitted away to first order; the difference to that is small, so that one record per series tells its mean. Slopes
-//! at the parameters are its control variates as well.
-//!
-//! What third derivatives add to a slope has the same mean in true and in simulated records. So the true ones, which have it anyway,
-//! stand for both, and slopes of simulated records are plain: they need no derivatives beyond those of their search.
+//! parameters are fitted away to first order; the difference to that is small, so that one record per series tells its mean.
 
-use super::super::climb::{Climber, Point, Surface};
+use super::super::climb::{Climber, Surface};
 use super::super::exact_learn::Posterior;
 use super::super::parameters::rebuild;
 use super::series::{OWN_CLOSE, OWN_STEPS, Series, Stand};
@@ -38,68 +34,30 @@ pub(super) fn lean(
     common: &[SharedParameter],
 ) -> Option<Lean> {
     let one = |((i, one), stand): (&(usize, Series), &Stand)| one.lean(stand, free, common, *i as u64).ok();
-    let found: Vec<Leaning> = series.par_iter().zip(stands).filter_map(one).collect();
-    let (count, all) = (found.len() as f64, series.len() as f64);
-    let controls = found.first()?.controls.len() as f64;
-    if count < ENOUGH * all || count < 2.0 + controls {
+    let found: Vec<DVector<f64>> = series.par_iter().zip(stands).filter_map(one).collect();
+    let (count, all, n) = (found.len() as f64, series.len() as f64, free.len());
+    if count < ENOUGH * all || count < 2.0 {
         return None;
     }
-    let slopes = DMatrix::from_columns(&found.iter().map(|one| one.slope.clone()).collect::<Vec<_>>());
-    let controls = DMatrix::from_columns(&found.iter().map(|one| one.controls.clone()).collect::<Vec<_>>());
-    let (mean, covariance) = controlled_mean(&slopes, &controls);
-    let added = stands.iter().fold(DVector::zeros(free.len()), |sum, stand| sum + &stand.slope - &stand.plain);
-    Some(Lean { sum: mean * all + added, covariance: covariance * (all * all) })
-}
-
-/// Mean of `values`, a column per draw, where `controls` have mean 0, by regression on these; and its covariance.
-fn controlled_mean(values: &DMatrix<f64>, controls: &DMatrix<f64>) -> (DVector<f64>, DMatrix<f64>) {
-    let count = values.ncols() as f64;
-    let (mean, centre) = (values.column_mean(), controls.column_mean());
-    let from = |matrix: &DMatrix<f64>, mean: &DVector<f64>| {
-        DMatrix::from_fn(matrix.nrows(), matrix.ncols(), |i, k| matrix[(i, k)] - mean[i])
-    };
-    let (values, controls) = (from(values, &mean), from(controls, &centre));
-    let products = &controls * controls.transpose();
-    // A control that does not vary tells nothing.
-    let least = 1e-10 * products.diagonal().max();
-    let inverse = products.pseudo_inverse(least).unwrap_or_else(|_| DMatrix::zeros(controls.nrows(), controls.nrows()));
-    let by_control = &values * controls.transpose() * &inverse;
-    let rest = values - &by_control * &controls;
-    let variance = &rest * rest.transpose() / (count - 1.0 - controls.nrows() as f64);
-    (mean - by_control * &centre, variance * (1.0 / count + (centre.transpose() * inverse * &centre)[(0, 0)]))
-}
-
-/// What the slope of a simulated record has too much, and what has mean 0 in that record.
-struct Leaning {
-    slope: DVector<f64>,
-    controls: DVector<f64>,
+    let mean = found.iter().fold(DVector::zeros(n), |sum, one| sum + one) / count;
+    let spread = found.iter().fold(DMatrix::zeros(n, n), |sum, one| sum + (one - &mean) * (one - &mean).transpose());
+    Some(Lean { sum: &mean * all, covariance: spread * (all * all / (count * (count - 1.0))) })
 }
 
 impl Series<'_> {
-    /// The plain slope in the shared numbers for a record simulated at the parameters found, without what has mean 0 in it.
-    fn lean(&self, stand: &Stand, free: &DVector<f64>, common: &[SharedParameter], number: u64) -> Result<Leaning> {
-        let found = self.posterior.with(self.parameters(free, common));
-        let (n, own) = (free.len(), stand.own.len());
-        if own == 0 {
-            return Ok(Leaning { slope: DVector::zeros(n), controls: DVector::zeros(n) });
-        }
-        let values = self.simulated(&found, stand, number)?;
-        let posterior = Posterior::new(found.model(), found.parameters(), (self.data.0, &values), OWN_STEPS, &SILENT)?;
-        let mut search = Climber { close: OWN_CLOSE, ..Climber::new(posterior, OWN_STEPS) };
-        let there = search.surface.at(stand.own.clone(), &mut search.memory)?;
-        let shared = |point: &Point| DVector::from_iterator(n, self.shared.iter().map(|&i| point.by_all[i]));
-        // Slopes of the log evidence in the shared numbers, and in each of its own through what they do to it: of mean 0.
-        let truth = shared(&there);
-        let through = DMatrix::from_fn(n, own, |j, k| stand.drag[(k, j)] * there.by_all[found.moving()[k]]);
-        let (top, _) = search.climb_from(there, Some(stand.information.clone()))?;
-        // The last step of the search is not taken but allowed for.
-        let slope = shared(&top) + stand.drag.transpose() * &top.slope - &truth - through.column_sum();
-        Ok(Leaning { slope, controls: DVector::from_iterator(n * (1 + own), truth.iter().chain(&through).copied()) })
-    }
-
-    /// Values like those of the series, at the parameters `found` where it stands.
-    fn simulated(&self, found: &Posterior, stand: &Stand, number: u64) -> Result<Vec<f64>> {
+    /// The slope in the shared numbers for a record simulated at the parameters found, without what has mean 0 in it.
+    fn lean(
+        &self,
+        stand: &Stand,
+        free: &DVector<f64>,
+        common: &[SharedParameter],
+        number: u64,
+    ) -> Result<DVector<f64>> {
         let (grid, seen) = self.data;
+        let found = self.posterior.with(self.parameters(free, common));
+        if stand.own.is_empty() {
+            return Ok(DVector::zeros(free.len()));
+        }
         let mut model = rebuild(found.model(), &found.values(&stand.own))?;
         let dimension = &mut model.dimensions[0];
         if let Start::Gaussian { mean, .. } = dimension.start {
@@ -115,7 +73,14 @@ impl Series<'_> {
                 values[row] = state + model.dimensions[0].draw_error(Some(row), &mut rng);
             }
         }
-        Ok(values)
+        let posterior = Posterior::new(found.model(), found.parameters(), (grid, &values), OWN_STEPS, &SILENT)?;
+        let mut search = Climber { close: OWN_CLOSE, ..Climber::new(posterior, OWN_STEPS) };
+        let truth = search.surface.at(stand.own.clone(), &mut search.memory)?.by_all;
+        let top = search.climb(stand.own.clone(), Some(stand.information.clone()))?;
+        let slope = self.stand(&search, top, free, common)?.slope;
+        let own = DVector::from_iterator(stand.own.len(), found.moving().iter().map(|&i| truth[i]));
+        let shared = DVector::from_iterator(free.len(), self.shared.iter().map(|&i| truth[i]));
+        Ok(slope - shared - stand.drag.transpose() * own)
     }
 }
 
@@ -165,19 +130,6 @@ mod tests {
         };
         let left = series.iter().zip(&stands).map(left).collect();
         (lean(&series, &stands, &free, &common).unwrap(), left)
-    }
-
-    /// What a control explains is taken off, with the control's own deviation from 0; the rest has the spread that is left.
-    #[test]
-    fn identity_what_controls_explain_is_taken_off() {
-        let controls = DMatrix::from_row_slice(2, 5, &[1.0, -2.0, 0.5, 3.0, -1.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
-        let values = DMatrix::from_fn(1, 5, |_, k| 7.0 + 3.0 * controls[(0, k)]);
-        let (mean, covariance) = controlled_mean(&values, &controls);
-        assert!((mean[0] - 7.0).abs() < 1e-12 && covariance[(0, 0)] < 1e-24, "{mean} {covariance}");
-        // A control that does not vary takes off nothing but a degree of freedom.
-        let values = DMatrix::from_row_slice(1, 5, &[1.0, 2.0, 3.0, 4.0, 5.0]);
-        let (mean, covariance) = controlled_mean(&values, &DMatrix::zeros(1, 5));
-        assert!((mean[0] - 3.0).abs() < 1e-12 && (covariance[(0, 0)] - 10.0 / 3.0 / 5.0).abs() < 1e-12, "{covariance}");
     }
 
     fn own(one: &Series, truth: &[f64]) -> DVector<f64> {
