@@ -123,3 +123,48 @@ fn any_model_of_fit_can_be_backtested() {
     at.refused("backtest prices.csv --models bad.toml --out other", &["bad.toml", "alpha"]);
     at.refused("backtest prices.csv --models nowhere.toml --out other", &["nowhere.toml"]);
 }
+
+/// Two columns, each with its own noise and a common one, in trading time; Gaussian, so that fits are exact.
+const STATES: &str = "[model]\nclock = \"business\"\n[states]\nprice = \"0\"\nother = \"0\"\n\
+                      [noise.common]\nfamily = \"gaussian\"\non = { price = \"a\", other = \"b\" }\n\
+                      [noise.own]\nfamily = \"gaussian\"\non = \"other\"\n\
+                      [observe.price]\nof = \"price\"\nstd = 0.05\n[observe.other]\nof = \"other\"\nstd = 0.05\n";
+
+#[test]
+fn states_move_in_trading_time() {
+    let at = market();
+    let mut record = String::from("time,price,other\n");
+    for (k, line) in at.read("prices.csv").lines().skip(1).enumerate() {
+        let price: f64 = line.rsplit(',').next().unwrap().parse().unwrap();
+        record += &format!("{line},{}\n", 0.5 * price + (0.9 * k as f64).sin());
+    }
+    at.write("two.csv", &record);
+    at.write("states.toml", STATES);
+    at.write("calendar.toml", STATES.replace("business", "calendar"));
+    for (model, dir) in [("states", "run"), ("calendar", "plain")] {
+        at.ok(&format!("fit two.csv --config {model}.toml --paths 100 --out {dir} --quiet"));
+    }
+    let evidence = |dir: &str| at.json(&format!("{dir}/summary.json"))["log_evidence"].as_f64().unwrap();
+    assert!(evidence("run") > evidence("plain") + 5.0, "{} {}", evidence("run"), evidence("plain"));
+    // Times of observations come back letter for letter; ahead are hours of trading.
+    let written = at.read("run/posterior.csv");
+    let times: Vec<&str> = written.lines().skip(1).map(|line| line.split(',').next().unwrap()).collect();
+    assert!(record.lines().skip(1).all(|line| times.contains(&line.split(',').next().unwrap())));
+    at.ok("forecast run --horizon 3d --out ahead --quiet");
+    let days: Vec<String> = at.read("ahead/forecast.csv").lines().skip(1).map(|line| line[..10].into()).collect();
+    assert_eq!(days, ["2024-02-12"; 14]);
+    at.refused("update run two.csv", &["update", "clock"]);
+    at.write("moving.toml", STATES.replace("other = \"0\"", "other = \"sin(t)\""));
+    at.refused("fit two.csv --config moving.toml --out moving", &["depends on t", "clock"]);
+    // The same model forecasts windows, and its joint moves are scored.
+    let line = "backtest two.csv --train 14d --horizon 1d --stride 7d --paths 50 --quiet";
+    at.ok(&format!("{line} --models random-walk,states.toml --out back"));
+    let scores = at.json("back/scores.json");
+    assert_eq!(scores["failed"].as_array().unwrap().len(), 0, "{scores}");
+    let energy: Vec<f64> = (0..2).map(|model| scores["models"][model]["energy_score"].as_f64().unwrap()).collect();
+    assert!(energy[1] < 1.5 * energy[0] && scores["models"][1]["portfolio"][0]["observed"].is_f64(), "{scores}");
+    at.refused(
+        &format!("{line} --columns price --models states.toml --out one"),
+        &["states.toml", "[observe.other]", "--columns"],
+    );
+}

@@ -126,7 +126,8 @@ named by its kind, with options after plus signs:
                   posterior, trained on each window (tens of minutes): +small for 100 paths, 300 iterations and the observed
                   times only, +grid for alpha among 1.5, 1.7, 1.9 by the ELBO; paper-gaussian: Brownian motion and the same drift
   mine.toml       any model that `fit --config mine.toml` takes, fitted to the training part: drift, noise, observation
-                  noise, clock = \"business\", volatility = \"recent\"; forecasts are of observations
+                  noise, clock = \"business\", volatility = \"recent\", or [states] with a noise that moves several columns; forecasts
+                  are of observations
 
 Writes report.html (the report), windows.jsonl (a line per finished window and model), scores.json and
 scores.md; with --plots also the figures of the page as files. Rows with a missing value in the chosen columns are left

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use crate::directory::trading_record::TradingRecord;
 use crate::failure::bad;
-use crate::settings::{self, Settings, Volatility};
+use crate::settings::{Clock, Settings, Volatility};
 use crate::table::Table;
 
 /// Complete rows below which no clock is learned.
@@ -33,7 +33,15 @@ impl Trading {
     /// A season, which goes by the calendar; a record with too few complete rows, or that never moves.
     pub fn of(settings: &Settings, table: &Table) -> Result<Option<Self>> {
         check(settings)?;
-        let (business, recent) = asked(settings);
+        Self::by(settings.model.clock, settings.model.volatility, table)
+    }
+
+    /// The same, given what is asked for.
+    ///
+    /// # Errors
+    /// A record with too few complete rows, or that never moves.
+    pub fn by(clock: Option<Clock>, volatility: Option<Volatility>, table: &Table) -> Result<Option<Self>> {
+        let (business, recent) = (clock == Some(Clock::Business), volatility == Some(Volatility::Recent));
         if !business && !recent {
             return Ok(None);
         }
@@ -84,12 +92,18 @@ impl Trading {
 
     /// Take latent times and jumps of a fit back to the calendar of `times`, and note its typical step.
     pub fn back(&mut self, fit: &mut Fit, times: &[f64]) {
-        let mut lengths: Vec<f64> = fit.times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        self.latent_back(&mut fit.times, times);
+        for jump in fit.jumps.iter_mut().flatten() {
+            jump.time = self.calendar(jump.time, times);
+        }
+    }
+
+    /// Take latent times back to the calendar of `times`, and note their typical step.
+    pub fn latent_back(&mut self, latent: &mut [f64], times: &[f64]) {
+        let mut lengths: Vec<f64> = latent.windows(2).map(|pair| pair[1] - pair[0]).collect();
         lengths.sort_by(f64::total_cmp);
         self.record.step = lengths[lengths.len() / 2];
-        for time in fit.times.iter_mut().chain(fit.jumps.iter_mut().flatten().map(|jump| &mut jump.time)) {
-            *time = self.calendar(*time, times);
-        }
+        latent.iter_mut().for_each(|time| *time = self.calendar(*time, times));
     }
 
     /// The time of the calendar, linear between rows.
@@ -101,18 +115,14 @@ impl Trading {
     }
 }
 
-/// Whether settings ask for a business clock, and for recent volatility.
-fn asked(settings: &Settings) -> (bool, bool) {
-    let model = &settings.model;
-    (model.clock == Some(settings::Clock::Business), model.volatility == Some(Volatility::Recent))
-}
-
 /// Refuse what does not go with trading time.
 ///
 /// # Errors
 /// A season, which goes by the calendar.
 pub fn check(settings: &Settings) -> Result<()> {
-    match asked(settings) != (false, false) && settings.drift.season.is_some() {
+    let model = &settings.model;
+    let asked = model.clock == Some(Clock::Business) || model.volatility == Some(Volatility::Recent);
+    match asked && settings.drift.season.is_some() {
         true => Err(bad(
             "--season is in calendar time and cannot be combined with --clock business or --volatility recent; give one of them",
         )),
@@ -172,7 +182,7 @@ mod tests {
         let plain = Settings::default();
         assert!(Trading::of(&plain, &table).unwrap().is_none());
         let mut settings = plain;
-        settings.model.clock = Some(settings::Clock::Business);
+        settings.model.clock = Some(Clock::Business);
         let trading = Trading::of(&settings, &table).unwrap().unwrap();
         // The whole record has the same length by both; a night is much shorter than 18 of its 24 hours.
         let (first, last) = (table.times[0], table.times[139]);

@@ -7,9 +7,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::directory::journal::Journal;
 use crate::failure::bad;
-use crate::settings::Settings;
 use crate::table::input::Table;
-use crate::workflow::backtest::own::{Own, own_settings};
+use crate::workflow::backtest::own::{Made, Own, own_settings};
 use crate::workflow::backtest::paper::is_paper;
 use crate::workflow::backtest::request::Request;
 use crate::workflow::backtest::score::{Line, Protocol, identity};
@@ -206,7 +205,7 @@ fn reference(request: &Request) -> Result<String> {
 }
 
 /// What decides the figures, but for the list of models: lines of other models may stand in the same journal.
-fn settings(request: &Request, own: &BTreeMap<String, Settings>, table: &Table, windows: &Cut) -> Result<Value> {
+fn settings(request: &Request, own: &BTreeMap<String, Made>, table: &Table, windows: &Cut) -> Result<Value> {
     let numbers = table.times.iter().chain(table.columns.iter().flatten());
     let fingerprint = numbers.fold(0u64, |hash, x| identity(&format!("{hash} {x}")));
     let mut decides = json!({

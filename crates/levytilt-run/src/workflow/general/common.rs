@@ -6,10 +6,13 @@ use levytilt::noise::Family;
 use std::collections::BTreeMap;
 
 use super::fit::unsupported;
-use super::settings::{GeneralSettings, LoadingValue, NoiseSettings, ObserveSettings, Of, On, StartValue};
+use super::settings::{
+    GeneralSettings, LoadingValue, NoiseSettings, ObserveSettings, Of, On, PaceSettings, StartValue,
+};
 use crate::failure::bad;
 use crate::settings::{DriftName, Named, NoiseName, Settings, season};
 use crate::table::Table;
+use crate::workflow::trading;
 
 /// Name of the common source.
 const COMMON: &str = "common";
@@ -21,6 +24,7 @@ const COMMON: &str = "common";
 /// A setting that the general model does not know; fewer than two columns; a column whose name cannot stand in a formula.
 pub fn written_out(settings: &Settings, family: NoiseName, table: &Table) -> Result<GeneralSettings> {
     refuse(settings, family)?;
+    trading::check(settings)?;
     let mut seasonal = settings.drift.clone();
     season::resolve(&mut seasonal, &table.calendar)?;
     if table.names.len() < 2 {
@@ -29,6 +33,7 @@ pub fn written_out(settings: &Settings, family: NoiseName, table: &Table) -> Res
     let own = settings.noise();
     let mut model = GeneralSettings {
         data: settings.data.clone(),
+        model: PaceSettings { clock: settings.model.clock, volatility: settings.model.volatility },
         parameters: settings.parameters.clone(),
         grid: settings.grid.clone(),
         solve: settings.solve.clone(),
@@ -65,8 +70,6 @@ fn refuse(settings: &Settings, family: NoiseName) -> Result<()> {
             format!("--noise {}: beside a common noise it must be a symmetric family", settings.noise()),
         ),
         (!gaussian, "--errors other than gaussian".into()),
-        (settings.model.clock.is_some(), "--clock".into()),
-        (settings.model.volatility.is_some(), "--volatility".into()),
         (settings.model.learn_brownian, "--brownian learn".into()),
         (settings.model.size.is_some(), "--size".into()),
         (!settings.inputs.is_empty(), "--inputs".into()),

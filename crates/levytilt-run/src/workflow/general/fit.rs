@@ -11,6 +11,7 @@ use std::time::Instant;
 use super::settings::GeneralSettings;
 use super::summary::Summary;
 use crate::directory::state::History;
+use crate::directory::trading_record::TradingRecord;
 use crate::failure::bad;
 use crate::settings::{KeepPaths, Settings, SolveSettings};
 use crate::table::Table;
@@ -39,6 +40,9 @@ pub struct GeneralState {
     pub learned: bool,
     /// The end of the record.
     pub history: History,
+    /// Trading time, if the model moves in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trading: Option<TradingRecord>,
     /// The law of the state after rows that were taken in since the fit; nothing if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub particles: Option<Particles>,
@@ -70,15 +74,39 @@ pub fn complete(mut settings: GeneralSettings, table: &Table, context: &Context)
     (settings.solve.paths, settings.solve.seed) = (Some(paths), Some(seed));
     let options = GeneralOptions { paths, seed, ..GeneralOptions::default() };
     let started = Instant::now();
-    let fit = analyse(&settings, table, &options, context)?;
+    let mut trading = settings.trading(table)?;
+    let mut fit = match &trading {
+        Some(trading) => fit_columns(&settings, &trading.table(table), &options, context)?,
+        None => fit_columns(&settings, table, &options, context)?,
+    };
+    if let Some(trading) = &mut trading {
+        trading.latent_back(&mut fit.times, &table.times);
+    }
     let summary = Summary::new(&fit, &table.calendar, seed, started.elapsed().as_secs_f64());
     let model = settings.filled(&fit.parameters, &table.names);
-    let state = state(&fit, table, &settings);
+    let state = GeneralState { trading: trading.map(|trading| trading.record), ..state(&fit, table, &settings) };
     Ok(Outcome { fit, summary, settings, model, state })
 }
 
-/// Fit the columns of `table`.
+/// Fit the columns of `table` in calendar time.
+///
+/// # Errors
+/// A model that moves in trading time; a model or table that cannot be used.
 pub fn analyse(
+    model: &GeneralSettings,
+    table: &Table,
+    options: &GeneralOptions,
+    context: &Context,
+) -> Result<GeneralFit> {
+    match model.trading(table)? {
+        None => fit_columns(model, table, options, context),
+        Some(_) => {
+            Err(bad("[model] clock and volatility: with [states] they are for fit and backtest; leave them out"))
+        }
+    }
+}
+
+fn fit_columns(
     model: &GeneralSettings,
     table: &Table,
     options: &GeneralOptions,
@@ -143,6 +171,7 @@ fn state(fit: &GeneralFit, table: &Table, settings: &GeneralSettings) -> General
         inputs: settings.known_inputs.iter().flat_map(|known| known.last()).map(|(n, v)| (n.into(), v)).collect(),
         learned: fit.parameters.iter().any(|p| !p.fixed),
         history: History::new(table),
+        trading: None,
         particles: None,
     }
 }

@@ -12,6 +12,7 @@ use super::fit::{GeneralState, Outcome};
 use super::settings::GeneralSettings;
 use crate::directory::commit;
 use crate::directory::state::{MODEL, STATE};
+use crate::directory::trading_record::TradingRecord;
 use crate::failure::{bad, brief};
 use crate::one_or_many::OneOrMany;
 use crate::settings::{DataSettings, inputs};
@@ -19,6 +20,7 @@ use crate::table::bytes::{read_json, read_settings};
 use crate::table::read_columns;
 use crate::table::time::{Calendar, Length, Moment, Stamp, Written, parse};
 use crate::workflow::forecast::{Look, Summary, View};
+use crate::workflow::trading;
 
 /// Where a forecast of a written-out model starts.
 #[derive(Debug)]
@@ -124,9 +126,14 @@ impl Origin {
         texts.iter().map(|text| self.calendar.read("at", text)).collect()
     }
 
-    /// The times up to `horizon`: every latent step, or a thousand even times if there are more.
+    /// The times up to `horizon`: every latent step, or a thousand even times if there are more; with a clock of trading time
+    /// the times of the week at which the record has rows.
     pub fn until(&self, horizon: &Length) -> Result<Vec<f64>> {
         let length = horizon.measure("horizon", &self.calendar)?;
+        if let Some(TradingRecord { clock: Some(_), .. }) = &self.state.trading {
+            let (rows, from) = (&self.state.history.times, self.state.time);
+            return Ok(trading::session_times(rows, (from, length), MOST_TIMES as usize));
+        }
         let count = (length / self.state.step * (1.0 - 1e-9)).ceil().clamp(1.0, MOST_TIMES);
         Ok((1..=count as usize).map(|k| self.state.time + length * (k as f64 / count)).collect())
     }
@@ -134,14 +141,19 @@ impl Origin {
     /// Simulate the observed columns to `times`.
     pub fn look(&self, times: &[f64], look: Look) -> Result<View> {
         let state = &self.state;
+        // In trading time the record ends at 0; what is told of the paths stays in the calendar.
+        let (from, longest_step) =
+            state.trading.as_ref().map_or((state.time, state.step), |trading| (0.0, trading.step));
+        let in_trading = state.trading.as_ref().map(|trading| trading.ahead(times)).transpose()?;
         let options = ForecastOptions {
-            from: state.time,
-            longest_step: state.step,
+            from,
+            longest_step,
             paths: look.paths.unwrap_or(state.ends.len() / self.model.dim()),
             seed: look.seed.unwrap_or(state.seed),
             target: if look.state { Target::States } else { Target::Observations },
         };
-        let ahead = forecast_general(&self.model, &state.ends, times, &options)?;
+        let mut ahead = forecast_general(&self.model, &state.ends, in_trading.as_deref().unwrap_or(times), &options)?;
+        ahead.times = times.to_vec();
         let mut warnings = Vec::new();
         if !ahead.has_variance {
             warnings.push("this noise has infinite variance: sd is left empty".into());

@@ -12,9 +12,12 @@ use std::sync::Arc;
 
 use crate::failure::{bad, brief};
 use crate::settings::inputs::{self, InputColumns};
-use crate::settings::{DataSettings, GridSettings, Named, SimulateSettings, SolveSettings, is_empty};
+use crate::settings::{
+    Clock, DataSettings, GridSettings, Named, SimulateSettings, SolveSettings, Volatility, is_empty,
+};
 use crate::table::Table;
 use crate::table::bytes::read_settings;
+use crate::workflow::trading::Trading;
 
 /// A settings file that writes its model out.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -22,6 +25,9 @@ use crate::table::bytes::read_settings;
 pub struct GeneralSettings {
     /// How the table is written.
     pub data: DataSettings,
+    /// The time in which it moves.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub model: PaceSettings,
     /// A drift formula per state.
     pub states: BTreeMap<String, String>,
     /// Noise sources.
@@ -48,6 +54,18 @@ pub struct GeneralSettings {
     pub simulate: SimulateSettings,
     /// How to compute.
     pub solve: SolveSettings,
+}
+
+/// `[model]`: the time in which the model moves.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PaceSettings {
+    /// Time scale of the noise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock: Option<Clock>,
+    /// Volatility of the noise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub volatility: Option<Volatility>,
 }
 
 /// `[noise.NAME]`
@@ -152,6 +170,25 @@ impl GeneralSettings {
     pub fn from_sections(sections: serde_json::Value) -> Result<Self> {
         let table = toml::Value::try_from(sections).map_err(|error| bad(error.to_string()))?;
         table.try_into().map_err(|error: toml::de::Error| bad(brief(&error).trim().replace('\n', " ")))
+    }
+
+    /// Trading time of `table`, if it is asked for.
+    ///
+    /// # Errors
+    /// A drift that goes by the calendar; a record from which no trading time can be learned.
+    pub fn trading(&self, table: &Table) -> Result<Option<Trading>> {
+        let PaceSettings { clock, volatility } = self.model;
+        let trading = Trading::by(clock, volatility, table)?;
+        if trading.is_some() && !self.inputs.is_empty() {
+            return Err(bad("[inputs] are in calendar time: leave clock and volatility out of [model], or [inputs]"));
+        }
+        let formulas = self.formulas()?;
+        if trading.is_some() && !formulas.is_autonomous() {
+            return Err(bad(
+                "[states]: a drift that depends on t goes by the calendar and cannot be combined with clock or volatility in [model]",
+            ));
+        }
+        Ok(trading)
     }
 
     /// Columns to read, those of inputs too; all of them if none is observed by name.

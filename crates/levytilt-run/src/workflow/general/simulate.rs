@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::settings::GeneralSettings;
+use super::settings::{GeneralSettings, PaceSettings};
 use crate::directory::entry::Entry;
 use crate::directory::lock::Lock;
+use crate::failure::bad;
 use crate::finite;
 use crate::number::figure;
 use crate::settings::Settings;
@@ -88,6 +89,9 @@ pub fn run(request: Request) -> Result<Truth> {
 /// # Errors
 /// A parameter without a value; a model that cannot be used.
 pub fn draw(mut model: GeneralSettings) -> Result<Drawn> {
+    if model.model != PaceSettings::default() {
+        return Err(bad("[model] clock and volatility are learned from a record; leave them out of simulate"));
+    }
     let steps = model.grid.steps.unwrap_or(1000);
     let span = model.simulate.span.unwrap_or(10.0);
     let every = model.simulate.every.unwrap_or(1);

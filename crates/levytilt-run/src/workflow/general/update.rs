@@ -33,7 +33,11 @@ impl GeneralUpdate {
             return Err(bad(format!("{flag} is not available for a model with [states]; leave it out")));
         }
         let (state, model, calendar) = origin.parts();
-        let refused = [(!model.drift.is_affine(), "a nonlinear drift"), (!state.inputs.is_empty(), "[inputs]")];
+        let refused = [
+            (!model.drift.is_affine(), "a nonlinear drift"),
+            (!state.inputs.is_empty(), "[inputs]"),
+            (state.trading.is_some(), "clock or volatility in [model]"),
+        ];
         if let Some((_, what)) = refused.iter().find(|(there, _)| *there) {
             return Err(bad(format!(
                 "update is not available for [states] with {what}; fit the longer record instead"
