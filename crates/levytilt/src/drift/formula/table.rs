@@ -1,24 +1,18 @@
 //! Tabulate the flow of one autonomous state over a step length, so that moving a state is a look-up and a polynomial.
 //!
 //! The line is divided at powers of two: a core |x| < 2^k that one polynomial serves, and octaves 2^e ≤ |x| < 2^{e+1}
-//! beyond it, each cut in halves until a polynomial of degree 15 serves each part. An octave is tabulated when a state
+//! beyond it, each cut in halves until a polynomial of degree 9 serves each part. An octave is tabulated when a state
 //! first comes there. All of that follows from the formula, its parameters and the step length alone, so that results do
 //! not depend on who asked first. Parts that no polynomial serves (a kink, the edge of the domain) are integrated.
 
-use super::explicit::{LANES, integrate};
+use super::explicit::integrate;
 use super::inputs::Segment;
 use super::lanes::Bound;
-use std::array::from_fn;
 use std::f64::consts::PI;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::OnceLock;
 
-/// Coefficients of a polynomial, and nodes to find them from: as many as are integrated at once.
-const COUNT: usize = LANES;
-/// Coefficients that the core may need: one that reaches further out has values there beside which those near 0 are rounding errors.
-const CORE_COUNT: usize = 10;
-/// cos(π n (m + ½)/COUNT), the Chebyshev polynomial of degree n at node m.
-static CHEBYSHEV: LazyLock<[[f64; COUNT]; COUNT]> =
-    LazyLock::new(|| from_fn(|n| from_fn(|m| (PI * n as f64 * (m as f64 + 0.5) / COUNT as f64).cos())));
+/// Coefficients of a polynomial.
+const COUNT: usize = 10;
 /// Errors of the flow and of its derivatives, relative to the largest value in a part.
 const FLOW_ERROR: f64 = 1e-11;
 const SLOPE_ERROR: f64 = 1e-10;
@@ -66,12 +60,12 @@ pub(super) struct Spot<'a> {
 impl Spot<'_> {
     /// Output number `k`: the flow, its derivative in the state, and those in the parameters.
     pub fn value(&self, k: usize) -> f64 {
-        let c: &[f64; COUNT] = self.coefficients[k * COUNT..][..COUNT].try_into().expect("all coefficients");
+        let c: &[f64; COUNT] = self.coefficients[k * COUNT..][..COUNT].try_into().expect("ten coefficients");
         let (u, s) = (self.u, self.u * self.u);
-        let q = s * s;
-        // Powers by their remainder modulo 4: four short chains instead of a long one.
-        let part = |r: usize| c[r] + q * (c[r + 4] + q * (c[r + 8] + q * c[r + 12]));
-        (part(0) + s * part(2)) + u * (part(1) + s * part(3))
+        // Even and odd powers apart: two short chains instead of a long one.
+        let even = c[0] + s * (c[2] + s * (c[4] + s * (c[6] + s * c[8])));
+        let odd = c[1] + s * (c[3] + s * (c[5] + s * (c[7] + s * c[9])));
+        even + u * odd
     }
 }
 
@@ -115,7 +109,7 @@ fn power_of_two(e: i32) -> f64 {
 
 /// The largest core that one polynomial serves, from 2^0 up or down; none below the smallest.
 fn find_core(bound: &Bound, dt: f64) -> (i32, Option<Vec<f64>>) {
-    let serve = |e: i32| match fit(bound, dt, [-power_of_two(e), power_of_two(e)], CORE_COUNT) {
+    let serve = |e: i32| match fit(bound, dt, -power_of_two(e), power_of_two(e)) {
         Served::Well(core) => Some(core),
         Served::Badly | Served::Nowhere => None,
     };
@@ -143,7 +137,7 @@ impl Octave {
             let width = low * power_of_two(-(depth as i32));
             let start = low + low * f64::from(first) * power_of_two(-(DEEPEST as i32));
             let (a, b) = (sign * start, sign * (start + width));
-            let found = fit(bound, dt, [a.min(b), a.max(b)], COUNT);
+            let found = fit(bound, dt, a.min(b), a.max(b));
             let frame = (0.5 * (a + b), 2.0 / width);
             match found {
                 Served::Well(found) => parts.push((first, depth, frame, Some(found))),
@@ -176,14 +170,14 @@ enum Served {
     Nowhere,
 }
 
-/// Polynomials in u = (x − centre)/half width for the flow and its derivatives between two states, of which `needed` coefficients
-/// are enough.
-fn fit(bound: &Bound, dt: f64, [low, high]: [f64; 2], needed: usize) -> Served {
+/// Polynomials in u = (x − centre)/half width for the flow and its derivatives between two states.
+fn fit(bound: &Bound, dt: f64, low: f64, high: f64) -> Served {
     let size = 2 + bound.parameters.len();
     let (centre, half) = (0.5 * (low + high), 0.5 * (high - low));
+    let node = |m: usize| (PI * (m as f64 + 0.5) / COUNT as f64).cos();
     let mut paths = vec![0.0; COUNT * size];
     for (m, path) in paths.chunks_exact_mut(size).enumerate() {
-        path[0] = centre + half * CHEBYSHEV[1][m];
+        path[0] = centre + half * node(m);
         path[1] = 1.0;
     }
     let mut lost = 0;
@@ -197,14 +191,14 @@ fn fit(bound: &Bound, dt: f64, [low, high]: [f64; 2], needed: usize) -> Served {
     }
     let mut all = Vec::with_capacity(size * COUNT);
     for k in 0..size {
-        let values: [f64; COUNT] = from_fn(|m| paths[m * size + k]);
-        let chebyshev: [f64; COUNT] = from_fn(|n| {
-            let sum: f64 = values.iter().zip(&CHEBYSHEV[n]).map(|(value, cosine)| value * cosine).sum();
+        let values: [f64; COUNT] = std::array::from_fn(|m| paths[m * size + k]);
+        let chebyshev: [f64; COUNT] = std::array::from_fn(|n| {
+            let term = |(m, value): (usize, &f64)| value * (PI * n as f64 * (m as f64 + 0.5) / COUNT as f64).cos();
+            let sum: f64 = values.iter().enumerate().map(term).sum();
             sum * if n == 0 { 1.0 } else { 2.0 } / COUNT as f64
         });
         let largest = values.iter().fold(0.0f64, |most, value| most.max(value.abs()));
-        let last = |tail: f64, c: &f64| tail.max(c.abs());
-        let tail = chebyshev[needed - 2..].iter().fold(0.1 * chebyshev[needed - 3].abs(), last);
+        let tail = chebyshev[COUNT - 1].abs().max(chebyshev[COUNT - 2].abs()).max(0.1 * chebyshev[COUNT - 3].abs());
         let tolerance = if k == 0 { FLOW_ERROR } else { SLOPE_ERROR };
         if tail > tolerance * largest {
             return Served::Badly;
