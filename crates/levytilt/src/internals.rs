@@ -45,5 +45,5 @@ pub mod solve;
 pub mod tilt;
 
 pub use crate::chain::Chain;
-pub use crate::error_law::{ErrorLaw, Errors};
-pub use crate::size::Size;
+pub use crate::model::error_law::{ErrorLaw, Errors};
+pub use crate::model::size::Size;

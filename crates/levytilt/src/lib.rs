@@ -27,7 +27,6 @@
 
 mod chain;
 pub mod drift;
-mod error_law;
 mod front;
 pub mod internals;
 mod model;
@@ -35,12 +34,11 @@ pub mod noise;
 mod rng;
 pub mod score;
 mod simulate;
-mod size;
 mod stop;
 
 pub use error::{Error, Result};
-pub use error_law::ErrorKind;
 pub use front::{Estimate, Fit, Forecast, Horizon, Model, Series};
+pub use model::error_law::ErrorKind;
 pub use model::{Dimension, Start, StateSpace};
 pub use rng::{StreamRng, stream};
 pub use simulate::{Simulated, simulate};
@@ -48,11 +46,11 @@ pub use solve::context::{self, Context};
 
 // Short paths within the crate.
 use chain::Chain;
-use error_law::{ErrorLaw, Errors};
 use internals::{
     error, exact, fit, forecast, general, law, parameter, posterior, potential, registry, series, solve, tilt,
 };
-use size::Size;
+use model::error_law::{ErrorLaw, Errors};
+use model::size::Size;
 use stop::Stop;
 
 /// The examples of the README are tests.

@@ -8,7 +8,7 @@ use levytilt::internals::law::{Parametrization, StableLaw};
 use levytilt::internals::series::TimeGrid;
 use levytilt::internals::solve::Method;
 use levytilt::noise::{Family, Noise, SkewedStable};
-use levytilt::{Start, StateSpace, stream};
+use levytilt::{Start, StateSpace, simulate, stream};
 use rand_distr::{Distribution, StandardNormal};
 use std::f64::consts::PI;
 
@@ -280,4 +280,21 @@ fn skewed_noise_is_refused_by_name_where_it_cannot_be_fitted() {
     let coupled = Spec::new(DriftFamily::named("linear").unwrap(), Family::named("skewed-nig").unwrap());
     let error = fit(&coupled.named(&["A", "B"]), &grid, &[&seen, &seen], &fit_options()).unwrap_err().to_string();
     assert!(error.contains("symmetric family nig"), "{error}");
+}
+
+/// Jumps of one sign, which symmetric noise takes for many small ones: the search from there ends 115 nats below the truth. A false
+/// alarm once in 16 000 seeds: four standard errors.
+#[test]
+fn statistics_jumps_of_one_sign_are_found_where_symmetric_noise_leads_astray() {
+    let times: Vec<f64> = (0..500).map(|j| 0.5 * f64::from(j)).collect();
+    let family = Family::named("skewed-compound-poisson").unwrap();
+    let drift = Box::new(Ou::new(0.5, 1.0).unwrap());
+    let model = StateSpace::new(drift, family.build(&[2.0, 0.5, 0.8]).unwrap(), 0.1, Start::Fixed(1.0)).unwrap();
+    let seen = simulate(&model, &times, 27).unwrap().observations;
+    let spec = Spec::new(DriftFamily::named("ou").unwrap(), family);
+    let options = FitOptions { paths: 2, ..FitOptions::default() };
+    let found = fit(&spec, &TimeGrid::new(&times, None).unwrap(), &[&seen], &options).unwrap();
+    let mean = found.parameter("jump_mean").unwrap();
+    assert!((mean.value - 0.8).abs() < 4.0 * mean.std_error.unwrap(), "{} {:?}", mean.value, mean.std_error);
+    assert!(mean.std_error.unwrap() < 0.1);
 }

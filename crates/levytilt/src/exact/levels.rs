@@ -7,9 +7,9 @@
 
 use super::convolve::{Convolver, Rounding};
 use super::lagrange::{LEFT, POINTS, slopes, weights};
+use crate::Size;
 use crate::noise::{NodeCache, Noise};
 use crate::series::length_key;
-use crate::size::Size;
 use crate::{Result, StateSpace};
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,13 +1,14 @@
 //! Put drift, noise, observation errors and start together: x' = flow_Δ(x) + J_Δ, y = x + observation_std·z, z of an
 //! [`ErrorLaw`](crate::ErrorLaw).
 
+pub mod error_law;
+pub mod size;
+
 use crate::drift::Drift;
 use crate::error::{finite, positive};
-use crate::error_law::Errors;
 use crate::noise::Noise;
 use crate::parameter::{Domain, HALF_CAUCHY, ParameterEntry};
-use crate::size::Size;
-use crate::{Error, Result, StreamRng};
+use crate::{Error, Errors, Result, Size, StreamRng};
 
 /// The standard deviation of the observation noise.
 pub(crate) const OBSERVATION_STD: ParameterEntry = ParameterEntry::new(
